@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -13,7 +14,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def _words(name: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(_HUMP.sub(" ", name))]
+    return [fold(word) for word in _WORD.findall(_HUMP.sub(" ", name))]
 
 
 _IDENTIFIERS: Final = frozenset(
@@ -22,6 +23,8 @@ _IDENTIFIERS: Final = frozenset(
         " phone ean isbn asin"
     )
 )
+_FIRST: Final = frozenset(_words("id uuid numero num n code codigo cle clave"))
+"""Those that stand first in French and Spanish, as `Numéro de commande`."""
 _RANKS: Final = frozenset(_words("rank ranking place position pos rang platz platzierung posicion puesto"))
 _RATIOS: Final = frozenset(
     _words(
@@ -43,7 +46,7 @@ _YEARS: Final = frozenset(_words("year jahr annee année año ano season saison"
 def is_identifier(column: ColumnProfile, table: TableProfile) -> bool:
     """Whether the column says which row is meant, and nothing else: its name says so, and no two cells are equal."""
     words = _words(column.name)
-    named = bool(words) and (words[-1] in _IDENTIFIERS or words[0] in ("id", "uuid"))
+    named = bool(words) and (words[-1] in _IDENTIFIERS or words[-1].endswith("nummer") or words[0] in _FIRST)
     return named and column.distinct == table.rows - column.empty and table.rows > 1
 
 

@@ -87,154 +87,211 @@ REQUESTS: Final = Requests(
 # What words mean in questions about tables.
 
 _MEANINGS: Final = {
-    "wh:thing": "was|welche|welcher|welches|welchen|welchem|was für",
+    "wh:thing": "was|welche|welcher|welches|welchen|welchem|was für|welche von|welcher der|welches der|welche der",
     "wh:person": "wer|wem|wen|wessen",
     "wh:time": "wann|an welchem tag",
     "wh:place": "wo|woher",
-    "wh:list": "liste|zeige|zeig|nenne|nenn|gib|gib mir|zeige mir|zeig mir|nenne mir|liste auf",
-    "count": "wie viele|wieviele|anzahl|anzahl der|anzahl an|zahl der|anzahl von|die anzahl der",
-    "much": "wie viel|wieviel|wie hoch|wie groß",
-    "rows": "zeilen|zeile|einträge|eintrag|datensätze|datensatz|mal|häufigsten|oft|häufig",
+    "wh:list": "liste|zeige|zeig|nenne|nenn|gib|gib mir|zeige mir|zeig mir|nenne mir|liste auf|zeigen|nennen"
+    "|liste mir|listen|führe auf|gib mir eine liste",
+    "count": "wie viele|wieviele|anzahl|anzahl der|anzahl an|zahl der|anzahl von|die anzahl der|wie vielen|gesamtzahl"
+    "|gesamtanzahl|gesamtzahl der|zahl",
+    "much": "wie viel|wieviel|wie hoch|wie groß|wieviele|wie hohe|wie hoher",
+    "rows": "zeilen|zeile|einträge|eintrag|datensätze|datensatz|mal|häufigsten|oft|häufig|seltensten",
     "op:sum": "summe|summe der|summe des|gesamt|insgesamt|gesamte|gesamter|gesamtes|gesamten|summe von|zusammen"
     "|in summe",
     "op:mean": "durchschnitt|durchschnittlich|durchschnittliche|durchschnittlicher|durchschnittliches"
     "|durchschnittlichen|mittelwert|mittlere|mittlerer|im schnitt|im durchschnitt|durchschnitt der|mittelwert der"
-    "|mittelwert von|durchschnitt des",
-    "op:median": "median|median der|median des|median von",
+    "|mittelwert von|durchschnitt des|durchschnittswert|im mittel|mittel|mittleres|mittleren|durchschnitts",
+    "op:median": "median|median der|median des|median von|medianwert|mediane|medianer",
     "op:stddev": "standardabweichung|standardabweichung der|standardabweichung von",
-    "op:min": "minimum|minimale|minimaler|kleinster wert|minimum der",
-    "op:max": "maximum|maximale|maximaler|größter wert|maximum der",
-    "distinct": "verschiedene|verschiedenen|unterschiedliche|unterschiedlichen|eindeutige|verschiedener",
+    "op:min": "minimum|minimale|minimaler|kleinster wert|minimum der|minimales|minimalen|niedrigster wert",
+    "op:max": "maximum|maximale|maximaler|größter wert|maximum der|maximales|maximalen|höchster wert",
+    "distinct": "verschiedene|verschiedenen|unterschiedliche|unterschiedlichen|eindeutige|verschiedener"
+    "|unterschiedlicher|verschiedenste",
     "share": "anteil|anteil der|anteil des|anteil von|anteil am|prozentsatz|prozent der|prozentualer anteil"
-    "|wie viel prozent|wie viel prozent der|wieviel prozent|wie viel prozent des",
+    "|wie viel prozent|wie viel prozent der|wieviel prozent|wie viel prozent des|prozentuale anteil"
+    "|prozentualen anteil|prozentuale verteilung|prozentanteil|wieviel prozent der|wie viel prozent vom"
+    "|wieviel prozent des|prozent des|prozent vom|anteile|prozentuale anteile",
     "along:running": "laufende summe|kumuliert|kumulierte|kumulierter|kumulierte summe|laufende summe des"
-    "|laufende summe der",
+    "|laufende summe der|kumuliertes|kumulierten|kumulativ|kumulative|kumulativer|laufender|aufsummiert|aufgelaufen"
+    "|aufgelaufener",
     "along:change": "wachstum|wachstum des|wachstum der|prozentuale veränderung|veränderung in prozent"
-    "|prozentuale veränderung des|prozentuale änderung des|prozentuale veränderung der",
-    "along:difference": "veränderung|veränderung des|veränderung der|änderung|änderung des|änderung der",
-    "before_period:month": "von monat zu monat|zum vormonat|gegenüber dem vormonat|im vergleich zum vormonat",
-    "before_period:year": "von jahr zu jahr|zum vorjahr|gegenüber dem vorjahr|im vergleich zum vorjahr",
-    "before_period:quarter": "von quartal zu quartal|zum vorquartal|gegenüber dem vorquartal",
-    "correlation": "korrelation|korrelation zwischen|korrelation von",
+    "|prozentuale veränderung des|prozentuale änderung des|prozentuale veränderung der|prozentuales wachstum"
+    "|wachstumsrate|prozentuale entwicklung|wachsen|gewachsen",
+    "along:difference": "veränderung|veränderung des|veränderung der|änderung|änderung des|änderung der|verändert"
+    "|veränderte|geändert|änderte|anstieg|zunahme|absolute veränderung|absolute änderung|entwickelt|veränderungen",
+    "before_period:month": "von monat zu monat|zum vormonat|gegenüber dem vormonat|im vergleich zum vormonat"
+    "|gegenüber vormonat|zum monat davor|im monatsvergleich|verglichen mit dem vormonat|vom vormonat"
+    "|je monat zum vormonat|gegenüber dem monat davor|gegenüber dem vorherigen monat|zum vorherigen monat",
+    "before_period:year": "von jahr zu jahr|zum vorjahr|gegenüber dem vorjahr|im vergleich zum vorjahr"
+    "|gegenüber vorjahr|verglichen mit dem vorjahr|zum jahr davor|vom vorjahr|gegenüber dem jahr davor",
+    "before_period:quarter": "von quartal zu quartal|zum vorquartal|gegenüber dem vorquartal"
+    "|im vergleich zum vorquartal|gegenüber vorquartal|verglichen mit dem vorquartal|vom vorquartal",
+    "correlation": "korrelation|korrelation zwischen|korrelation von|zusammenhang|zusammenhang zwischen|korrelieren"
+    "|korreliert|korrelationskoeffizient|korrelationskoeffizient zwischen",
     "difference": "differenz|unterschied|differenz zwischen|unterschied zwischen|unterschied beim|unterschied im"
-    "|differenz des|differenz der|differenz im|differenz beim",
-    "ratio": "verhältnis|verhältnis von|verhältnis zwischen|geteilt durch",
+    "|differenz des|differenz der|differenz im|differenz beim|abstand zwischen|differenz von|unterschied von",
+    "ratio": "verhältnis|verhältnis von|verhältnis zwischen|geteilt durch|quotient|quotient aus|verhältnis aus",
     "per": "pro|je",
-    "most:desc": "meisten|die meisten|am meisten",
-    "most:asc": "wenigsten|die wenigsten|am wenigsten",
-    "sup:desc": "höchste|höchster|höchstes|höchsten|größte|größter|größtes|größten",
+    "most:desc": "meisten|die meisten|am meisten|am häufigsten",
+    "most:asc": "wenigsten|die wenigsten|am wenigsten|am seltensten|seltensten",
+    "sup:desc": "höchste|höchster|höchstes|höchsten|größte|größter|größtes|größten|am höchsten|am größten|höchstem"
+    "|größtem|stärkste|stärksten|stärkster|stärkstes|am stärksten",
     "sup:asc": "niedrigste|niedrigster|niedrigstes|niedrigsten|geringste|geringster|geringsten|kleinste|kleinster"
-    "|kleinsten|tiefste|tiefsten",
-    "implied:cost desc": "teuerste|teuerster|teuerstes|teuersten",
-    "implied:cost asc": "billigste|billigster|billigsten|günstigste|günstigster|günstigsten|preiswerteste"
-    "|günstigstes|billigstes",
-    "implied:length desc": "längste|längster|längsten",
-    "implied:length asc": "kürzeste|kürzester|kürzesten",
-    "implied:weight desc": "schwerste|schwersten",
-    "implied:weight asc": "leichteste|leichtesten",
-    "implied:time desc": "neueste|neuester|neuesten|späteste|spätester|jüngste",
+    "|kleinsten|tiefste|tiefsten|am niedrigsten|am geringsten|am kleinsten|geringstes|kleinstes|schwächste"
+    "|schwächsten|schwächster|am schwächsten|niedrigstem",
+    "implied:cost desc": "teuerste|teuerster|teuerstes|teuersten|am teuersten",
+    "implied:cost asc": "billigste|billigster|billigsten|günstigste|günstigster|günstigsten|preiswerteste|günstigstes"
+    "|billigstes|am billigsten|am günstigsten|preisgünstigste",
+    "implied:length desc": "längste|längster|längsten|längstes|am längsten",
+    "implied:length asc": "kürzeste|kürzester|kürzesten|kürzestes|am kürzesten",
+    "implied:weight desc": "schwerste|schwersten|schwerster|am schwersten",
+    "implied:weight asc": "leichteste|leichtesten|leichtester|am leichtesten",
+    "implied:time desc": "neueste|neuester|neuesten|späteste|spätester|jüngste|letzte bestellung|jüngsten|zuletzt",
     "implied:time asc": "früheste|frühester|älteste|ältester|ältesten",
-    "implied:age asc": "jüngste|jüngster|jüngsten",
-    "implied:age desc": "älteste|ältester",
+    "implied:age asc": "jüngste|jüngster|jüngsten|am jüngsten|jüngstes",
+    "implied:age desc": "älteste|ältester|ältesten|am ältesten",
     "top": "top|besten|ersten|größten|höchsten",
     "bottom": "letzten|schlechtesten|kleinsten|niedrigsten",
     "ordered": "nach|gemessen an|sortiert nach|bezogen auf",
     "more": "mehr|höher|größer|höheren|größeren|höhere",
     "less": "weniger|geringer|kleiner|niedriger|niedrigeren|geringeren",
-    "cmp:>": "mehr als|größer als|höher als|über|oberhalb von|länger als",
-    "cmp:<": "weniger als|kleiner als|unter|niedriger als|geringer als|unterhalb von|kürzer als",
-    "cmp:>=": "mindestens|wenigstens|nicht weniger als|nicht unter",
-    "cmp:<=": "höchstens|maximal|nicht mehr als|bis zu|nicht über",
-    "cmp:=": "genau|gleich|exakt",
-    "post:>=": "oder mehr|oder höher|oder größer|oder später|und mehr",
-    "post:<=": "oder weniger|oder niedriger|oder früher|und weniger",
-    "time:<": "vor|vor dem",
-    "time:>": "nach|nach dem",
-    "time:>=": "seit|ab|seit dem|ab dem",
-    "time:<=": "bis|bis zum|bis ende|bis einschließlich",
+    "cmp:>": "mehr als|größer als|höher als|über|oberhalb von|länger als|von mehr als|von über|überschreiten"
+    "|überschreitet|übersteigt|übersteigen|teurer als|schwerer als|höhere als|größere als|mit mehr als|>|oberhalb",
+    "cmp:<": "weniger als|kleiner als|unter|niedriger als|geringer als|unterhalb von|kürzer als|von weniger als"
+    "|von unter|unterschreiten|unterschreitet|billiger als|günstiger als|leichter als|kleinere als|mit weniger als"
+    "|<|unterhalb",
+    "cmp:>=": "mindestens|wenigstens|nicht weniger als|nicht unter|nicht kleiner als|nicht geringer als|größer gleich"
+    "|größer oder gleich|von mindestens|>=|≥|minimal",
+    "cmp:<=": "höchstens|maximal|nicht mehr als|bis zu|nicht über|nicht größer als|nicht höher als|kleiner gleich"
+    "|kleiner oder gleich|von höchstens|von maximal|<=|≤",
+    "cmp:=": "genau|gleich|exakt|=|genau gleich",
+    "post:>=": "oder mehr|oder höher|oder größer|oder später|und mehr|und höher|und größer|oder länger|oder älter"
+    "|und später|oder danach|+|aufwärts",
+    "post:<=": "oder weniger|oder niedriger|oder früher|und weniger|oder kleiner|und niedriger|oder kürzer"
+    "|oder jünger|und früher|oder davor",
+    "time:<": "vor|vor dem|bevor|früher als|vor dem jahr",
+    "time:>": "nach|nach dem|später als|nach dem jahr",
+    "time:>=": "seit|ab|seit dem|ab dem|beginnend mit|ab anfang|seit anfang|seit beginn|ab beginn|beginnend ab",
+    "time:<=": "bis|bis zum|bis ende|bis einschließlich|bis zum ende|bis einschliesslich zum",
     "between": "zwischen",
     "from": "von|vom",
     "to": "bis|zu|zum",
     "not": "nicht|außer|ohne|ausgenommen|abgesehen von|andere als|anderer als|anderen als|mit ausnahme von|nicht aus"
-    "|bis auf|keine|kein",
+    "|bis auf|keine|kein|aber nicht|nicht in|nicht von|nicht mit|nicht im|nicht zu|ausschließen|exklusive|abzüglich"
+    "|unter ausschluss von|mit ausnahme der|mit ausnahme des|nichts|außerhalb von|außerhalb|außerhalb der",
     "only": "nur|ausschließlich|lediglich|allein",
     "comma": ",",
-    "and": "und|sowie|&",
-    "or": "oder|entweder",
+    "and": "und|sowie|&|sowohl|als auch|plus",
+    "or": "oder|entweder|beziehungsweise|bzw",
     "than": "als",
-    "versus": "gegen|gegenüber|verglichen mit|vs",
+    "versus": "gegen|gegenüber|verglichen mit|vs|im vergleich zu|im vergleich mit|im gegensatz zu",
     "by": "nach|je|pro|für jeden|für jede|für jedes|aufgeteilt nach|gruppiert nach|aufgeschlüsselt nach|jeder|jedes"
-    "|jede|jedem",
+    "|jede|jedem|aufgeteilt auf|verteilt auf|gegliedert nach|unterteilt nach|getrennt nach|für die einzelnen"
+    "|pro einzelnem|jeden|im jeweiligen|in jedem|in jeder|von jedem|von jeder|je nach|pro jeweiligem|per|auf die",
     "period:day": "tag|tage|tagen",
     "period:week": "woche|wochen|kalenderwoche",
     "period:month": "monat|monate|monaten",
     "period:quarter": "quartal|quartale|quartalen",
     "period:year": "jahr|jahre|jahren",
     "period:weekday": "wochentag|wochentage|wochentagen",
-    "each:day": "täglich|tagesweise|tägliche|täglicher",
-    "each:week": "wöchentlich|wöchentliche|wöchentlicher",
-    "each:month": "monatlich|monatliche|monatlicher|monatlichen|monatsweise",
-    "each:quarter": "quartalsweise|vierteljährlich",
-    "each:year": "jährlich|jährliche|jährlicher",
-    "weekend": "wochenende|wochenenden",
-    "empty": "leer|leere|leeren|fehlend|fehlende|fehlenden|fehlt|fehlen|leer ist",
-    "no": "kein|keine|keinen|ohne|keinem|keiner",
-    "filled": "nicht leer|ausgefüllt|gefüllt",
-    "contains": "enthalten|enthält|das wort|beinhaltet|beinhalten",
-    "times_scale:1000": "tausend",
+    "each:day": "täglich|tagesweise|tägliche|täglicher|tageweise|täglichen",
+    "each:week": "wöchentlich|wöchentliche|wöchentlicher|wochenweise|wöchentlichen",
+    "each:month": "monatlich|monatliche|monatlicher|monatlichen|monatsweise|monatliches|monatlichem|monat für monat",
+    "each:quarter": "quartalsweise|vierteljährlich|vierteljährliche|vierteljährlicher|quartalsmäßig|vierteljährlichen",
+    "each:year": "jährlich|jährliche|jährlicher|jährliches|jährlichen|jahresweise|jahr für jahr",
+    "weekend": "wochenende|wochenenden|wochenendes",
+    "empty": "leer|leere|leeren|fehlend|fehlende|fehlenden|fehlt|fehlen|leer ist|leeren wert|leerer|keinen wert"
+    "|keinen eintrag|keine angabe|ohne angabe|ohne wert|ohne eintrag|nicht angegeben|nicht ausgefüllt"
+    "|nicht eingetragen|unbekannt|fehlende werte|fehlende werte bei|fehlende werte in",
+    "no": "kein|keine|keinen|ohne|keinem|keiner|keines|gar keine|gar keinen|gar kein|ganz ohne",
+    "filled": "nicht leer|ausgefüllt|gefüllt|angegeben|eingetragen|nicht fehlt|mit angabe",
+    "contains": "enthalten|enthält|das wort|beinhaltet|beinhalten|enthält das wort|enthalten das wort|mit dem wort",
+    "times_scale:1000": "tausend|tsd",
     "times_scale:1000000": "million|millionen|mio",
     "times_scale:1000000000": "milliarde|milliarden|mrd",
     "yesno": "ist|sind|hat|haben|war|waren|wurde|wurden|gibt|gab",
-    "quarter:1": "q1|erstes quartal|ersten quartal|1 quartal",
-    "quarter:2": "q2|zweites quartal|zweiten quartal|2 quartal",
-    "quarter:3": "q3|drittes quartal|dritten quartal|3 quartal",
-    "quarter:4": "q4|viertes quartal|vierten quartal|4 quartal",
-    "half:1": "erstes halbjahr|ersten halbjahr|h1",
-    "half:2": "zweites halbjahr|zweiten halbjahr|h2",
+    "quarter:1": "q1|erstes quartal|ersten quartal|1 quartal|ersten quartals|erste quartal",
+    "quarter:2": "q2|zweites quartal|zweiten quartal|2 quartal|zweiten quartals|zweite quartal",
+    "quarter:3": "q3|drittes quartal|dritten quartal|3 quartal|dritten quartals|dritte quartal",
+    "quarter:4": "q4|viertes quartal|vierten quartal|4 quartal|vierten quartals|vierte quartal|letzten quartal"
+    "|letztes quartal",
+    "half:1": "erstes halbjahr|ersten halbjahr|h1|1 halbjahr|erste halbjahr|ersten jahreshälfte|erste jahreshälfte",
+    "half:2": "zweites halbjahr|zweiten halbjahr|h2|2 halbjahr|zweite halbjahr|zweiten jahreshälfte"
+    "|zweite jahreshälfte",
+    "count_after": "wie viele sind es|wie viele sind das|wie viele gibt es|wie viele waren es"
+    "|wie viele sind das insgesamt",
+    "op:quartile1": "erstes quartil|unteres quartil|1 quartil|erste quartil|untere quartil|25 perzentil",
+    "op:quartile3": "drittes quartil|oberes quartil|3 quartil|dritte quartil|obere quartil|75 perzentil",
+    "op:p90": "90 perzentil",
+    "op:p95": "95 perzentil",
+    "op:p99": "99 perzentil",
+    "op:p10": "10 perzentil",
+    "before_period:week": "zur vorwoche|gegenüber der vorwoche|im vergleich zur vorwoche|von woche zu woche"
+    "|verglichen mit der vorwoche",
+    "before_period:": "zur vorperiode|gegenüber der vorperiode|im vergleich zur vorperiode",
+    "implied:quantity desc": "am meisten verkauft|am meisten verkaufte|am meisten verkauften|meistverkaufte"
+    "|meistverkauftes|meistverkaufter|meistverkauften|am häufigsten verkauft|am besten verkauft|bestverkaufte"
+    "|bestverkaufter|bestverkauften|bestverkauftes|meistgekaufte|meistgekauften|am meisten gekauft"
+    "|verkauft sich am besten|verkaufen sich am besten|verkauften sich am besten",
+    "implied:quantity asc": "am wenigsten verkauft|am wenigsten verkaufte|am schlechtesten verkauft"
+    "|am wenigsten gekauft",
+    "implied:pay desc": "verdient am meisten|bestbezahlte|bestbezahlter|am besten bezahlt|bestverdienende"
+    "|verdient am besten",
+    "implied:pay asc": "verdient am wenigsten|am schlechtesten bezahlt",
+    "implied:population desc": "bevölkerungsreichste|bevölkerungsreichsten|bevölkerungsreichstes|einwohnerreichste"
+    "|einwohnerstärkste",
+    "implied_more:age desc": "älter",
+    "implied_more:age asc": "jünger",
+    "implied_more:cost desc": "teurer",
+    "implied_more:cost asc": "billiger|günstiger",
+    "implied_more:length desc": "länger",
+    "implied_more:length asc": "kürzer",
+    "implied_more:weight desc": "schwerer",
+    "implied_more:weight asc": "leichter",
+    "cmp_of:age >": "älter als",
+    "cmp_of:age <": "jünger als",
+    "aged": "jahre alt|jahre|jahren|jahre alte",
+    "times_sign": "multipliziert mit|mal genommen mit",
+    "light": "in der liste|der liste|auf der liste|in der tabelle|in der datei|wie stark|für alle|über alle|von allen"
+    "|unter allen|zum zeitpunkt|kommen vor|kommt vor",
+    "all": "aller|alle|allen|sämtlicher|sämtliche",
+    "included": "einschließlich|inklusive",
+    "in_percent": "in prozent|prozentual|in prozentzahlen|um wie viel prozent|um wieviel prozent",
+    "among": "unter|innerhalb|innerhalb von|innerhalb der|von allen",
+    "direction:desc": "absteigend|absteigend sortiert|vom größten zum kleinsten|höchste zuerst|größte zuerst"
+    "|in absteigender reihenfolge",
+    "direction:asc": "aufsteigend|aufsteigend sortiert|vom kleinsten zum größten|niedrigste zuerst|kleinste zuerst"
+    "|in aufsteigender reihenfolge",
+    "quantile": "quantil|perzentil|quantil der|quantil des|perzentil der|perzentil des|perzentil von",
+    "commonest": "modus|modus von|häufigster wert von|häufigster wert|häufigste|häufigster|häufigstes"
+    "|am häufigsten vorkommende|am häufigsten genannte",
+    "having": "mit|mit einem|mit einer|haben einen|haben eine|hatten einen|hatten eine|mit angegebenem"
+    "|mit eingetragener",
+    "prep": "über|durch|via|per|auf|gegen|unter",
+    "compare": "vergleiche|vergleich|vergleich von|vergleiche mir|vergleichen|im vergleich",
 }
 _LIGHT: Final = """
-der die das den dem des ein eine einen einem einer eines ist sind war waren wird wurde wurden werden hat hatte
-hatten haben gibt gab es in im an am auf aus bei mit von vom zu zum zur für durch um sich mir mich uns wir ich
-du sie er bitte kann könntest du mal denn so alle aller allen beim man dieser diese dieses diesem diesen deren
-dessen wie was welche sein ihr ihre kam kamen kommt kommen stammen stammt verkauft verkauften verkaufte erzielt
-erzielte erzielten gekauft kaufte kauften bestellt gemacht machte brachte wert werte spalte spalten tabelle
-datei liegt liegen betrug beträgt welchen welcher welches wo denen uns auch berechne berechnen sage sag tabelle
-daten insgesamt entfällt entfallen davon da kostet kosten gehört gehören
-"""
-_ALIKE: Final = """
-umsatz umsätze erlös revenue sales turnover
-kosten ausgaben cost costs spend
-preis preise price prices
-einzelpreis stückpreis unit_price
-kunde kunden customer customers client
-kanal kanäle channel channels
-land länder country countries
-stadt städte city cities
-menge stück stückzahl einheiten units quantity qty
-bestellung bestellungen auftrag aufträge order orders
-produkt produkte artikel product products
-kategorie kategorien category categories
-datum tag date
-region regionen region regions
-mitarbeiter employee employees
-gehalt gehälter salary salaries lohn
-rabatt rabatte discount discounts
-abteilung abteilungen department departments
-alter age
-gewicht weight
-größe height size
-dauer länge duration length
-gewinn profit
-anzeige anzeigen ad ads
-kampagne kampagnen campaign campaigns
-klicks klick clicks
-impressionen impressions
-jahr jahre year years
-name namen name
-einwohner bevölkerung population
+der die das den dem des ein eine einen einem einer eines ist sind war waren wird wurde wurden werden hat hatte hatten
+haben gibt gab es in im an am auf aus bei mit von vom zu zum zur für durch um sich mir mich uns wir ich du sie er
+bitte kann könntest du denn so alle aller allen beim man dieser diese dieses diesem diesen deren dessen wie was welche
+sein ihr ihre kam kamen kommt kommen stammen stammt verkauft verkauften verkaufte erzielt erzielte erzielten gekauft
+kaufte kauften bestellt gemacht machte brachte wert werte spalte spalten tabelle datei liegt liegen betrug beträgt
+welchen welcher welches wo denen uns auch berechne berechnen sage sag tabelle daten insgesamt entfällt entfallen davon
+da gehört gehören möchte will wissen hätte hätten gern gerne brauche würde würden können könnten könnte kannst dir
+ihnen euch aufgegeben eingegangen eingegangenen getätigt getätigten entfielen entfiel erfolgt erfolgten stattgefunden
+angefallen anfielen fiel verzeichnet verzeichnete verzeichneten erreicht erreichte erreichten arbeiten arbeitet
+arbeiteten arbeitete leben lebt lebten wohnen wohnt betragen beliefen beläuft belief hätte machen macht abgegeben
+vorhanden existieren existiert überhaupt eigentlich jeweils jeweilige jeweiligen einzelne einzelnen noch schon bereits
+generiert generierte eingebracht brachten erwirtschaftet erwirtschafteten vorliegen vorkommen befindet befinden
+besitzt besitzen trägt tragen weist aufweisen steht stehen stand lag lagen unsere unser unserer unseren meine meiner
+jener anzeigen ausgeben ermittle ermitteln finde heißt heißen lautet lauten gewesen worden sei hin etwa dort dabei
+dazu hierbei namens registriert erfasst erfasste erfassten gezählt zählt zählen bekommen bekommt erhielt erhielten
+erhalten hallo danke eben welch wieviel jemand leute person verteilt verteilung aufteilung gingen teilgenommen
+abonniert nahmen teil beantwortet geantwortet
 """
 _LEVELS: Final = """
-preis preise kosten_pro rate quote alter höhe gewicht größe länge breite tiefe temperatur bewertung note
+preis preise rate quote alter höhe gewicht größe länge breite tiefe temperatur bewertung note
 durchschnitt mittelwert anteil rang platz dauer distanz zeit jahr fläche index geschwindigkeit einwohner
 bevölkerung gehalt price rate age height weight score rating temperature
 """
@@ -246,13 +303,17 @@ GERMAN: Final[Vocabulary] = language(
     "de",
     _MEANINGS,
     _LIGHT,
-    _ALIKE,
+    "",
     _LEVELS,
     _UNSUMMED,
     months="januar jan jänner|februar feb|märz mrz maerz|april apr|mai|juni jun|juli jul|august aug"
     "|september sep sept|oktober okt|november nov|dezember dez",
-    weekdays="montag montags|dienstag dienstags|mittwoch mittwochs|donnerstag donnerstags|freitag freitags"
-    "|samstag samstags sonnabend|sonntag sonntags",
+    weekdays="montag montags montage montagen|dienstag dienstags dienstage dienstagen|mittwoch mittwochs mittwoche"
+    " mittwochen|donnerstag donnerstags donnerstage donnerstagen|freitag freitags freitage freitagen"
+    "|samstag samstags samstage samstagen sonnabend sonnabends|sonntag sonntags sonntage sonntagen",
+    compounds="bestell=|gesamt=gesamt|durchschnitts=durchschnitt|median=median|monats=monatlich|jahres=jährlich"
+    "|quartals=quartalsweise|wochen=wöchentlich|tages=täglich|höchst=maximum|maximal=maximum|mindest=minimum"
+    "|minimal=minimum",
     numbers="null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf",
 )
 """German."""

@@ -66,131 +66,200 @@ REQUESTS: Final = Requests(
 # What words mean in questions about tables.
 
 _MEANINGS: Final = {
-    "wh:thing": "qué|cuál|cuáles|cuál es|cuál fue",
-    "wh:person": "quién|quiénes",
-    "wh:time": "cuándo|en qué fecha",
+    "wh:thing": "qué|cuál|cuáles|cuál es|cuál fue|cuáles son|cuál ha sido",
+    "wh:person": "quién|quiénes|a quién",
+    "wh:time": "cuándo|en qué fecha|en qué día",
     "wh:place": "dónde",
-    "wh:list": "lista|muestra|muéstrame|dame|enumera|nombra|muestra me|listar|indica",
-    "count": "cuántos|cuántas|número de|cantidad de|el número de|la cantidad de",
-    "much": "cuánto|cuánta",
-    "rows": "filas|fila|registros|entradas|veces|frecuencia",
-    "op:sum": "total|totales|suma|suma de|total de|en total|la suma de",
-    "op:mean": "promedio|media|promedio de|media de|medio|en promedio|promedio del|media del",
-    "op:median": "mediana|mediana de|mediana del",
-    "op:stddev": "desviación estándar|desviación estándar de|desviación típica de",
-    "op:min": "mínimo|mínima|mínimo de",
-    "op:max": "máximo|máxima|máximo de",
-    "distinct": "distintos|distintas|diferentes|únicos|únicas",
+    "wh:list": "lista|muestra|muéstrame|dame|enumera|nombra|muestra me|listar|indica|enséñame|lístame|dime|mostrar"
+    "|lista de|dame una lista de|indícame|enumérame|enseña",
+    "count": "cuántos|cuántas|número de|cantidad de|el número de|la cantidad de|número total de|cantidad total de"
+    "|cuántos hay de|el número total de|cuántas hay de|número|recuento de|nº de",
+    "much": "cuánto|cuánta|a cuánto asciende|a cuánto ascienden|cuánto vale|a cuánto ascendió|a cuánto ascendieron",
+    "rows": "filas|fila|registros|entradas|veces|frecuencia|frecuente|frecuentes|líneas",
+    "op:sum": "total|totales|suma|suma de|total de|en total|la suma de|suma del|suma de la|suma de los|suma de las"
+    "|total del|total de la|total de los|total de las|global|globales|sumados",
+    "op:mean": "promedio|media|promedio de|media de|medio|en promedio|promedio del|media del|medios|medias"
+    "|promedio de la|promedio de los|media de la|media de los|media de las|valor medio|de media|promedios"
+    "|por término medio",
+    "op:median": "mediana|mediana de|mediana del|mediano|mediana de la|mediana de los|mediana de las|medianos|medianas",
+    "op:stddev": "desviación estándar|desviación estándar de|desviación típica de|desviación estándar del"
+    "|desviación estándar de la|desviación estándar de los|desviación típica",
+    "op:min": "mínimo|mínima|mínimo de|mínimos|mínimas|valor mínimo de|mínimo del",
+    "op:max": "máximo|máxima|máximo de|máximos|máximas|valor máximo de|máximo del",
+    "distinct": "distintos|distintas|diferentes|únicos|únicas|distinto|diferente|único",
     "share": "porcentaje|porcentaje de|proporción|proporción de|participación|qué parte de|parte de|cuota de"
-    "|porcentaje del|qué porcentaje de",
-    "along:running": "acumulado|acumulada|total acumulado|total acumulado de|suma acumulada de",
+    "|porcentaje del|qué porcentaje de|porcentaje de los|porcentaje de las|porcentaje de la|qué porcentaje"
+    "|qué proporción|proporción de los|proporción de las|proporción del|participación de|cuota del|qué parte de los"
+    "|qué parte del|qué porcentaje del|qué porcentaje de los|qué porcentaje de las|porcentajes|peso porcentual"
+    "|distribución porcentual|parte del",
+    "along:running": "acumulado|acumulada|total acumulado|total acumulado de|suma acumulada de|acumulados|acumuladas"
+    "|total acumulado del|total acumulado de los|suma acumulada|suma acumulada del|suma acumulada de los"
+    "|acumulado de",
     "along:change": "crecimiento|crecimiento de|variación porcentual|cambio porcentual|crecimiento del"
-    "|variación porcentual de",
-    "along:difference": "cambio|cambio de|variación|variación de|cambio en",
-    "before_period:month": "de mes a mes|respecto al mes anterior|mes a mes|frente al mes anterior",
-    "before_period:year": "de año en año|respecto al año anterior",
-    "before_period:quarter": "respecto al trimestre anterior",
-    "correlation": "correlación|correlación entre|correlación de",
-    "difference": "diferencia|diferencia entre|diferencia de|diferencia en",
-    "ratio": "relación|relación entre|razón entre|dividido por|ratio|ratio de",
+    "|variación porcentual de|crecimiento de los|crecimiento de las|crecimiento de la|crecimiento porcentual"
+    "|crecimiento porcentual de|variación porcentual del|variación porcentual de los|variación porcentual de las"
+    "|cambio porcentual de|tasa de crecimiento|tasa de crecimiento de|crecieron|creció|variación en porcentaje"
+    "|cambio en porcentaje",
+    "along:difference": "cambio|cambio de|variación|variación de|cambio en|cambio de los|cambio del|cambios"
+    "|variación del|variación de los|variación de las|cambiaron|cambió|variaron|varió|evolucionaron|evolucionó"
+    "|han cambiado|ha cambiado|han evolucionado|ha evolucionado|cambio absoluto|aumento de|aumento",
+    "before_period:month": "de mes a mes|respecto al mes anterior|mes a mes|frente al mes anterior"
+    "|respecto del mes anterior|con respecto al mes anterior|comparado con el mes anterior"
+    "|en comparación con el mes anterior|de un mes a otro|mes sobre mes|al mes anterior|frente al mes previo"
+    "|con el mes anterior|sobre el mes anterior",
+    "before_period:year": "de año en año|respecto al año anterior|con respecto al año anterior|frente al año anterior"
+    "|comparado con el año anterior|de un año a otro|año a año|en comparación con el año anterior|interanual",
+    "before_period:quarter": "respecto al trimestre anterior|con respecto al trimestre anterior"
+    "|frente al trimestre anterior|de un trimestre a otro|comparado con el trimestre anterior",
+    "correlation": "correlación|correlación entre|correlación de|correlación hay entre|correlacionados"
+    "|correlacionadas|coeficiente de correlación|coeficiente de correlación entre|correlación existe entre"
+    "|se correlacionan",
+    "difference": "diferencia|diferencia entre|diferencia de|diferencia en|diferencia del|diferencia de los"
+    "|diferencia en los|diferencia en el|diferencia hay entre|diferencia de las",
+    "ratio": "relación|relación entre|razón entre|dividido por|ratio|ratio de|cociente|cociente entre|cociente de"
+    "|dividida por|divididos por|dividido entre|divididos entre|proporción entre|razón de",
     "per": "por",
-    "most:desc": "más|la mayor cantidad de|el mayor número de",
-    "most:asc": "menos|la menor cantidad de|el menor número de",
-    "sup:desc": "mayor|mayores|más alto|más alta|más altos|el más alto|la más alta|más grande|el mayor|la mayor",
-    "sup:asc": "menor|menores|más bajo|más baja|más pequeño|más pequeña|el menor|la menor",
-    "implied:cost desc": "más caro|más cara",
-    "implied:cost asc": "más barato|más barata",
-    "implied:length desc": "más largo|más larga",
-    "implied:length asc": "más corto|más corta",
-    "implied:time desc": "más reciente",
-    "implied:time asc": "más antiguo|más antigua",
-    "top": "top|primeros|primeras|mejores",
-    "bottom": "últimos|últimas|peores",
-    "ordered": "por|según|en términos de",
+    "most:desc": "más|la mayor cantidad de|el mayor número de|más cantidad de|mayor cantidad de|mayor número de"
+    "|la mayoría de|con más frecuencia|mayores cantidades de",
+    "most:asc": "menos|la menor cantidad de|el menor número de|menor cantidad de|menor número de|con menos frecuencia",
+    "sup:desc": "mayor|mayores|más alto|más alta|más altos|el más alto|la más alta|más grande|el mayor|la mayor"
+    "|más altas|más elevado|más elevada|más elevados|más elevadas|más grandes|mejor|los mayores|las mayores"
+    "|los más altos|el mejor|la mejor|más fuerte",
+    "sup:asc": "menor|menores|más bajo|más baja|más pequeño|más pequeña|el menor|la menor|más bajos|más bajas"
+    "|más pequeños|más pequeñas|los menores|las menores|peor|el peor|la peor",
+    "implied:cost desc": "más caro|más cara|más caros|más caras|más costoso|más costosa",
+    "implied:cost asc": "más barato|más barata|más baratos|más baratas|menos caro|más económico",
+    "implied:length desc": "más largo|más larga|más largos|más largas",
+    "implied:length asc": "más corto|más corta|más cortos|más cortas",
+    "implied:time desc": "más reciente|más recientes|último|última",
+    "implied:time asc": "más antiguo|más antigua|más antiguos|más antiguas",
+    "top": "top|primeros|primeras|mejores|primer|mayores",
+    "bottom": "últimos|últimas|peores|menores",
+    "ordered": "por|según|en términos de|ordenados por|ordenado por|clasificados por|en función de",
     "more": "más",
     "less": "menos",
-    "cmp:>": "más de|más que|mayor que|mayor a|mayores que|superior a|por encima de",
-    "cmp:<": "menos de|menos que|menor que|menor a|menores que|inferior a|por debajo de",
-    "cmp:>=": "al menos|como mínimo|por lo menos|no menos de",
-    "cmp:<=": "como máximo|a lo sumo|no más de|hasta",
-    "cmp:=": "exactamente|igual a",
-    "post:>=": "o más|y más",
-    "post:<=": "o menos|y menos",
-    "time:<": "antes de|antes del",
-    "time:>": "después de|después del|tras",
-    "time:>=": "desde|a partir de|desde el|a partir del",
-    "time:<=": "hasta|hasta el",
+    "cmp:>": "más de|más que|mayor que|mayor a|mayores que|superior a|por encima de|mayores a|superiores a|superan"
+    "|supera|superaron|superó|superen|superan los|supera los|superan las|de más de|con más de|exceden|excede"
+    "|excedan|superior al|mayor de|más alto que|>|arriba de",
+    "cmp:<": "menos de|menos que|menor que|menor a|menores que|inferior a|por debajo de|menores a|inferiores a"
+    "|de menos de|con menos de|inferior al|menor de|<|no llegan a|no llega a|abajo de",
+    "cmp:>=": "al menos|como mínimo|por lo menos|no menos de|no inferior a|mayor o igual que|mayor o igual a"
+    "|de al menos|de por lo menos|un mínimo de|mínimo|>=|≥|no menores de|no menor de",
+    "cmp:<=": "como máximo|a lo sumo|no más de|hasta|menor o igual que|menor o igual a|un máximo de|máximo"
+    "|de como máximo|<=|≤|no superior a|no mayores de|no mayor de|a lo más",
+    "cmp:=": "exactamente|igual a|iguales a|precisamente|=|justo",
+    "post:>=": "o más|y más|o mayor|como mínimo|por lo menos|al menos|en adelante|o posterior|o más tarde|+|o superior",
+    "post:<=": "o menos|y menos|o menor|como máximo|a lo sumo|o anterior|o inferior|máximo",
+    "time:<": "antes de|antes del|anteriores a|anterior a|anteriores al|anterior al|previos a",
+    "time:>": "después de|después del|tras|posteriores a|posterior a|posteriores al|posterior al|después de la",
+    "time:>=": "desde|a partir de|desde el|a partir del|a partir de el|desde la|a contar desde|desde principios de"
+    "|desde inicios de|a partir de la",
+    "time:<=": "hasta|hasta el|hasta finales de|hasta la|hasta fines de|hasta el final de",
     "between": "entre",
     "from": "de|desde|del",
-    "to": "a|hasta|al",
-    "not": "no|excepto|sin|salvo|excluyendo|aparte de|distinto de|distintos de|que no sea|fuera de|menos",
-    "only": "solo|sólo|solamente|únicamente",
+    "to": "a|hasta|al|y el",
+    "not": "no|excepto|sin|salvo|excluyendo|aparte de|distinto de|distintos de|que no sea|fuera de|menos|excepto los"
+    "|distintas de|distinta de|diferente de|diferentes de|diferente a|distinto a|distintos a|que no sean|que no son"
+    "|que no es|exceptuando|a excepción de|con excepción de|a excepción del|con excepción del|sin contar"
+    "|sin incluir|excluir|excluye|quitando|salvo los|no sea|aparte del|pero no",
+    "only": "solo|sólo|solamente|únicamente|exclusivamente|únicos|nada más|sólo los|solo los",
     "comma": ",",
     "and": "y|e|así como|&",
-    "or": "o|u",
+    "or": "o|u|o bien|ni",
     "than": "que",
-    "versus": "frente a|comparado con|vs|contra",
-    "by": "por|por cada|para cada|según|cada|de cada|agrupado por|desglosado por|en cada",
+    "versus": "frente a|comparado con|vs|contra|comparada con|comparados con|respecto a|en comparación con|versus",
+    "by": "por|por cada|para cada|según|cada|de cada|agrupado por|desglosado por|en cada|por cada uno de"
+    "|para cada uno de|en función de|desglosados por|desglosada por|agrupados por|agrupadas por|separado por|a cada"
+    "|según el|según la|dividido por cada",
     "period:day": "día|días",
     "period:week": "semana|semanas",
     "period:month": "mes|meses",
     "period:quarter": "trimestre|trimestres",
     "period:year": "año|años",
     "period:weekday": "día de la semana|días de la semana",
-    "each:day": "diario|diaria|diarios",
-    "each:week": "semanal|semanales",
-    "each:month": "mensual|mensuales",
-    "each:quarter": "trimestral|trimestrales",
-    "each:year": "anual|anuales",
-    "weekend": "fin de semana|fines de semana",
-    "empty": "vacío|vacía|vacíos|vacías|faltante|faltantes|falta|faltan",
-    "no": "sin|ningún|ninguna|no tienen|no tiene",
-    "filled": "no vacío|rellenado",
-    "contains": "contiene|contienen|la palabra",
+    "each:day": "diario|diaria|diarios|diarias|por días|día a día",
+    "each:week": "semanal|semanales|por semanas|semana a semana",
+    "each:month": "mensual|mensuales|mensualmente|por meses",
+    "each:quarter": "trimestral|trimestrales|por trimestres",
+    "each:year": "anual|anuales|por años|anualmente",
+    "weekend": "fin de semana|fines de semana|los fines de semana",
+    "empty": "vacío|vacía|vacíos|vacías|faltante|faltantes|falta|faltan|vacío el|está vacío|está vacía|están vacíos"
+    "|están vacías|sin valor|sin rellenar|sin especificar|desconocido|desconocida|no informado|valores faltantes"
+    "|valores faltantes en|valores vacíos|nulo|nulos|le falta|les falta|le faltan",
+    "no": "sin|ningún|ninguna|no tienen|no tiene|ninguno|no tenían|no tenía|no hay|sin ningún|sin ninguna|no llevan"
+    "|no lleva|carecen de|no tuvieron|no tuvo",
+    "filled": "no vacío|rellenado|no vacía|no vacíos|rellenada|informado|con valor",
+    "contains": "contiene|contienen|la palabra|contienen la palabra|contiene la palabra|con la palabra|incluye"
+    "|incluyen",
     "times_scale:1000": "mil",
     "times_scale:1000000": "millón|millones",
     "yesno": "es|son|hay|tiene|tienen|fue|fueron|hubo",
-    "quarter:1": "t1|q1|primer trimestre",
-    "quarter:2": "t2|q2|segundo trimestre",
-    "quarter:3": "t3|q3|tercer trimestre",
-    "quarter:4": "t4|q4|cuarto trimestre",
-    "half:1": "primer semestre",
-    "half:2": "segundo semestre",
+    "quarter:1": "t1|q1|primer trimestre|1er trimestre|trimestre 1|1º trimestre|1 trimestre",
+    "quarter:2": "t2|q2|segundo trimestre|2o trimestre|trimestre 2|2º trimestre|2 trimestre",
+    "quarter:3": "t3|q3|tercer trimestre|3er trimestre|trimestre 3|3º trimestre|3 trimestre|tercero trimestre",
+    "quarter:4": "t4|q4|cuarto trimestre|4o trimestre|trimestre 4|4º trimestre|4 trimestre|último trimestre",
+    "half:1": "primer semestre|1er semestre|s1|primera mitad de|primera mitad del",
+    "half:2": "segundo semestre|2o semestre|s2|segunda mitad de|segunda mitad del",
+    "count_after": "cuántos son|cuántas son|cuántos hay|cuántas hay|cuántos fueron",
+    "op:quartile1": "primer cuartil|cuartil inferior|cuartil 1|percentil 25",
+    "op:quartile3": "tercer cuartil|cuartil superior|cuartil 3|percentil 75",
+    "op:p90": "percentil 90",
+    "op:p95": "percentil 95",
+    "op:p99": "percentil 99",
+    "op:p10": "percentil 10",
+    "before_period:week": "respecto a la semana anterior|con respecto a la semana anterior|de una semana a otra"
+    "|frente a la semana anterior|de semana en semana",
+    "before_period:": "respecto al período anterior|respecto al periodo anterior|frente al período anterior"
+    "|frente al periodo anterior",
+    "implied:quantity desc": "más vendido|más vendida|más vendidos|más vendidas|se vendió más|se vende más"
+    "|se vendieron más|más se vendió|más se vende|más se ha vendido|vendió más|compró más|pidió más|ha vendido más"
+    "|ha comprado más|más comprado|más comprados|más pedido|vendió más unidades de",
+    "implied:quantity asc": "menos vendido|menos vendida|menos vendidos|menos vendidas|se vendió menos|vendió menos"
+    "|compró menos",
+    "implied:pay desc": "gana más|ganan más|mejor pagado|mejor pagada|mejor pagados|más gana|cobra más|mejores pagados",
+    "implied:pay asc": "gana menos|peor pagado|peor pagada|cobra menos",
+    "implied:population desc": "más poblado|más poblada|más poblados|más pobladas",
+    "implied:population asc": "menos poblado|menos poblados|menos poblada",
+    "implied:weight desc": "más pesado|más pesada|más pesados",
+    "implied:weight asc": "más ligero|más ligera|más ligeros|más liviano",
+    "implied:age desc": "de mayor edad|más viejo|más vieja|más mayor",
+    "implied:age asc": "más joven|más jóvenes|de menor edad",
+    "implied:area desc": "más extenso|más extensa|más extensos",
+    "implied:area asc": "menos extenso",
+    "cmp_of:age >": "mayores de|mayor de",
+    "cmp_of:age <": "menores de|menor de",
+    "aged": "años|años de edad",
+    "times_scale:1000000000": "mil millones",
+    "times_sign": "multiplicado por|multiplicada por|multiplicados por",
+    "light": "en la lista|de la lista|en la lista de|de la lista de|en el archivo|en la tabla|en general"
+    "|en su conjunto|entre todos|de todos|de todas",
+    "all": "todos los|todas las|de todos los|de todas las",
+    "included": "inclusive|incluido|incluida",
+    "in_percent": "en porcentaje|en porcentajes|en qué porcentaje|en tanto por ciento|en por ciento",
+    "among": "de entre|dentro de",
+    "direction:desc": "en orden descendente|de mayor a menor|descendente|orden descendente",
+    "direction:asc": "en orden ascendente|de menor a mayor|ascendente|orden ascendente",
+    "quantile": "cuantil|percentil|cuantil de|percentil de",
+    "commonest": "moda|moda de|valor más frecuente de|más frecuente|más común|más habitual|más frecuentes",
+    "having": "con|con un|con una|tienen un|tienen una|tenían un|tenían una",
+    "prep": "vía|por|sobre|contra",
+    "compare": "compara|comparar|comparación|comparación de|comparación entre|compárame",
 }
 _LIGHT: Final = """
-el la los las lo un una unos unas de del en al a con para por que es son fue fueron era eran ser hay hubo ha han
-tiene tienen tuvo tuvieron se su sus este esta estos estas ese esa mi mis nuestro nos me te yo favor todos todas
-todo toda cada vendió vendieron vendido vendidos vendidas vendidas compró compraron comprado obtuvo proviene
-provienen viene vienen generó valor valores columna tabla archivo datos calcula calcular cuyo cuya realizado qué
-cuál cuáles dónde cuándo
-"""
-_ALIKE: Final = """
-ingresos ingreso ventas venta facturación revenue sales
-coste costes costo costos gasto gastos cost costs spend
-precio precios price prices
-cliente clientes customer customers
-canal canales channel channels
-país países country countries
-ciudad ciudades city cities
-cantidad unidades unidad units quantity qty
-pedido pedidos orden órdenes order orders
-producto productos artículo artículos product products
-categoría categorías category categories
-fecha día date
-región regiones region
-empleado empleados employee employees
-salario salarios sueldo salary salaries
-descuento descuentos discount discounts
-departamento department
-edad age
-peso weight
-duración longitud duration length
-beneficio ganancia profit
-campaña campañas campaign campaigns
-clics clic clicks
-año años year years
-nombre nombres name
-población habitantes population
+el la los las lo un una unos unas de del en al a con para por que es son fue fueron era eran ser hay hubo ha han tiene
+tienen tuvo tuvieron se su sus este esta estos estas ese esa mi mis nuestro nos me yo favor todos todas todo toda cada
+vendió vendieron vendido vendidos vendidas vendidas compró compraron comprado obtuvo proviene provienen viene vienen
+generó valor valores columna tabla archivo datos calcula calcular cuyo cuya realizado qué cuál cuáles dónde cuándo
+dime quiero quisiera saber puedes podrías puede podría hicieron hizo hacen hacemos hice realizaron realizó realizados
+realizadas efectuaron registraron registrados registrado registradas registró están está estaban estaba estuvo
+trabajan trabaja trabajó trabajaban viven vive aporta aportan aportó obtuvieron obtenido obtenidos consiguió
+consiguieron logró produjo produjeron hemos sido había habían tenemos tengo tenían tenía existen existe corresponde
+corresponden pertenece pertenecen representan representa vende venden vendemos compra compran cómo ver mostrar conocer
+necesito gustaría hola gracias muéstrame procede proceden llegan llegaron ellos ellas él ella ello les le trajo
+reciben recibió recibieron recibido generado generan genera generada generados hecho hechos hechas hechos encuentra
+encuentran ubicado llama llaman sea sean será llevan lleva suponen supone nuestras nuestros nuestra aquellos aquellas
+dio dieron da dan asciende ascendió ascienden vendimos distribución desglose participaron participó respondieron
+respondió
 """
 _LEVELS: Final = """
 precio tasa ratio edad altura peso longitud temperatura nota media promedio rango duración distancia tiempo año
@@ -204,12 +273,14 @@ SPANISH: Final[Vocabulary] = language(
     "es",
     _MEANINGS,
     _LIGHT,
-    _ALIKE,
+    "",
     _LEVELS,
     _UNSUMMED,
     months="enero ene|febrero feb|marzo mar|abril abr|mayo may|junio jun|julio jul|agosto ago|septiembre sep sept"
     "|octubre oct|noviembre nov|diciembre dic",
     weekdays="lunes|martes|miércoles|jueves|viernes|sábado sábados|domingo domingos",
+    articles="el la los las",
+    contracted="de=del|a=al",
     numbers="cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce",
 )
 """Spanish."""

@@ -92,8 +92,8 @@ def understood_joined(question: str, tables: Sequence[TableProfile]) -> Understa
     found = understand(question, tables)
     if isinstance(found, Understood) or (isinstance(found, AskedBack) and not (found.lost or found.unclear)):
         return found
-    asked = words(question)
-    for language in languages_of(asked):
+    for language in languages_of(words(question)):
+        asked = words(question, local=language.code != "en")
         pairs = _needed(asked, tables[:_TABLES_MAX], language)
         tried = [made for one, two in pairs if (made := _of_pair(asked, one, two, language)) is not None]
         read = {_pair(one.reading.plan): one for one in reversed(tried) if isinstance(one, Understood)}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.language import Vocabulary
+from agentsvc_nb.agents.offline.languages.english import ENGLISH
+from agentsvc_nb.agents.offline.languages.language import Vocabulary, in_english
+from agentsvc_nb.agents.offline.tables.compounds import opened
 from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
@@ -19,11 +21,14 @@ from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables
 from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_ratio
 
-EXACT, FORM, NAMING, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.7, 0.9, 1.5
+EXACT, FORM, NAMING, TRANSLATED, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.6, 0.7, 0.9, 1.5
 """How far a link is from the words themselves."""
 SPAN_MAX: Final = 8
 _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
 _UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
+_PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))
+_NOUN_WORDS_MAX: Final = 4
+_FUNCTION_LETTERS_MAX: Final = 3
 _DATES: Final = frozenset(("date", "dates", "day", "time"))
 _TYPO_LETTERS_MIN: Final = 5
 _NOUN_LETTERS_MIN: Final = 4
@@ -65,6 +70,7 @@ class TableLinks:
         self.table, self.language, self.alone = table, language, alone
         self._found: dict[tuple[Word, ...], tuple[Link, ...]] = {}
         self.headers = {column.name: tuple(tokens(column.name)) for column in table.columns}
+        self._columns_found: dict[tuple[str, ...], list[Link]] = {}
 
     @property
     def tables(self) -> Tables:
@@ -115,10 +121,19 @@ class TableLinks:
     def vocabulary(self) -> frozenset[str]:
         return frozenset(token for header in self.headers.values() for token in header)
 
+    def stands(self, word: str) -> bool:
+        """Whether a header or a value has the word."""
+        return word in self.vocabulary or any(word in folded for folded in self._cells)
+
     def is_title(self, word: str) -> bool:
         """Whether the word is what the rows are: what the file or its sheet is called, or what an identifier is of."""
         groups = [group for group in self.language.alike if word in group]
-        return any(alike(word, one) or any(one in group for group in groups) for one in self._titles)
+        called = self.language.nouns.get((word,), frozenset())
+        if any(self.adds_up(self.profile(link.column)) for link in self._columns((word,))):
+            called = frozenset()  # `Umsatz` of `sales.csv` is rather an amount
+        return any(
+            alike(word, one) or (one,) in called or any(one in group for group in groups) for one in self._titles
+        )
 
     @cached_property
     def _titles(self) -> tuple[str, ...]:
@@ -144,7 +159,14 @@ class TableLinks:
 
     @cached_property
     def _known_forms(self) -> frozenset[str]:
-        return frozenset(form for token in self.vocabulary for form in forms(token))
+        known = {*self.vocabulary, *(part for parts in self._opened.values() for part in parts)}
+        return frozenset(form for token in known for form in forms(token))
+
+    @cached_property
+    def _nouns(self) -> frozenset[str]:
+        """The words of which something else that is called a noun may be meant."""
+        groups = (*self.language.nouns, *self.language.alike)
+        return frozenset(word for group in groups for word in group) | _PARTICLES
 
     def links(self, span: Sequence[Word]) -> Sequence[Link]:
         """What the words mean together."""
@@ -161,11 +183,26 @@ class TableLinks:
         yield from self._columns(asked)
         yield from self._values(asked, span)
 
-    def _columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
+    def _columns(self, asked: tuple[str, ...]) -> list[Link]:
+        if asked not in self._columns_found:
+            self._columns_found[asked] = list(self._near_columns(asked))
+        return self._columns_found[asked]
+
+    def _near_columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
         dated = len(asked) == 2 and asked[1] in _DATES
-        if len(asked) > 1 and not dated and any(self._known_forms.isdisjoint(forms(one)) for one in asked):
+        if any((self._nouns | self._known_forms).isdisjoint(forms(one)) for one in asked) and not dated:
             return
-        found = [(self._header_distance(asked, header), name) for name, header in self.headers.items()]
+        if asked not in self.headers.values() and (
+            not _PARTICLES.isdisjoint((asked[0], asked[-1]))
+            or (len(asked) == 1 and asked[0] in self.language.light and asked not in self.language.nouns)
+        ):
+            return
+        as_written = len(asked) == 1 or not any(self._known_forms.isdisjoint(forms(one)) for one in asked)
+        found = [
+            (distance if distance is not None else self._translated(asked, name), name)
+            for name, header in self.headers.items()
+            for distance in [self._header_distance(asked, header) if as_written else None]
+        ]
         if dated and all(distance is None for distance, _ in found):
             dates = {one.name for one in self.dates()}
             found = [(self._header_distance(asked[:1], self.headers[name]), name) for name in dates]
@@ -200,6 +237,62 @@ class TableLinks:
             return ALIKE if all(word in _NAMING or word in _UNITS for word in others) else ALIKE + 0.5
         return None
 
+    def _translated(self, asked: tuple[str, ...], name: str) -> float | None:
+        """How far the words are from a header of another language, or of one word that is made of several."""
+        header, opened_header = self.headers[name], self._opened[name]
+        if len(asked) == 1 and asked[0] in self.language.light and not self._is_yes_or_no(asked, name):
+            return None
+        found = [self._header_distance(asked, opened_header)] if opened_header != header else []
+        for phrase in self._called(asked):
+            near = [_translated(phrase, one) for one in {header, opened_header}]
+            second = 0.5 if self._has_name(header) else 0.0
+            found += [distance + second for distance in near if distance is not None]
+        if len(asked) > 1 and _PARTICLES.isdisjoint((asked[0], asked[-1])):
+            found.append(self._translated_each(asked, opened_header))
+        return min((one for one in found if one is not None), default=None)
+
+    def _translated_each(self, asked: tuple[str, ...], header: tuple[str, ...]) -> float | None:
+        """`date de commande` is `Order Date`: each part is one of the header, or means one, and none is left over."""
+        left, at = list(header), 0
+        while at < len(asked):
+            if asked[at] in _PARTICLES:
+                at += 1
+                continue
+            for length in range(min(len(asked) - at, _NOUN_WORDS_MAX), 0, -1):
+                part = asked[at : at + length]
+                if met := _met((part, *self._called(part)), left):
+                    break
+            else:
+                return None
+            for word in met:
+                left.remove(word)
+            at += length
+        return ALIKE if all(one in _NAMING or one in _UNITS or one in _PARTICLES for one in left) else None
+
+    def _is_yes_or_no(self, asked: tuple[str, ...], name: str) -> bool:
+        """Whether a word that may be without a meaning, as `paid`, is what a column says of each row."""
+        kind = self.table.column(name).kind
+        return kind == "boolean" and asked in self.language.nouns and asked in self.language.values
+
+    def _called(self, phrase: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+        """What a noun in any form of it is called elsewhere."""
+        nouns = self.language.nouns
+        return frozenset(one for form in forms(phrase[-1]) for one in nouns.get((*phrase[:-1], form), ()))
+
+    @cached_property
+    def _opened(self) -> dict[str, tuple[str, ...]]:
+        """Headers with the words that compounds are made of."""
+        return {name: opened(header) for name, header in self.headers.items()}
+
+    @cached_property
+    def _meant(self) -> dict[str, frozenset[str]]:
+        """The words of headers, and what they mean in English."""
+        return {
+            name: frozenset(header)
+            | frozenset(meant for word in self._opened[name] for meant in {word, *in_english(word)})
+            for name, header in self.headers.items()
+        }
+
     def _has_name(self, header: tuple[str, ...]) -> bool:
         """Whether what an identifier tells apart has a column of names, too."""
         of = frozenset(header) - _NAMING
@@ -209,7 +302,10 @@ class TableLinks:
     def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:
         if asked in self._cells:
             written = " ".join(word.text for word in span)
+            if self._is_function_word(asked) and all(value != written for _, value in self._cells[asked]):
+                return  # `de` is no `DE`
             pronoun = 1.0 if len(written) == 1 and written.casefold() in self.language.light else 0.0
+            pronoun = NAMING if pronoun and written.isupper() and written != "I" else pronoun  # `A` may be either
             for name, value in self._cells[asked]:
                 yield Link(self.column(name), value, pronoun + (EXACT if value == written else FORM / 2))
             return
@@ -224,6 +320,18 @@ class TableLinks:
                 if len(folded) == len(asked) and folded[:-1] == asked[:-1]:
                     for name, value in self._cells[folded]:
                         yield Link(self.column(name), value, FORM, f"{' '.join(asked)} was read as {value}.")
+        if len(asked) > 1 or asked[0] not in self.language.light:
+            for phrase in self.language.values.get(asked, ()):
+                for name, value in self._cells.get(phrase, ()):
+                    yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
+
+    def _is_function_word(self, asked: tuple[str, ...]) -> bool:
+        short = len(asked) == 1 and len(asked[0]) <= _FUNCTION_LETTERS_MAX
+        return short and (asked[0] in self.language.light or asked in self.language.phrases)
+
+    @property
+    def has_money(self) -> bool:
+        return any(column.unit in ("€", "$", "£") or len(column.unit) == 3 for column in self.table.columns)
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -281,8 +389,11 @@ class TableLinks:
 
     def adds_up(self, column: ColumnProfile) -> bool:
         """Whether a sum of the column is a number that means something."""
-        header = set(self.headers[column.name])
-        return self.is_measure(column) and not is_ratio(column) and header.isdisjoint(self.language.levels)
+        levels = self.language.levels | ENGLISH.levels
+        return self.is_measure(column) and not is_ratio(column) and self._meant[column.name].isdisjoint(levels)
+
+    def has_no_sum(self, column: ColumnProfile) -> bool:
+        return not self._meant[column.name].isdisjoint(self.language.unsummed | ENGLISH.unsummed)
 
     def is_key(self, column: ColumnProfile) -> bool:
         """Whether no two rows have the same value."""
@@ -334,8 +445,26 @@ class TableLinks:
         return [
             one
             for one in self.table.columns
-            if any(alike(noun, word) for noun in nouns for word in self.headers[one.name])
+            if any(alike(noun, word) for noun in nouns for word in self._meant[one.name])
         ]
+
+
+def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]:
+    """The words of a header that one of the phrases has, the first in any form; none, if no phrase stands there."""
+    for at, phrase in enumerate(phrases):
+        same = (lambda one, other: one == other) if at else alike
+        found = [next((one for one in header if same(word, one)), "") for word in phrase if word not in _PARTICLES]
+        if found and all(found) and len(set(found)) == len(found):
+            return found
+    return []
+
+
+def _translated(phrase: tuple[str, ...], header: tuple[str, ...]) -> float | None:
+    """How far what words mean elsewhere is from a header; other forms of it are no sign there."""
+    if not set(phrase) <= set(header):
+        return None
+    rest = set(header) - set(phrase) - _UNITS - _NAMING
+    return ALIKE + 0.5 if rest else ALIKE
 
 
 def is_form_of_any(verb: str, header: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
@@ -13,18 +13,22 @@ from typing import Final
 from agentsvc_nb.formats.normalization import tokens
 
 WORDS_MAX: Final = 60
-_WORD: Final = re.compile(
-    r"""(?x)
+_WRITTEN: Final = r"""(?x)
     "(?P<q1>[^"\n]+)" | “(?P<q2>[^”\n]+)” | „(?P<q3>[^“”\n]+)[“”] | «\s*(?P<q4>[^»\n]+?)\s*»
-    | (?P<iso>\d{4}-\d\d-\d\d) | (?P<slashed>\d{1,2}/\d{1,2}/\d{2,4}) | (?P<dotted>\d{1,2}\.\d{1,2}\.\d{4})
-    | (?P<number>(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(?P<ordinal>(?i:st|nd|rd|th))?(?![\w.]\w)
+    | (?P<iso>\d{4}-\d\d-\d\d) | (?P<slashed>\d{1,2}/\d{1,2}/\d{2,4}) | (?P<dotted>\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d\b))
+    | (?P<number>(?<![\w.])-?NUMBER)(?P<ordinal>(?i:st|nd|rd|th|er|ère|ere|e|º|ª))?(?![\w.,]\w)
     | [<>]=? | , (?=\s) | [≤≥=%€$£+&] | \# | (?<=\s)[/*×÷](?=\s)
     | \w+(?:['’./&-]\w+)*
     """
+_WORD: Final = re.compile(_WRITTEN.replace("NUMBER", r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"))
+_LOCAL_WORD: Final = re.compile(
+    _WRITTEN.replace("NUMBER", r"(?:[1-9]\d{0,2}(?:[.’ \u00a0\u202f]\d{3})+(?!\d)|\d+)(?:,\d+|\.\d+)?")
 )
+_AMBIGUOUS: Final = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+")
+"""Of a language with decimal commas: some of its speakers mean thousands."""
 
 
-_CASES: Final = ("n", "en", "e", "er")
+_CASES: Final = ("n", "en", "e", "er", "es")
 """Endings of longer words, of which the first part alone tells them apart."""
 
 
@@ -38,23 +42,30 @@ class Word:
     number: Decimal | None = None
     ordinal: bool = False
     day: date | None = None
+    bracketed: bool = False
+    """Whether it begins what stands in brackets."""
 
 
-def words(text: str) -> list[Word]:
-    return list(_words(text))[:WORDS_MAX]
+def words(text: str, local: bool = False) -> list[Word]:
+    """`local`: numbers have decimal commas, and dates begin with the day."""
+    return list(_words(text, local))[:WORDS_MAX]
 
 
-def _words(text: str) -> Iterator[Word]:
-    for found in _WORD.finditer(text):
+def _words(text: str, local: bool) -> Iterator[Word]:
+    for found in (_LOCAL_WORD if local else _WORD).finditer(text):
         quoted = next((found[name] for name in ("q1", "q2", "q3", "q4") if found[name]), None)
         if quoted:
             yield Word(quoted, tuple(tokens(quoted)), quoted=True)
+        elif found["number"] and local and _AMBIGUOUS.fullmatch(found["number"]):
+            yield Word(found[0], (found[0],))
         elif found["number"]:
-            yield _number(found[0], found["number"], bool(found["ordinal"]))
+            yield _number(found[0], _plain(found["number"], local), bool(found["ordinal"]))
         elif found["iso"] or found["slashed"] or found["dotted"]:
-            yield _dated(found[0])
+            yield _dated(found[0], local)
         else:
-            yield from _parts(found[0])
+            first, *more = _parts(found[0])
+            yield replace(first, bracketed=text[: found.start()].endswith("("))
+            yield from more
 
 
 def _parts(written: str) -> Iterator[Word]:
@@ -68,23 +79,29 @@ def _parts(written: str) -> Iterator[Word]:
         yield Word(written if len(folded) == 1 else part, (part,), number=Decimal(part) if part.isdecimal() else None)
 
 
-def _number(written: str, digits: str, ordinal: bool) -> Word:
-    plain = digits.replace(",", "")
+def _plain(digits: str, local: bool) -> str:
+    """Of a local number a point before three digits divides thousands."""
+    if not local:
+        return digits.replace(",", "")
+    return re.sub(r"(?<=\d)[.’ \u00a0\u202f](?=\d{3}(?!\d))", "", digits).replace(",", ".")
+
+
+def _number(written: str, plain: str, ordinal: bool) -> Word:
     return Word(
         written, tuple(tokens(written if ordinal else plain)) or (plain,), number=Decimal(plain), ordinal=ordinal
     )
 
 
-def _dated(written: str) -> Word:
-    """Of a date with slashes the month stands first, unless that is none."""
+def _dated(written: str, local: bool) -> Word:
+    """Of an English date with slashes the month stands first, unless that is none."""
     parts = [int(part) for part in re.split(r"[-/.]", written)]
-    if "/" in written:
-        month, day, year = parts if parts[0] <= 12 else (parts[1], parts[0], parts[2])
-        year += 2000 if year < 70 else 1900 if year < 100 else 0
-    elif "." in written:
-        day, month, year = parts
-    else:
+    if "-" in written:
         year, month, day = parts
+    elif "/" in written and not local and parts[0] <= 12:
+        month, day, year = parts
+    else:
+        day, month, year = parts
+    year += 2000 if year < 70 else 1900 if year < 100 else 0
     try:
         return Word(written, (written,), day=date(year, month, day))
     except ValueError:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.choosing import languages_of
+from agentsvc_nb.agents.offline.tables.compounds import parted
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
@@ -70,9 +71,9 @@ class _Read:
 
 def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     """What the question asks of the tables. It looks at profiles alone."""
-    asked = words(question)
     found: list[Understanding] = []
-    for language in languages_of(asked):
+    for language in languages_of(words(question)):
+        asked = words(question, local=language.code != "en")
         found = [by_links(asked, TableLinks(table, language, len(tables) == 1)) for table in tables]
         if any(isinstance(one, Understood) for one in found):
             break
@@ -97,6 +98,7 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
 
 def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
     """What the words ask of what they are linked to."""
+    asked = parted(asked, links.language, links.stands)
     ways = paths(asked, links, links.language)
     whole = [way for way in ways if not way.unknown]
     read = _readings(whole, links)
@@ -159,9 +161,14 @@ def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
 
 
 def _without_commas(items: Sequence[Item]) -> list[Item]:
-    """A comma means something between values alone."""
+    """A comma means something between values alone; what brackets explain needs no part, nor do they themselves."""
+    items = [item for item in items if item.tag != "glossed"]
     kept: list[Item] = []
     for item, after in zip_longest(items, items[1:], fillvalue=Item("end")):
+        if item.tag == "glossing":
+            item = replace(item, tag="column")
+            if kept and kept[-1].tag == "column" and kept[-1].value == item.value:
+                continue
         if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
             kept.append(item)
     return kept

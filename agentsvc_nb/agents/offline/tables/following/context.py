@@ -15,6 +15,7 @@ from agentsvc_nb.agents.offline.languages.following import FollowingWords
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.questions import mentions
 from agentsvc_nb.agents.offline.tables.charts import ChartWish, without_chart
+from agentsvc_nb.agents.offline.tables.compounds import parted
 from agentsvc_nb.agents.offline.tables.following.changing import ENDS, Change, changed
 from agentsvc_nb.agents.offline.tables.following.narrowing import narrowed, parts
 from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path
@@ -232,7 +233,8 @@ def _gone_on(fragment: _Fragment, base: Understood, tables: Mapping[str, TablePr
 
 def _in_links(fragment: _Fragment, base: Understood, links: TableLinks) -> Understanding | None:
     text, judged = _judged(fragment, links)
-    said = without_title(words(text), links) if isinstance(links, JoinedLinks) else words(text)
+    said = words(text, local=fragment.language.code != "en")
+    said = parted(without_title(said, links) if isinstance(links, JoinedLinks) else said, links.language, links.stands)
     ways = ways_to_read(said, links, fragment.language)
     change = Change(fragment.instead, bool(judged), marked=fragment.marked)
     known = [Path((*way.items, *judged), way.cost) for way in ways if not way.unknown and (way.items or judged)]

@@ -84,7 +84,7 @@ def _bound(items: Sequence[Item], _: TableLinks) -> Made:
 
 
 def _range(items: Sequence[Item], _: TableLinks) -> Made:
-    low, high = values(items, "number", "when", "measured")
+    low, high = values(items, "number", "when", "measured", "ordinal")
     unit = ""
     if isinstance(low, tuple):
         low, unit = low
@@ -94,6 +94,8 @@ def _range(items: Sequence[Item], _: TableLinks) -> Made:
         high = When(year=int(high))
     if is_year(low) and isinstance(high, When):
         low = When(year=int(low))
+    if isinstance(low, Decimal) and isinstance(high, When) and high.day is not None and 1 <= low == int(low) <= 31:
+        low = replace(high, day=int(low))  # `from the 1st to the 15th of March`
     if type(low) is not type(high):
         return None
     return Item("bound", ("between", (low, high) if not unit else (low, high, unit)))
@@ -113,6 +115,47 @@ def _numbers(items: Sequence[Item], _: TableLinks) -> Made:
     return Item("numbers", tuple(found))
 
 
+def _not_over(items: Sequence[Item], links: TableLinks) -> Made:
+    """`ne dépassent pas 5`."""
+    bound = _bound([items[0], items[2]], links)
+    return _opposite([items[1], bound], links) if isinstance(bound, Item) else None
+
+
+def _included(items: Sequence[Item], _: TableLinks) -> Made:
+    """`jusqu'au 31 mars inclus`, where nothing else was meant."""
+    return items[0] if items[0].value[0] in ("<=", ">=", "between") else None
+
+
+def _of_implied(items: Sequence[Item], links: TableLinks) -> Made:
+    """`older than 50`, `over 50 years old`: of the one column of ages."""
+    if items[0].tag == "cmp_of":
+        noun, _, operator = items[0].value.partition(" ")
+        bound = Item("bound", (operator, items[1].value))
+    else:
+        noun, bound = "age", next(item for item in items if item.tag == "bound")
+    found = [one for one in links.named(noun) if one.kind == "number"]
+    if len(found) != 1 or any(named.name != found[0].name for named in values(items, "column")):
+        return None
+    return [Item("column", links.column(found[0].name)), bound]
+
+
+def _month_said(items: Sequence[Item], _: TableLinks) -> Made:
+    """`mes de marzo`."""
+    when = items[1].value
+    return items[1] if items[0].value == "month" and when.month and not when.day else None
+
+
+def _bound_behind(items: Sequence[Item], links: TableLinks) -> Made:
+    """`3 unités au plus`."""
+    bound = _bound([items[0], items[2]], links)
+    return [items[1], bound] if isinstance(bound, Item) else None
+
+
+def _all_but(items: Sequence[Item], _: TableLinks) -> Made:
+    """`todos los productos menos A`."""
+    return [items[1], Item("not"), items[3]]
+
+
 AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("half", _half),
     rule("number|ordinal when number", _date),
@@ -123,18 +166,26 @@ AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("number|ordinal when", _date),
     rule("when number|ordinal", _date),
     rule("period number", _year_said),
+    rule("all column most|less cell", _all_but),
+    rule("period when", _month_said),
     rule("number times_scale", _scaled),
     rule("number unit", _with_unit),
     rule("unit number", _with_unit),
-    rule("between number|when|measured and|to number|when|measured", _range),
-    rule("from number|when|measured to number|when|measured", _range),
+    rule("between number|when|measured|ordinal and|to number|when|measured", _range),
+    rule("from number|when|measured|ordinal to number|when|measured", _range),
     rule("when to when", _range),
     rule("number to number", _range),
+    rule("number column post", _bound_behind),
+    rule("cmp_of number", _of_implied),
     rule("number|measured post", _bound),
     rule("when post", _bound),
     rule("cmp number|measured", _bound),
     rule("time when|number", _bound),
+    rule("column bound aged", _of_implied),
+    rule("bound aged", _of_implied),
     rule("not bound", _opposite),
+    rule("cmp not number|measured", _not_over),
+    rule("bound included", _included),
     rule("when (and|or when)+", _whens),
     rule("number (and|or number)+", _numbers),
 )

@@ -5,9 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
-from agentsvc_nb.agents.offline.tables.grammar.comparisons import along, between_periods, difference, extent, share
+from agentsvc_nb.agents.offline.tables.grammar.comparisons import (
+    along,
+    between_periods,
+    difference,
+    extent,
+    share,
+    share_of_each,
+)
 from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.limits import DATES_TOLD
 from agentsvc_nb.agents.offline.tables.grammar.lookups import (
@@ -46,6 +54,8 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
+    if any(one.tag == "much" and of.tag == "rows" for one, of in pairwise(parts.core)):
+        return None  # `combien de commandes` are counted
     if has(parts.core, "compare") and not _compares(parts):
         return None
     found = _formed(parts) or _without_row_names(parts)
@@ -164,8 +174,8 @@ _FORMS: Final[tuple[tuple[tuple[Slot, ...], _Make], ...]] = tuple(
     (form(written), make)
     for written, make in (
         ("wh* much? measure rows*", _measures),
-        ("wh* count rows* op?", count),
-        ("wh* count rows* column op?", count_of),
+        ("wh* count|count_after rows* op?", count),
+        ("wh* count|count_after rows* column op?", count_of),
         ("wh* much? column rows*", column),
         ("wh+", asked),
         ("wh+ rows+", listed),
@@ -179,11 +189,12 @@ _FORMS: Final[tuple[tuple[tuple[Slot, ...], _Make], ...]] = tuple(
         ("wh* yesno? number? implied|implied_more column* rows* pair?", implied),
         ("wh* top|bottom number? column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* share op? column|measure? rows* count? in_percent?", share),
+        ("wh* share column column in_percent?", share_of_each),
         ("wh* along along? op? column|measure|count? rows* to_before? in_percent?", along),
         ("wh* along periods op? column|measure|count? rows* in_percent? count?", between_periods),
         ("wh* difference periods op? column|measure|count? rows*", between_periods),
         ("wh* difference sup sup column and?", extent),
-        ("wh* difference pair? column|measure? count? rows*", difference),
+        ("wh* much? difference pair? column|measure? count? rows*", difference),
         ("wh* count|much more|less column|rows pair rows*", difference),
     )
 )

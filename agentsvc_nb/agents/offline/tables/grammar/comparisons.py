@@ -8,8 +8,8 @@ from agentsvc_nb.agents.offline.tables.grammar.limits import in_period, joined
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
-from agentsvc_nb.formats.plans.conditions import Column, Criterion, OneOf, column_of, columns_of
-from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Measure, Order, Plan
+from agentsvc_nb.formats.plans.conditions import Column, Condition, Criterion, OneOf, column_of, columns_of
+from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Group, Measure, Order, Plan
 
 _How = Literal["running", "difference", "change"]
 
@@ -30,13 +30,31 @@ def share(parts: Parts) -> QuestionReading | None:
             return None
         one = found[0]
     if parts.groups:
-        parts.conditions += parts.base
+        when = [condition for condition in parts.conditions if _is_dated(condition, parts)]
+        of = [condition for condition in parts.conditions if condition not in when]
+        parts.conditions = [*when, *parts.base]
+        if of and one == Aggregate("count"):  # `percentage of women by department`: of the rows of each
+            return QuestionReading(parts.plan(Compared("percent", Aggregate("count", None, joined(of)), one)))
+        parts.conditions += of
         return QuestionReading(parts.plan(Along("share", one)))
     if not parts.conditions:
         return None
     narrowed = Aggregate(one.operation, one.operand, parts.where)
     measured = (Compared("percent", narrowed, one),)
     return QuestionReading(Plan(parts.links.table.name, measured, where=joined(parts.base)))
+
+
+def share_of_each(parts: Parts) -> QuestionReading | None:
+    """`Anteil der Länder am Umsatz`: the share that each has in an amount."""
+    of, amount = values(parts.core, "column")
+    kinds = (parts.links.profile(of).kind, parts.links.adds_up(parts.links.profile(amount)))
+    if parts.groups or parts.base or kinds != ("text", True):
+        return None
+    return QuestionReading(parts.plan(Along("share", Aggregate("sum", amount)), groups=[Group(of)]))
+
+
+def _is_dated(condition: Condition, parts: Parts) -> bool:
+    return all(parts.links.profile(one).kind in ("date", "datetime") for one in columns_of(condition))
 
 
 def along(parts: Parts) -> QuestionReading | None:

@@ -8,9 +8,19 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
+from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
 from agentsvc_nb.agents.offline.tables.grammar.periods import When
-from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, FORM, PART, SPAN_MAX, Link, TableLinks
+from agentsvc_nb.agents.offline.tables.linking import (
+    ALIKE,
+    EXACT,
+    FORM,
+    PART,
+    SPAN_MAX,
+    TRANSLATED,
+    TYPO,
+    Link,
+    TableLinks,
+)
 from agentsvc_nb.agents.offline.tables.question import Word
 
 PATHS_MAX: Final = 30
@@ -18,6 +28,8 @@ _WORD: Final = 1.0
 _LIGHT_BESIDES: Final = 0.5
 """A word that may have a meaning is rather read as one that has."""
 _UNKNOWN: Final = 8.0
+_MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$", "dollar", "dollars", "£"))
+"""Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
 _DATED_PERIOD: Final = 0.8
 _VERB_LETTERS_MIN: Final = 4
@@ -64,7 +76,8 @@ def _meanings(
     words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary
 ) -> Iterator[tuple[Item, int, float]]:
     """Items that begin with a word, how many words they have, and how far they are from them."""
-    word, meant, exact, named, known, done = words[start], False, False, False, False, False
+    word, meant, exact, named = words[start], False, False, False
+    known, done, translated, nearest = False, False, False, 0.0
     for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
         span = words[start : start + length]
         if length > 1 and any(one.quoted for one in span):
@@ -74,12 +87,15 @@ def _meanings(
             done = done or (length == 1 and (link.cell is not None or PART < link.distance < ALIKE))
             named = named or (length == 1 and link.distance < FORM)
             exact = exact or (link.distance == EXACT and length == 1 and link.cell is None)
+            if length == 1 and link.cell is None and links.profile(link.column).kind == "text":
+                nearest = min(nearest or link.distance, link.distance)
+            translated = translated or (length == 1 and link.cell is not None and link.distance == TRANSLATED)
             meant = meant or length == 1
             told = (link.told,) if link.told else ()
             last = span[-1].tokens[-1]
             plural = last.endswith("s") and link.cell is None and last not in links.headers[link.column.name]
             item = (
-                Item("column", link.column, told, plural)
+                Item("glossing" if word.bracketed and link.distance < PART else "column", link.column, told, plural)
                 if link.cell is None
                 else Item("cell", (link.column, link.cell), told)
             )
@@ -111,18 +127,24 @@ def _meanings(
                 continue
             meant = meant or length == 1
             aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
-            yield (
-                _item(part, which),
-                length,
-                _WORD + (_LIGHT_BESIDES if named and length == 1 else 0.7 if aside else 0.0),
-            )
+            besides = TRANSLATED if part == "each" and translated else 0.0  # `anuales`, where a value is `annual`
+            besides += _LIGHT_BESIDES if named and length == 1 else 0.7 if aside else 0.0
+            yield _item(part, which), length, _WORD + besides
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         meant = known = True
-        yield Item("rows", "title"), 1, _WORD + (0.6 if exact else 0.1)
-        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES
-    if word.tokens and not known and not language.knows(word.tokens[0]) and _is_row_noun(words, start, links, language):
+        yield Item("rows", "title"), 1, _WORD + (0.6 + nearest if exact or nearest >= ALIKE else 0.1)
+        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + nearest
+    if (
+        word.tokens
+        and not known
+        and _may_be_noun(word, meant, language)
+        and _is_row_noun(words, start, links, language)
+    ):
         line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
         yield Item("rows", "noun", (line,)), 1, _WORD + _NOUN
+    if start and words[start - 1].number is not None and word.tokens[:1] in _MONEY and not links.has_money:
+        meant = True
+        yield Item("light"), 1, _WORD
     if word.tokens and word.tokens[0] in links.units:
         meant = True
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
@@ -134,6 +156,18 @@ def _meanings(
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
     elif not meant:
         yield from _unknown(words, start, links, language)
+
+
+def _may_be_noun(word: Word, meant: bool, language: Vocabulary) -> bool:
+    """Of other languages only nouns are that are known, but of no header."""
+    if language.code == "en":
+        return not language.knows(word.tokens[0])
+    return not meant and (word.tokens[0],) in language.nouns and word.tokens[0] not in language.light
+
+
+def _plural(noun: str, language: Vocabulary) -> str:
+    """In English."""
+    return noun if language.code == "en" else max(in_english(noun), key=lambda one: one.endswith("s"), default="")
 
 
 def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
@@ -155,7 +189,7 @@ def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language:
         and not _is_counting(words[:start], language)
         and any(one.cell is not None and one.distance < PART for one in links.links(words[start - 1 : start]))
     )
-    return (counted or limited or kinds) and links.may_be_rows(words[start].tokens[0])
+    return (counted or limited or kinds) and links.may_be_rows(_plural(words[start].tokens[0], language))
 
 
 def _begins(before: Sequence[Word], language: Vocabulary) -> bool:
@@ -192,9 +226,20 @@ def _unknown(
 ) -> Iterator[tuple[Item, int, float]]:
     """A word of which nothing is known: one that is mistyped, or none."""
     yield Item("unknown"), 1, _UNKNOWN
+    if start + 1 < len(words) and words[start + 1].bracketed and (glossed := _gloss(words, start + 1, links)):
+        yield Item("glossed", None, (f"{words[start].text} was read as {glossed}.",)), 1, _WORD + TYPO
     for link in links.mistyped(words[start], language):
         item = Item("column", link.column, (link.told,))
         yield item if link.cell is None else Item("cell", (link.column, link.cell), (link.told,)), 1, 1 + link.distance
+
+
+def _gloss(words: Sequence[Word], start: int, links: TableLinks) -> str:
+    """The header or value in brackets behind a word, which says what is meant by it."""
+    for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
+        span = words[start : start + length]
+        if any(link.distance < PART for link in links.links(span)):
+            return " ".join(word.text for word in span)
+    return ""
 
 
 def _item(part: str, which: str) -> Item:

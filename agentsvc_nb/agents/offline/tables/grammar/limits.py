@@ -176,7 +176,10 @@ def _may_be_when(profile: ColumnProfile, links: TableLinks) -> bool:
 
 def _limited(items: Sequence[Item], links: TableLinks) -> Made:
     operator, value = values(items, "bound")[0]
-    return _negated(items, _against(values(items, "column")[0], operator, value, links))
+    column = values(items, "column")[0]
+    if items[-1].tag == "column" and is_identifier(links.profile(column), links.table):
+        return None  # `more than 5 orders` are counted
+    return _negated(items, _against(column, operator, value, links))
 
 
 def _equal(items: Sequence[Item], links: TableLinks) -> Made:

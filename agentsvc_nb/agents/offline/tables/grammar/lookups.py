@@ -45,6 +45,8 @@ def count_of(parts: Parts) -> QuestionReading | None:
     limited = [column_of(one.left if isinstance(one, Criterion) else one.subject) for one in equal]
     if "" in values(parts.core, "rows") or of in limited:
         return QuestionReading(parts.plan(Aggregate("count")))
+    if parts.links.is_measure(profile):
+        return QuestionReading(parts.plan(select=(of,))) if _one_row(parts) else None
     if profile.kind in ("number",) and not parts.links.is_key(profile) and not is_label(profile):
         return None
     if parts.links.is_key(profile):

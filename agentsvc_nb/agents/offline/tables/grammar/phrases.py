@@ -134,7 +134,7 @@ GROUPS: Final[tuple[Rule, ...]] = (
 def aggregate(operation: str, column: Column, links: TableLinks) -> Aggregate | None:
     """None where the column has no such value."""
     profile = links.profile(column)
-    if operation == "sum" and not links.language.unsummed.isdisjoint(links.headers[column.name]):
+    if operation == "sum" and links.has_no_sum(profile):
         return None
     if operation in _QUANTILES or operation[:1] == "p":
         if profile.kind != "number":
@@ -150,6 +150,13 @@ def _measured(items: Sequence[Item], links: TableLinks) -> Made:
     operation = values(items, "op")[0]
     made = [aggregate(operation, column, links) for column in values(items, "column")]
     return Item("measure", tuple(one for one in made if one)) if all(made) else None
+
+
+def _measured_rows(items: Sequence[Item], links: TableLinks) -> Made:
+    """`chiffre d'affaires total des commandes`: the operation stands behind its column."""
+    row = items[2].value
+    made = _measured(items[:2], links) if is_identifier(links.profile(row), links.table) else None
+    return [made, items[2]] if isinstance(made, Item) else None
 
 
 def _both_ends(items: Sequence[Item], links: TableLinks) -> Made:
@@ -228,11 +235,14 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("number|ordinal|measured share? quantile", _quantile),
     rule("correlation column (and|to|versus)? column", _correlated),
     rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
+    rule("column op column", _measured_rows),
     rule("rows rows", lambda items, _: items[0]),
     rule("op? column times_sign column", _product),
     rule("op and op column", _both_ends),
+    rule("column op and op", lambda items, links: _both_ends([*items[1:], items[0]], links)),
     rule("op count? column", _measured),
     rule("count op? distinct column", _different),
+    rule("count op? column distinct", _different),
     rule("distinct count column", _different),
     rule("count op? column op?", _counted),
     rule("much op? column", _counted),

@@ -75,7 +75,8 @@ def _asked_by(word: str, parts: Parts) -> Column | None:
             tiers = [links.dates(), links.years(), links.named("date"), links.named("year")]
         case "place":
             tiers = [links.named(*_PLACES)]
-    for tier in tiers:
+    names = [[one for one in tier if "id" not in links.headers[one.name]] for tier in tiers]
+    for tier in (*names, *tiers):
         found = [one for one in tier if one.name not in limited and (word == "time" or one.kind == "text")]
         if found:
             return links.column(found[0].name) if len(found) == 1 else None

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final, cast
 
 from agentsvc_nb.agents.offline.tables.grammar.items import Item
-from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped
+from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped, makes_groups
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
     LIMIT_MAX,
     Parts,
@@ -38,9 +38,10 @@ def superlative(parts: Parts) -> QuestionReading | None:
     at = parts.core.index(sup)
     if has(parts.core[at:], "number"):
         return None
-    group = period_asked(parts.core[:at], parts)
+    group = period_asked(parts.core[:at], parts) or period_asked(parts.core[at:], parts)
     first = parts.core[0]
-    asks = sup.tag != "sup" or has(parts.core, "yesno") or (first.tag == "wh" and first.value != "list")
+    asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
+    asks = asks or (first.tag == "wh" and first.value != "list")
     if group is None and not named and asks and (column := focus(parts) or _row_names(parts)):
         named = [column]
     how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
@@ -61,10 +62,18 @@ def _named_and_measured(parts: Parts, sup: Item) -> tuple[list[Column], object]:
     if measures := values(parts.core, "measure"):
         return [*before, *after], measures[0] if _all_asked_for(after, parts) else None
     if after:
-        return [*before, *after[1:]], after[0] if _all_asked_for(after[1:], parts) else None
+        of = after[0] if _all_asked_for(after[1:], parts) or _is_amount(after[0], parts) else None
+        return [*before, *after[1:]], of
     if len(before) == 1 and either(parts) and sup.tag in ("more", "less"):
         return [], before[0]  # `did A or B weigh more`
-    return before[:-1], before[-1] if len(before) == 2 or (before and focus(parts)) else None
+    measures = [one for one in before if parts.links.is_measure(parts.links.profile(one))]
+    alone = len(before) == 1 and ((sup.tag == "sup" and measures) or focus(parts))  # `le prix le plus élevé`
+    return before[:-1], before[-1] if len(before) == 2 or alone else None
+
+
+def _is_amount(column: Column, parts: Parts) -> bool:
+    """`the highest revenue products`: an amount is followed by what it is of."""
+    return parts.links.adds_up(parts.links.profile(column))
 
 
 def _all_asked_for(columns: list[Column], parts: Parts) -> bool:
@@ -74,7 +83,7 @@ def _all_asked_for(columns: list[Column], parts: Parts) -> bool:
 
 def _row_names(parts: Parts) -> Column | None:
     """What tells rows apart, if the question is for one of them."""
-    asked = has(parts.core, "rows") and (has(parts.core, "wh") or has(parts.core, "top") or has(parts.core, "bottom"))
+    asked = has(parts.core, "rows") and any(has(parts.core, tag) for tag in ("wh", "top", "bottom", "number"))
     called = "noun" in values(parts.core, "rows")
     return (parts.links.label(named=called) or parts.links.identifier()) if asked else None
 
@@ -100,7 +109,7 @@ def _first(
 ) -> QuestionReading | None:  # fmt: skip
     """The first of groups by a measure, or of rows if each has another name."""
     links = parts.links
-    if parts.groups or (named is not None and links.is_list(links.profile(named))):
+    if parts.groups or (named is not None and (links.is_list(links.profile(named)) or not makes_groups(named, links))):
         return None
     if isinstance(measured, Column):
         if measured == named:
@@ -163,7 +172,7 @@ def implied(parts: Parts) -> QuestionReading | None:
     if item.tag == "implied_more" and not either(parts):
         return None
     links, named = parts.links, values(parts.core, "column")
-    found = _implied_columns(which, links)
+    found = implied_columns(which, links)
     if which == "age" and not found:
         found = [links.column(one.name) for one in links.named("birth", "born") if one.kind != "text"]
         direction = "asc" if direction == "desc" else "desc"
@@ -176,9 +185,14 @@ def implied(parts: Parts) -> QuestionReading | None:
     subject = subjects[0] if subjects else focus(parts) or (links.label() if by_rows else None)
     if subject == column:
         subject = None
-    if subject is None:
-        return _extreme(column, direction == "desc", parts) if explicit or (has(parts.core, "wh") and named) else None
     how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
+    if subject is None and how_many > 1:
+        subject = _row_names(parts)
+    if subject is None:
+        alone = how_many == 1 and (explicit or (has(parts.core, "wh") and named))
+        return _extreme(column, direction == "desc", parts) if alone else None
+    if which == "quantity":
+        return _first(subject, None, column, True, direction == "desc", how_many, parts)
     return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
 
 
@@ -230,14 +244,18 @@ _IMPLIED: Final = {
     "depth": ("depth", "tiefe", "profondeur"),
     "population": ("population", "inhabitants", "einwohner", "habitants"),
     "age": ("age", "alter", "edad"),
+    "quantity": ("quantity", "units", "menge", "cantidad"),
+    "pay": ("salary", "wage", "pay"),
 }
 
 
-def _implied_columns(which: str, links: TableLinks) -> list[Column]:
+def implied_columns(which: str, links: TableLinks) -> list[Column]:
     """The columns of the nearest noun that some header has."""
     found = links.dates() or links.years() if which == "time" else []
     for noun in _IMPLIED.get(which, ()):
         found = found or [one for one in links.named(noun) if one.kind in ("number", "time")]
+    if which == "quantity":
+        found = [one for one in found if links.adds_up(one)]
     return [links.column(one.name) for one in found]
 
 
