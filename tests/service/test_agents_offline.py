@@ -298,7 +298,8 @@ def test_nor_an_operation_or_a_value(path: str, question: str, expected: str, tm
 
 def test_a_file_that_is_named_is_the_one_that_is_computed_with(tmp_path: Path) -> None:
     files = {"a.csv": SHOP, "b.csv": QUARTER, "brief.md": BRIEF}
-    assert "**Total" not in ask("What is the total spend in b.csv?", tmp_path, files).said
+    assert "**Total Ausgaben: 75**" in ask("What is the total spend in b.csv?", tmp_path, files).said
+    assert "**" not in ask("What is the total cost per click in b.csv?", tmp_path, files).said
     assert "Total spend" not in ask("What is the total spend in brief.md?", tmp_path, files).said
     said = ask("What is the total spend in lost.csv?", tmp_path, files).said
     assert "There is no file `lost.csv` in this chat." in said

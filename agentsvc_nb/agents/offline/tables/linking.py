@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.english import ENGLISH
-from agentsvc_nb.agents.offline.languages.language import Vocabulary, in_english
-from agentsvc_nb.agents.offline.tables.compounds import opened
+from agentsvc_nb.agents.offline.languages.language import Vocabulary
+from agentsvc_nb.agents.offline.tables.columns import NAMES, TableColumns
 from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.conditions import Column
 from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables
-from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_ratio
+from agentsvc_nb.formats.plans.profiles import TableProfile, Tables
 
 EXACT, FORM, NAMING, TRANSLATED, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.6, 0.7, 0.9, 1.5
 """How far a link is from the words themselves."""
@@ -35,21 +32,7 @@ _NOUN_LETTERS_MIN: Final = 4
 _SEVERAL: Final = frozenset(("people", "children", "men", "mice"))
 _KINDS_MAX: Final = 40
 _KIND_NEAR: Final = 0.58
-_NAMES: Final = frozenset(tokens("name title nom nombre bezeichnung titel"))
 _ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
-_UNIT_WORDS: Final = {
-    "€": ("€", "eur", "euro", "euros"),
-    "$": ("$", "usd", "dollar", "dollars"),
-    "£": ("£", "gbp", "pound", "pounds"),
-    "%": ("%", "percent", "pct", "prozent", "pourcent"),
-    "kg": ("kg", "kilo", "kilos", "kilogram", "kilograms"),
-    "km": ("km", "kilometers", "kilometres", "kilometer"),
-    "m": ("m", "meters", "metres", "meter"),
-    "s": ("s", "seconds", "sec", "second"),
-}
-
-
-_PERIODS: Final = (("day", 1, 1.6), ("week", 6.5, 8), ("month", 28, 33), ("quarter", 85, 95), ("year", 360, 370))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +45,14 @@ class Link:
     told: str = ""
 
 
-class TableLinks:
+class TableLinks(TableColumns):
     """A table's headers and values, to be found by words."""
 
     def __init__(self, table: TableProfile, language: Vocabulary, alone: bool = True) -> None:
         """`alone` says that no other table could be meant."""
-        self.table, self.language, self.alone = table, language, alone
+        super().__init__(table, language)
+        self.alone = alone
         self._found: dict[tuple[Word, ...], tuple[Link, ...]] = {}
-        self.headers = {column.name: tuple(tokens(column.name)) for column in table.columns}
         self._columns_found: dict[tuple[str, ...], list[Link]] = {}
 
     @property
@@ -80,12 +63,6 @@ class TableLinks:
     def completed(self, plan: Plan) -> Plan | None:
         """The plan with what it takes to compute it; None if it can't be meant."""
         return plan
-
-    def column(self, name: str) -> Column:
-        return Column(self.table.name, name)
-
-    def profile(self, column: Column) -> ColumnProfile:
-        return self.table.column(column.name)
 
     @cached_property
     def _cells(self) -> dict[tuple[str, ...], list[tuple[str, str]]]:
@@ -159,7 +136,7 @@ class TableLinks:
 
     @cached_property
     def _known_forms(self) -> frozenset[str]:
-        known = {*self.vocabulary, *(part for parts in self._opened.values() for part in parts)}
+        known = {*self.vocabulary, *(part for parts in self.opened_headers.values() for part in parts)}
         return frozenset(form for token in known for form in forms(token))
 
     @cached_property
@@ -225,7 +202,7 @@ class TableLinks:
         if all(any(alike(one, word) for word in header) for one in asked):
             if all(word in _UNITS for word in rest):
                 return FORM
-            if all(word in _NAMES or word in _UNITS for word in rest):
+            if all(word in NAMES or word in _UNITS for word in rest):
                 return NAMING
             if all(word in _NAMING or word in _UNITS for word in rest):
                 return NAMING + (0.5 if self._has_name(header) else 0.0)
@@ -239,7 +216,7 @@ class TableLinks:
 
     def _translated(self, asked: tuple[str, ...], name: str) -> float | None:
         """How far the words are from a header of another language, or of one word that is made of several."""
-        header, opened_header = self.headers[name], self._opened[name]
+        header, opened_header = self.headers[name], self.opened_headers[name]
         if len(asked) == 1 and asked[0] in self.language.light and not self._is_yes_or_no(asked, name):
             return None
         found = [self._header_distance(asked, opened_header)] if opened_header != header else []
@@ -279,25 +256,11 @@ class TableLinks:
         nouns = self.language.nouns
         return frozenset(one for form in forms(phrase[-1]) for one in nouns.get((*phrase[:-1], form), ()))
 
-    @cached_property
-    def _opened(self) -> dict[str, tuple[str, ...]]:
-        """Headers with the words that compounds are made of."""
-        return {name: opened(header) for name, header in self.headers.items()}
-
-    @cached_property
-    def _meant(self) -> dict[str, frozenset[str]]:
-        """The words of headers, and what they mean in English."""
-        return {
-            name: frozenset(header)
-            | frozenset(meant for word in self._opened[name] for meant in {word, *in_english(word)})
-            for name, header in self.headers.items()
-        }
-
     def _has_name(self, header: tuple[str, ...]) -> bool:
         """Whether what an identifier tells apart has a column of names, too."""
         of = frozenset(header) - _NAMING
         others = (frozenset(other) for other in self.headers.values() if other != header)
-        return bool(of) and any(of <= other and other - of <= _NAMES for other in others)
+        return bool(of) and any(of <= other and other - of <= NAMES for other in others)
 
     def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:
         if asked in self._cells:
@@ -329,19 +292,6 @@ class TableLinks:
         short = len(asked) == 1 and len(asked[0]) <= _FUNCTION_LETTERS_MAX
         return short and (asked[0] in self.language.light or asked in self.language.phrases)
 
-    @property
-    def has_money(self) -> bool:
-        return any(column.unit in ("€", "$", "£") or len(column.unit) == 3 for column in self.table.columns)
-
-    @cached_property
-    def units(self) -> dict[str, str]:
-        """The units of columns, by the words for them."""
-        found = {}
-        for column in self.table.columns:
-            for word in _UNIT_WORDS.get(column.unit, (column.unit.casefold(),)) if column.unit else ():
-                found[word] = column.unit
-        return found
-
     def mistyped(self, word: Word, language: Vocabulary) -> Iterator[Link]:
         """What a word that no dictionary has is near to: one header, or one value, which stands in one column."""
         written = word.tokens[0] if len(word.tokens) == 1 else ""
@@ -365,88 +315,6 @@ class TableLinks:
             name, value = best[0]
             told = f"{word.text} was read as {value if value is not None else f'the column {name}'}."
             yield Link(self.column(name), value, TYPO, told)
-
-    # Columns by what they are for.
-
-    def numbers(self) -> list[ColumnProfile]:
-        """Columns with which it makes sense to compute."""
-        return [one for one in self.table.columns if one.kind == "number" and self.is_measure(one)]
-
-    def is_measure(self, column: ColumnProfile) -> bool:
-        """Whether its numbers are amounts, and not names of something."""
-        return (
-            column.kind == "number"
-            and not is_label(column)
-            and not is_identifier(column, self.table)
-            and bool(column.name.strip("# "))
-            and not self._is_numbering(column)
-        )
-
-    def _is_numbering(self, column: ColumnProfile) -> bool:
-        """Whether the rows are only numbered: from 1 to their last."""
-        ends = (column.smallest, column.largest)
-        return self.table.rows > 2 and self.is_key(column) and ends == ("1", str(self.table.rows))
-
-    def adds_up(self, column: ColumnProfile) -> bool:
-        """Whether a sum of the column is a number that means something."""
-        levels = self.language.levels | ENGLISH.levels
-        return self.is_measure(column) and not is_ratio(column) and self._meant[column.name].isdisjoint(levels)
-
-    def has_no_sum(self, column: ColumnProfile) -> bool:
-        return not self._meant[column.name].isdisjoint(self.language.unsummed | ENGLISH.unsummed)
-
-    def is_key(self, column: ColumnProfile) -> bool:
-        """Whether no two rows have the same value."""
-        return column.distinct >= self.table.rows - column.empty and column.distinct > 0
-
-    def label(self, named: bool = False) -> Column | None:
-        """The column that names the rows: of texts, no two of which are equal; called a name, or the only one unless
-        `named` says that it has to be."""
-        keys = [one for one in self.table.columns if one.kind == "text" and self.is_key(one) and not one.empty]
-        keys = [one for one in keys if not is_identifier(one, self.table)]
-        called = [one for one in keys if not _NAMES.isdisjoint(self.headers[one.name])]
-        found = called or ([] if named else keys)
-        return self.column(found[0].name) if len(found) == 1 else None
-
-    def is_list(self, column: ColumnProfile) -> bool:
-        """Whether cells of the column rather hold several values each."""
-        several = sum(1 for value in column.values if ", " in value or "\n" in value)
-        return column.kind == "text" and 3 * several > len(column.values)
-
-    def dates(self) -> list[ColumnProfile]:
-        return [one for one in self.table.columns if one.kind in ("date", "datetime")]
-
-    def row_period(self) -> str:
-        """The period that each row is of another one of, by its date."""
-        keys = [one for one in self.dates() if self.is_key(one)]
-        low, high = (day_of(keys[0].smallest), day_of(keys[0].largest)) if len(keys) == 1 else (None, None)
-        if low is None or high is None or self.table.rows < 3:
-            return ""
-        days = (high - low).days / (self.table.rows - 1)
-        return next((name for name, least, most in _PERIODS if least <= days <= most), "")
-
-    def main_dates(self) -> list[ColumnProfile]:
-        """The dates that a period without a column's name is of: the only ones, or of several those of each row."""
-        dates = self.dates()
-        full = [one for one in dates if not one.empty]
-        return full if len(full) == 1 else dates
-
-    def identifier(self) -> Column | None:
-        """The one column that tells the rows apart."""
-        found = [one for one in self.table.columns if is_identifier(one, self.table)]
-        return self.column(found[0].name) if len(found) == 1 else None
-
-    def years(self) -> list[ColumnProfile]:
-        """Columns of numbers that are years."""
-        return [one for one in self.table.columns if one.kind == "number" and _is_years(one)]
-
-    def named(self, *nouns: str) -> list[ColumnProfile]:
-        """Columns whose header has one of the nouns."""
-        return [
-            one
-            for one in self.table.columns
-            if any(alike(noun, word) for noun in nouns for word in self._meant[one.name])
-        ]
 
 
 def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]:
@@ -491,16 +359,3 @@ def _edits(one: str, other: str) -> int | None:
                 step = min(step, last[place - 2] + 1)
             row.append(step)
     return row[-1] if row[-1] <= most else None
-
-
-def _is_years(column: ColumnProfile) -> bool:
-    low, high = column.smallest, column.largest
-    return low.isdecimal() and high.isdecimal() and len(low) == len(high) == 4 and "1500" <= low <= high <= "2200"
-
-
-def day_of(text: str) -> date | None:
-    """The day of a profile's smallest or largest value."""
-    try:
-        return date.fromisoformat(text[:10])
-    except ValueError:
-        return None

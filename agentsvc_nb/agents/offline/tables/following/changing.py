@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
+from agentsvc_nb.agents.offline.tables.columns import day_of
 from agentsvc_nb.agents.offline.tables.following.narrowing import compared_column, narrowed, parts, year_of
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import set_apart
@@ -16,7 +17,7 @@ from agentsvc_nb.agents.offline.tables.grammar.periods import When
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES, aggregate, grouped, period
 from agentsvc_nb.agents.offline.tables.grammar.readings import LIMIT_MAX, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, pattern, reduced, values
-from agentsvc_nb.agents.offline.tables.linking import TableLinks, day_of
+from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.conditions import Column, Condition, columns_of
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Group, Measure, Order, Plan, aggregates
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
-from agentsvc_nb.agents.offline.tables.linking import TableLinks, day_of
+from agentsvc_nb.agents.offline.tables.columns import day_of
+from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.conditions import (
     AllOf,
     Between,
