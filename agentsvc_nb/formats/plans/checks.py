@@ -9,7 +9,15 @@ from typing import Literal
 from agentsvc_nb.formats.plans.conditions import Column, columns_of
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Formula, Plan, aggregates
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables, table_of
-from agentsvc_nb.formats.plans.roles import is_amount, is_currency, is_identifier, is_rank, is_ratio
+from agentsvc_nb.formats.plans.roles import (
+    is_amount,
+    is_currency,
+    is_identifier,
+    is_per_unit,
+    is_rank,
+    is_ratio,
+    names_currency,
+)
 
 Code = Literal[
     "mean_of_ratios",
@@ -106,7 +114,9 @@ def _of_aggregate(one: Aggregate, tables: Tables) -> Iterator[Objection]:
         elif is_rank(column):
             message = f"{column.name} is a place, where 1 comes first: say whether the first or the last is meant."
             yield Objection("rank_measured", column.name, message)
-        elif is_ratio(column) and one.operation in ("sum", "mean"):
+        elif (is_ratio(column) and one.operation in ("sum", "mean")) or (
+            is_per_unit(column) and one.operation == "sum"
+        ):
             yield _of_ratios(one, column.name)
 
 
@@ -115,7 +125,7 @@ def _of_currencies(one: Aggregate, plan: Plan, tables: Tables) -> Iterator[Objec
     told_apart = {group.column for group in plan.groups} | {*columns_of(plan.where), *columns_of(one.where)}
     for amount in _columns(one) if one.operation not in ("count", "distinct") else ():
         column, table = _found(amount, tables)
-        for other in table.columns if is_amount(column) else ():
+        for other in table.columns if is_amount(column) and not names_currency(column) else ():
             if is_currency(other) and other.distinct > 1 and Column(amount.table, other.name) not in told_apart:
                 message = (
                     f"{column.name} has several currencies ({other.name}): ask for one of them, or by {other.name}."

@@ -33,6 +33,8 @@ _RATIOS: Final = frozenset(
     )
 )
 _CURRENCIES: Final = frozenset(_words("currency currencies währung waehrung devise monnaie moneda divisa"))
+_CURRENCY_CODES: Final = frozenset(_words("eur euro euros usd gbp chf sek nok dkk pln czk jpy cny inr cad aud"))
+_PER: Final = frozenset(_words("per pro je par por"))
 _AMOUNTS: Final = frozenset(
     _words(
         "amount cost costs spend spent price prices revenue sales budget fee fees salary wage income turnover gross net"
@@ -56,6 +58,16 @@ def is_rank(column: ColumnProfile) -> bool:
 
 def is_ratio(column: ColumnProfile) -> bool:
     return column.kind == "number" and (column.unit == "%" or not _RATIOS.isdisjoint(_words(column.name)))
+
+
+def is_per_unit(column: ColumnProfile) -> bool:
+    """Whether each number is one of something else, as `Cost per click` is."""
+    return column.kind == "number" and not _PER.isdisjoint(_words(column.name))
+
+
+def names_currency(column: ColumnProfile) -> bool:
+    """Whether all its amounts are in one currency, which its name says, as `Amount EUR` does."""
+    return not _CURRENCY_CODES.isdisjoint(_words(column.name))
 
 
 def is_currency(column: ColumnProfile) -> bool:

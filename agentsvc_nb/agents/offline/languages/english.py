@@ -326,7 +326,7 @@ city cities town towns place
 location locations place places venue venues
 stadium stadiums venue venues arena arenas
 price prices priced cost costs
-cost costs spend spending expense expenses expenditure
+cost costs spend spending spent expense expenses expenditure
 revenue revenues turnover
 salary salaries pay wage wages
 attendance attendees spectators crowd attended attending

@@ -24,6 +24,7 @@ SPAN_MAX: Final = 8
 _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
 _UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
 _PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))
+_PER: Final = frozenset(tokens("per pro je par por"))
 _NOUN_WORDS_MAX: Final = 4
 _FUNCTION_LETTERS_MAX: Final = 3
 _DATES: Final = frozenset(("date", "dates", "day", "time"))
@@ -198,6 +199,8 @@ class TableLinks(TableColumns):
             return None
         if len(asked) == len(header) and all(map(alike, asked, header)):
             return FORM
+        if not _PER.isdisjoint(header) and _PER.isdisjoint(asked):
+            return None  # `cost` is no `Cost per click`
         rest = [word for word in header if not any(alike(word, one) for one in asked)]
         if all(any(alike(one, word) for word in header) for one in asked):
             if all(word in _UNITS for word in rest):
@@ -328,11 +331,15 @@ def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]
 
 
 def _translated(phrase: tuple[str, ...], header: tuple[str, ...]) -> float | None:
-    """How far what words mean elsewhere is from a header; other forms of it are no sign there."""
+    """How far what words mean elsewhere is from a header; other forms of it are no sign there. Of several words they
+    have to mean the last, unless it goes on with a particle: `Kosten` is no `Cost centre`."""
     if not set(phrase) <= set(header):
         return None
-    rest = set(header) - set(phrase) - _UNITS - _NAMING
-    return ALIKE + 0.5 if rest else ALIKE
+    rest = [word for word in header if word not in _UNITS and word not in _NAMING]
+    if set(rest) <= set(phrase):
+        return ALIKE
+    is_head = rest[-1] in phrase or not _PARTICLES.isdisjoint(rest)
+    return ALIKE + 0.5 if is_head and _PER.isdisjoint(header) else None
 
 
 def is_form_of_any(verb: str, header: Sequence[str]) -> bool:

@@ -28,6 +28,7 @@ _WORD: Final = 1.0
 _LIGHT_BESIDES: Final = 0.5
 """A word that may have a meaning is rather read as one that has."""
 _UNKNOWN: Final = 8.0
+_PER: Final = (("per",), ("pro",), ("je",))
 _MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$", "dollar", "dollars", "£"))
 """Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
@@ -83,6 +84,8 @@ def _meanings(
         if length > 1 and any(one.quoted for one in span):
             break
         for link in links.links(span):
+            if link.cell is not None and start and words[start - 1].tokens in _PER:
+                continue  # `tickets per team`, where a tier is called `Team`
             known = known or (length == 1 and (not PART <= link.distance < ALIKE or link.cell is not None))
             done = done or (length == 1 and (link.cell is not None or PART < link.distance < ALIKE))
             named = named or (length == 1 and link.distance < FORM)
@@ -117,7 +120,12 @@ def _meanings(
     for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
         phrase = _phrase(words[start : start + length])
         for part, which in language.phrases.get(phrase, ()):
-            if part in ("relative", "doing") or (part == "yesno" and start) or (example and part != "anyone"):
+            if (
+                part in ("relative", "doing")
+                or (part == "wh" and word.bracketed)
+                or (part == "yesno" and start)
+                or (example and part != "anyone")
+            ):
                 continue
             if part == "share" and start and words[start - 1].number is not None:
                 continue  # `10 percent`
@@ -152,7 +160,8 @@ def _meanings(
         return  # a question for yes or no is none for a number
     if example:
         return
-    if word.tokens and word.tokens[0] in language.light and not (done and len(word.tokens[0]) >= _VERB_LETTERS_MIN):
+    light = word.tokens and word.tokens[0] in language.light and not word.bracketed
+    if light and not (done and len(word.tokens[0]) >= _VERB_LETTERS_MIN):
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
     elif not meant:
         yield from _unknown(words, start, links, language)

@@ -6,9 +6,9 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading, focus
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
-from agentsvc_nb.formats.plans.conditions import Column, Criterion, Empty, OneOf, column_of, leaves
+from agentsvc_nb.formats.plans.conditions import Column, Criterion, Empty, OneOf, column_of, columns_of, leaves
 from agentsvc_nb.formats.plans.plan import Aggregate, Group
-from agentsvc_nb.formats.plans.roles import is_identifier, is_label
+from agentsvc_nb.formats.plans.roles import is_currency, is_identifier, is_label
 
 _KINDS: Final = frozenset(
     ("category", "type", "kind", "class", "genre", "region", "channel", "segment", "department", "language", "brand",
@@ -19,7 +19,7 @@ _AMOUNTS: Final = ("unit", "quantity", "qty", "piece", "amount", "menge", "stuck
 
 
 def count(parts: Parts) -> QuestionReading | None:
-    if set(values(parts.core, "op")) - {"sum"}:
+    if _in_a_currency(parts) or set(values(parts.core, "op")) - {"sum"}:
         return None
     alone = not (parts.conditions or parts.groups)
     if (
@@ -39,7 +39,7 @@ def count_of(parts: Parts) -> QuestionReading | None:
     """`how many customers`: rows, if each has another; else different ones."""
     of = values(parts.core, "column")[-1]
     profile = parts.links.profile(of)
-    if set(values(parts.core, "op")) - {"sum"} or "noun" in values(parts.core, "rows"):
+    if _in_a_currency(parts) or set(values(parts.core, "op")) - {"sum"} or "noun" in values(parts.core, "rows"):
         return None
     equal = (one for one in leaves(parts.where) if isinstance(one, Criterion | OneOf))
     limited = [column_of(one.left if isinstance(one, Criterion) else one.subject) for one in equal]
@@ -63,7 +63,14 @@ def rows_alone(parts: Parts) -> QuestionReading | None:
         return None
     if set(values(parts.core, "rows")) == {"noun"} and parts.groups:
         return None  # `impressions by campaign`
+    if _in_a_currency(parts):
+        return None
     return QuestionReading(parts.plan(Aggregate("count"))) if parts.conditions or parts.groups else None
+
+
+def _in_a_currency(parts: Parts) -> bool:
+    """`expenses in EUR` are rather amounts than rows, or rows of that currency."""
+    return any(is_currency(parts.links.profile(one)) for one in columns_of(parts.where))
 
 
 def column(parts: Parts) -> QuestionReading | None:
@@ -71,6 +78,8 @@ def column(parts: Parts) -> QuestionReading | None:
     of = values(parts.core, "column")[0]
     links, profile = parts.links, parts.links.profile(of)
     names_rows = links.is_key(profile) and not links.is_measure(profile) and not has(parts.core, "wh")
+    if names_rows and _in_a_currency(parts):
+        return None
     if names_rows and (parts.groups or (is_identifier(profile, links.table) and parts.conditions)):
         return QuestionReading(parts.plan(Aggregate("count")))
     if any(isinstance(one, Criterion) and one.operator == "=" and one.left == of for one in parts.conditions):

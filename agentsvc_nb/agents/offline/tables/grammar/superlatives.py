@@ -97,8 +97,8 @@ def paired(parts: Parts) -> Parts:
 
 
 def _extreme(measured: object, descending: bool, parts: Parts) -> QuestionReading | None:
-    if not isinstance(measured, Column):
-        return None
+    if not isinstance(measured, Column) or "person" in values(parts.core, "wh"):
+        return None  # `who was hired last` asks for no day
     made = aggregate("max" if descending else "min", measured, parts.links)
     return QuestionReading(parts.plan(made)) if made else None
 
@@ -285,5 +285,10 @@ def _first_day(columns: list[Column], parts: Parts) -> QuestionReading | None:
         columns = [parts.links.column(dates[0].name)]
     if which not in ("first", "last") or len(columns) != 1 or parts.links.profile(columns[0]).kind == "number":
         return None
+    if "person" in values(parts.core, "wh"):  # `who was hired last`
+        name, order = parts.links.label(), (Order(1, which == "last"),)
+        if name is None or name == columns[0]:
+            return None
+        return QuestionReading(parts.plan(select=(name, columns[0]), order=order, limit=1), (0,), settled=_SAID)
     made = aggregate("min" if which == "first" else "max", columns[0], parts.links)
     return QuestionReading(parts.plan(made)) if made else None
