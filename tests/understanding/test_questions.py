@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood, understand
 from agentsvc_nb.agents.offline.tables.wording import question as worded
-from agentsvc_nb.formats.plans.profiles import TableProfile
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import ORDERS, numbers, read, texts
 
 READ = [
@@ -222,3 +224,34 @@ def test_an_exact_header_wins_over_similar_ones() -> None:
 
 def test_a_question_about_something_else_is_not_about_tables() -> None:
     assert isinstance(understand("what does the brief say about families", [ORDERS]), NotAboutTables)
+
+
+STAFF: Final = TableProfile(
+    "staff",
+    "staff.csv",
+    22,
+    (
+        texts("Name", *(f"Person {number}" for number in range(22))),
+        ColumnProfile("Hired on", "date", distinct=22, smallest="2019-01-02", largest="2025-03-04"),
+        texts("Tier", "Free", "Team"),
+        texts("Cost centre", "100 Sales", "200 Support"),
+        texts("Currency", "EUR", "USD"),
+        numbers("Amount spent (USD)", "1", "900"),
+        numbers("Cost per result", "1", "9"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who was hired last?", "Name, Hired on top 1 by Hired on over the rows of staff.csv"),
+        ("total spend", "sum([Amount spent (USD)]) over the rows of staff.csv"),
+        ("spend by week day", "sum([Amount spent (USD)]) by weekday(Hired on) over the rows of staff.csv"),
+        ("total cost per result", ""),  # each is a ratio
+        ("rows per team", ""),  # the tier is no group
+        ("How many in EUR?", ""),  # amounts, or rows of that currency
+    ],
+)
+def test_a_part_of_a_header_is_not_taken_for_all_of_it(question: str, expected: str) -> None:
+    assert read(question, STAFF) == expected

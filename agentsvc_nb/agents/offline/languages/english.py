@@ -240,7 +240,7 @@ _MEANINGS: Final = {
     "period:month": "month|months",
     "period:quarter": "quarter|quarters",
     "period:year": "year|years",
-    "period:weekday": "weekday|weekdays|day of the week|days of the week|day of week",
+    "period:weekday": "weekday|weekdays|week day|week days|day of the week|days of the week|day of week",
     "each:day": "daily|day by day",
     "each:week": "weekly|week by week",
     "each:month": "monthly|month by month",
