@@ -33,8 +33,8 @@ from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.agents.offline.tables.grammar.slots import Slot, fits, form
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import Condition, Criterion, Empty, OneOf, column_of, leaves
-from agentsvc_nb.formats.plans.plan import Aggregate, Group, Order
+from agentsvc_nb.formats.plans.conditions import Column, Condition, Criterion, Empty, OneOf, column_of, leaves
+from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 _ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among", "kinds"})
@@ -156,10 +156,19 @@ def _measures(parts: Parts) -> QuestionReading | None:
     """The measures; a mean for each row's own name is that of the rows (`average revenue per order`)."""
     [found] = values(parts.core, "measure")
     links = parts.links
+    if any(group.by not in ("", "weekday") for group in parts.groups) and any(_is_mean(one, links) for one in found):
+        return None  # `average monthly revenue`: of the rows of each month, or of the months
     by_row = len(parts.groups) == 1 and is_identifier(links.profile(parts.groups[0].column), links.table)
     if by_row and all(isinstance(one, Aggregate) and one.operation in ("mean", "median") for one in found):
         return QuestionReading(parts.plan(*found, groups=[]))
     return QuestionReading(parts.plan(*found))
+
+
+def _is_mean(measure: Measure, links: TableLinks) -> bool:
+    """Whether it is the mean of what could be added up."""
+    if not isinstance(measure, Aggregate) or measure.operation != "mean" or not isinstance(measure.operand, Column):
+        return False
+    return links.adds_up(links.profile(measure.operand))
 
 
 def _measured_apart(parts: Parts) -> QuestionReading | None:

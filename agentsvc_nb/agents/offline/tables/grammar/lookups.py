@@ -15,6 +15,7 @@ _KINDS: Final = frozenset(
      "kategorie", "typ", "art", "abteilung", "kanal", "categorie", "canal", "categoria", "tipo")
 )  # fmt: skip
 """Nouns of which a question counts the different ones."""
+_ARTICLES: Final = frozenset(("product", "item", "article", "sku", "produkt", "artikel", "produit", "producto"))
 _AMOUNTS: Final = ("unit", "quantity", "qty", "piece", "amount", "menge", "stuck", "anzahl", "quantite", "cantidad")
 
 
@@ -51,6 +52,8 @@ def count_of(parts: Parts) -> QuestionReading | None:
         return None
     if parts.links.is_key(profile):
         return QuestionReading(parts.plan(Aggregate("count", of) if profile.empty else Aggregate("count")))
+    if parts.links.named(*_AMOUNTS) and not _ARTICLES.isdisjoint(parts.links.headers[of.name]):
+        return None  # `how many products were sold`: different ones, or pieces
     few = 2 * profile.distinct <= parts.links.table.rows or not _KINDS.isdisjoint(parts.links.headers[of.name])
     if profile.kind != "text" or not (few or is_label(profile)) or parts.links.is_list(profile):
         return None  # `how many teams`: different ones, or rows
@@ -97,7 +100,15 @@ def column(parts: Parts) -> QuestionReading | None:
         return QuestionReading(parts.plan(Aggregate("sum", of)))
     if links.is_key(profile) and not links.is_measure(profile):
         return QuestionReading(parts.plan(select=(of,)))
-    return QuestionReading(parts.plan(groups=[Group(of)]))
+    return None if _may_be_of_groups(of, parts) else QuestionReading(parts.plan(groups=[Group(of)]))
+
+
+def _may_be_of_groups(of: Column, parts: Parts) -> bool:
+    """`countries with revenue above 1,000`: in one row, or in all rows of a country."""
+    links = parts.links
+    bounds = (one for one in leaves(parts.where) if isinstance(one, Criterion) and one.operator not in ("=", "!="))
+    bounded = [one.left for one in bounds if isinstance(one.left, Column)]
+    return not links.is_key(links.profile(of)) and any(links.adds_up(links.profile(one)) for one in bounded)
 
 
 def _one_row(parts: Parts) -> bool:
@@ -123,7 +134,7 @@ def listed(parts: Parts) -> QuestionReading | None:
     if parts.groups or (not of and parts.core[0].tag != "wh") or (not of and not parts.conditions):
         return None
     if of:
-        return QuestionReading(parts.plan(groups=[Group(of[0])]))
+        return None if _may_be_of_groups(of[0], parts) else QuestionReading(parts.plan(groups=[Group(of[0])]))
     names = parts.links.label() or parts.links.identifier()
     return QuestionReading(parts.plan(select=(names,))) if names else None
 
