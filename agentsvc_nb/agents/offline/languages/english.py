@@ -311,68 +311,27 @@ figures figure stats statistics info information details numbers know like look 
 d ll ve m quick question simply kindly give gives giving gave return returning calculate computed compute work out
 """
 _ALIKE: Final = """
-song songs track tracks title titles single singles
-film films movie movies title titles
-book books novel novels title titles
-album albums record title titles
-game games match matches fixture fixtures opponent opponents
-player players name
-team teams club clubs squad
-school schools university universities college colleges
-person people name player players athlete athletes employee employees customer customers
-athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name racer racers
-country countries nation nations
-city cities town towns place
-location locations place places venue venues
-stadium stadiums venue venues arena arenas
-price prices priced cost costs
-cost costs spend spending spent expense expenses expenditure
-revenue revenues turnover
-salary salaries pay wage wages
-attendance attendees spectators crowd attended attending
-population people inhabitants residents
-duration length time runtime
-quantity qty units pieces
-product products item items article articles
-customer customers client clients buyer buyers
-weight weighs weighed weigh
-height tall
-age old aged
-rating rated ratings
-points point pts
-position place rank ranking
-won wins win
-lost losses loss
-medals medal total
-episode episodes title
-show shows programme program series title
-candidate candidates name
-party parties
-vote votes
-date day dates
-category categories genre type
-director directors directed
-author authors writer writers wrote written
-publisher published publishers
-producer producers produced
-coach coaches coached
-manager managers managed
-owner owners owned
-winner winners winning champion champions
-score scores result
-language languages
-nationality nationalities
-department departments dept
-employee employees staff
-year years season seasons
-born birth birthday
-hired hire hiring
-signed signup
-delivery delivered deliveries
-shipment shipped shipping ship
-start started begin
-end ended ending
-date dates
+song songs track tracks title titles single singles | film films movie movies title titles |
+book books novel novels title titles | album albums record title titles |
+game games match matches fixture fixtures opponent opponents | player players name | team teams club clubs squad |
+school schools university universities college colleges |
+person people name player players athlete athletes employee employees customer customers |
+athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name racer racers |
+country countries nation nations | city cities town towns place | location locations place places venue venues |
+stadium stadiums venue venues arena arenas | price prices priced cost costs |
+cost costs spend spending spent expense expenses expenditure | revenue revenues turnover |
+salary salaries pay wage wages | attendance attendees spectators crowd attended attending |
+population people inhabitants residents | duration length time runtime | quantity qty units pieces |
+product products item items article articles | customer customers client clients buyer buyers |
+weight weighs weighed weigh | height tall | age old aged | rating rated ratings | points point pts |
+position place rank ranking | won wins win | lost losses loss | medals medal total | episode episodes title |
+show shows programme program series title | candidate candidates name | party parties | vote votes | date day dates |
+category categories genre type | director directors directed | author authors writer writers wrote written |
+publisher published publishers | producer producers produced | coach coaches coached | manager managers managed |
+owner owners owned | winner winners winning champion champions | score scores result | language languages |
+nationality nationalities | department departments dept | employee employees staff | year years season seasons |
+born birth birthday | hired hire hiring | signed signup | delivery delivered deliveries |
+shipment shipped shipping ship | start started begin | end ended ending | date dates
 """
 _LEVELS: Final = """
 price prices rate rates ratio temperature temp age height weight score scores rating ratings

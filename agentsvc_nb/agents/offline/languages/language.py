@@ -73,7 +73,9 @@ def language(
             for name in names.split():
                 found.setdefault(tuple(tokens(name)), []).append((part, str(place)))
     found.pop((), None)
-    sets = tuple(frozenset(tokens(line)) for line in alike.strip().splitlines())
+    sets = tuple(
+        frozenset(tokens(group)) for line in alike.strip().splitlines() for group in line.strip(" |").split(" | ")
+    )
     phrases = {phrase: tuple(dict.fromkeys(some)) for phrase, some in found.items()}
     parts = (one.split("=") for one in compounds.split("|") if one)
     return Vocabulary(

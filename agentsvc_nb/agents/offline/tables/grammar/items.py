@@ -73,98 +73,140 @@ def paths(words: Sequence[Word], links: TableLinks, language: Vocabulary) -> lis
     return sorted(found, key=lambda path: path.cost)[:PATHS_MAX]
 
 
-def _meanings(
-    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary
-) -> Iterator[tuple[Item, int, float]]:
-    """Items that begin with a word, how many words they have, and how far they are from them."""
-    word, meant, exact, named = words[start], False, False, False
-    known, done, translated, nearest = False, False, False, 0.0
-    for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """What the links of a single word tell of it."""
+
+    any: bool
+    known: bool
+    """It is a value, or a header by more than its sense."""
+    done: bool
+    named: bool
+    exact: bool
+    """It is a header as it stands."""
+    translated: bool
+    nearest: float
+    """How far the nearest header of texts is; 0 without one."""
+
+
+def _told_by(found: Sequence[Link], links: TableLinks) -> _Links:
+    texts = [one for one in found if one.cell is None and links.profile(one.column).kind == "text"]
+    return _Links(
+        any=bool(found),
+        known=any(not PART <= one.distance < ALIKE or one.cell is not None for one in found),
+        done=any(one.cell is not None or PART < one.distance < ALIKE for one in found),
+        named=any(one.distance < FORM for one in found),
+        exact=any(one.distance == EXACT and one.cell is None for one in found),
+        translated=any(one.cell is not None and one.distance == TRANSLATED for one in found),
+        nearest=min((one.distance for one in texts), default=0.0),
+    )
+
+
+_Meaning = tuple[Item, int, float]
+"""An item, how many words it has, and how far it is from them."""
+
+
+def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> Iterator[_Meaning]:
+    """Items that begin with a word."""
+    word = words[start]
+    linked = list(_links_at(words, start, links))
+    for link, length in linked:
         span = words[start : start + length]
-        if length > 1 and any(one.quoted for one in span):
-            break
-        for link in links.links(span):
-            if link.cell is not None and start and words[start - 1].tokens in _PER:
-                continue  # `tickets per team`, where a tier is called `Team`
-            known = known or (length == 1 and (not PART <= link.distance < ALIKE or link.cell is not None))
-            done = done or (length == 1 and (link.cell is not None or PART < link.distance < ALIKE))
-            named = named or (length == 1 and link.distance < FORM)
-            exact = exact or (link.distance == EXACT and length == 1 and link.cell is None)
-            if length == 1 and link.cell is None and links.profile(link.column).kind == "text":
-                nearest = min(nearest or link.distance, link.distance)
-            translated = translated or (length == 1 and link.cell is not None and link.distance == TRANSLATED)
-            meant = meant or length == 1
-            told = (link.told,) if link.told else ()
-            last = span[-1].tokens[-1]
-            plural = last.endswith("s") and link.cell is None and last not in links.headers[link.column.name]
-            item = (
-                Item("glossing" if word.bracketed and link.distance < PART else "column", link.column, told, plural)
-                if link.cell is None
-                else Item("cell", (link.column, link.cell), told)
-            )
-            yield item, length, _WORD + link.distance + _rivalry(link, span, links, language)
+        yield _linked(link, span, links), length, _WORD + link.distance + _rivalry(link, span, links, language)
     if word.quoted:
         yield Item("text", word.text), 1, _WORD + 0.5
         return
-    if word.number is not None:
-        meant = True
-        yield Item("ordinal" if word.ordinal else "number", word.number), 1, _WORD
-    if word.day is not None:
-        meant = True
-        yield Item("when", When(word.day.year, None, word.day.month, word.day.day)), 1, _WORD
+    told = _told_by([link for link, length in linked if length == 1], links)
     example = any(
         part == "anyone"
         for length in range(2, PHRASE_MAX + 1)
         for part, _ in language.phrases.get(_phrase(words[start : start + length]), ())
     )
-    for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
-        phrase = _phrase(words[start : start + length])
-        for part, which in language.phrases.get(phrase, ()):
-            if (
-                part in ("relative", "doing")
-                or (part == "wh" and word.bracketed)
-                or (part == "yesno" and start)
-                or (example and part != "anyone")
-            ):
-                continue
-            if part == "share" and start and words[start - 1].number is not None:
-                continue  # `10 percent`
-            if part == "period" and which == "week" and exact:
-                continue  # the weeks of the column
-            if part == "prep" and not _value_follows(words[start + length :], links, language):
-                continue
-            meant = meant or length == 1
-            aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
-            besides = TRANSLATED if part == "each" and translated else 0.0  # `anuales`, where a value is `annual`
-            besides += _LIGHT_BESIDES if named and length == 1 else 0.7 if aside else 0.0
-            yield _item(part, which), length, _WORD + besides
-    if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
-        meant = known = True
-        yield Item("rows", "title"), 1, _WORD + (0.6 + nearest if exact or nearest >= ALIKE else 0.1)
-        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + nearest
-    if (
-        word.tokens
-        and not known
-        and _may_be_noun(word, meant, language)
-        and _is_row_noun(words, start, links, language)
-    ):
+    others = [
+        *_written(word),
+        *_phrases(words, start, links, language, told, example),
+        *_of_rows(word, links, told),
+        *_units(words, start, links),
+    ]
+    yield from others
+    meant = told.any or any(length == 1 for _, length, _ in others)
+    is_title = len(word.tokens) == 1 and links.is_title(word.tokens[0])
+    may_be_noun = word.tokens and not (told.known or is_title) and _may_be_noun(word, meant, language)
+    if may_be_noun and _is_row_noun(words, start, links, language):
         line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
         yield Item("rows", "noun", (line,)), 1, _WORD + _NOUN
-    if start and words[start - 1].number is not None and word.tokens[:1] in _MONEY and not links.has_money:
-        meant = True
-        yield Item("light"), 1, _WORD
-    if word.tokens and word.tokens[0] in links.units:
-        meant = True
-        yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
-    if not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ())):
+    if example or (not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ()))):
         return  # a question for yes or no is none for a number
-    if example:
-        return
     light = word.tokens and word.tokens[0] in language.light and not word.bracketed
-    if light and not (done and len(word.tokens[0]) >= _VERB_LETTERS_MIN):
+    if light and not (told.done and len(word.tokens[0]) >= _VERB_LETTERS_MIN):
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
     elif not meant:
         yield from _unknown(words, start, links, language)
+
+
+def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[tuple[Link, int]]:
+    """The links of the spans that begin with a word, and how many words these have."""
+    for length in range(1, min(SPAN_MAX, len(words) - start) + 1):
+        span = words[start : start + length]
+        if length > 1 and any(one.quoted for one in span):
+            break
+        for link in links.links(span):
+            if link.cell is None or not start or words[start - 1].tokens not in _PER:
+                yield link, length  # else `tickets per team`, where a tier is called `Team`
+
+
+def _linked(link: Link, span: Sequence[Word], links: TableLinks) -> Item:
+    told = (link.told,) if link.told else ()
+    if link.cell is not None:
+        return Item("cell", (link.column, link.cell), told)
+    last = span[-1].tokens[-1]
+    plural = last.endswith("s") and last not in links.headers[link.column.name]
+    return Item("glossing" if span[0].bracketed and link.distance < PART else "column", link.column, told, plural)
+
+
+def _written(word: Word) -> Iterator[_Meaning]:
+    """A number, a day."""
+    if word.number is not None:
+        yield Item("ordinal" if word.ordinal else "number", word.number), 1, _WORD
+    if word.day is not None:
+        yield Item("when", When(word.day.year, None, word.day.month, word.day.day)), 1, _WORD
+
+
+def _phrases(
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: _Links, example: bool
+) -> Iterator[_Meaning]:
+    """What the language means by the word and by those that follow it."""
+    for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
+        phrase = _phrase(words[start : start + length])
+        for part, which in language.phrases.get(phrase, ()):
+            asks_aside = (part == "wh" and words[start].bracketed) or (part == "yesno" and start)
+            if part in ("relative", "doing") or asks_aside or (example and part != "anyone"):
+                continue
+            if part == "share" and start and words[start - 1].number is not None:
+                continue  # `10 percent`
+            if part == "period" and which == "week" and told.exact:
+                continue  # the weeks of the column
+            if part == "prep" and not _value_follows(words[start + length :], links, language):
+                continue
+            aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
+            besides = TRANSLATED if part == "each" and told.translated else 0.0  # `anuales`, where a value is `annual`
+            besides += _LIGHT_BESIDES if told.named and length == 1 else 0.7 if aside else 0.0
+            yield _item(part, which), length, _WORD + besides
+
+
+def _of_rows(word: Word, links: TableLinks, told: _Links) -> Iterator[_Meaning]:
+    """What the rows are called."""
+    if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
+        yield Item("rows", "title"), 1, _WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
+        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
+
+
+def _units(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[_Meaning]:
+    word = words[start]
+    if start and words[start - 1].number is not None and word.tokens[:1] in _MONEY and not links.has_money:
+        yield Item("light"), 1, _WORD
+    if word.tokens and word.tokens[0] in links.units:
+        yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
 
 
 def _may_be_noun(word: Word, meant: bool, language: Vocabulary) -> bool:
