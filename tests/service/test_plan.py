@@ -21,6 +21,8 @@ CHOICES = {
     "model_sees": "yes",
     "model_tools": "0",
     "approve_effects": "true",
+    "embedding_url": OWN,
+    "embedding_file": "model.onnx",
     "fetch_allow": "host.example, 127.0.0.1:8123",
     "image_url": OWN,
     "smtp_url": "smtp://mail.example:25",
@@ -90,7 +92,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
         monkeypatch.chdir(starter.folder.path)
         if getattr(starter.plan().settings, name) != meant:
             lost.add(name)
-    assert lost == {"model_key", "image_key", "web_search_key", "meta_token"}
+    assert lost == {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token"}
     assert starter.folder.settings.read_text().count("\n") > len(SETTINGS) - len(lost)
 
 
@@ -98,7 +100,13 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
     "address", ["http://ada:secret@h.example/v1", "http://h.example/v1?key=secret", "http://h.example/v1#secret"]
 )
 def test_an_address_that_may_carry_a_secret_is_not_kept(starter: Starter, address: str) -> None:
-    for name in ("AGENTSVC_MODEL_URL", "AGENTSVC_META_URL", "AGENTSVC_WEB_SEARCH_URL", "AGENTSVC_IMAGE_URL"):
+    for name in (
+        "AGENTSVC_MODEL_URL",
+        "AGENTSVC_META_URL",
+        "AGENTSVC_WEB_SEARCH_URL",
+        "AGENTSVC_IMAGE_URL",
+        "AGENTSVC_EMBEDDING_URL",
+    ):
         starter.start(**{name: address})
     starter.start("openai-chat:x", OPENAI_BASE_URL=address, AGENTSVC_MODEL_URL="")
     starter.start(AGENTSVC_SMTP_URL="smtp://ada:secret@h.example")
