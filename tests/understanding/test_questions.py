@@ -250,8 +250,40 @@ STAFF: Final = TableProfile(
         ("spend by week day", "sum([Amount spent (USD)]) by weekday(Hired on) over the rows of staff.csv"),
         ("total cost per result", ""),  # each is a ratio
         ("rows per team", ""),  # the tier is no group
+        ("how many people were born in the 1980s?", ""),
         ("How many in EUR?", ""),  # amounts, or rows of that currency
     ],
 )
 def test_a_part_of_a_header_is_not_taken_for_all_of_it(question: str, expected: str) -> None:
     assert read(question, STAFF) == expected
+
+
+TICKETS: Final = TableProfile(
+    "tickets",
+    "tickets.csv",
+    300,
+    (
+        numbers("Ticket ID", "1", "900", 300),
+        ColumnProfile("opened_at", "date", distinct=200, smallest="2025-01-02", largest="2025-12-30"),
+        ColumnProfile("closed_at", "date", empty=40, distinct=200, smallest="2025-01-03", largest="2025-12-31"),
+        texts("customer_id", *(f"C{number}" for number in range(40))),
+        numbers("net amount", "1", "900"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("how many tickets were closed in April 2025?", "closed_at from 2025-04-01 to 2025-04-30"),
+        ("how many tickets were opened in April 2025?", "opened_at from 2025-04-01 to 2025-04-30"),
+        ("how many tickets in April 2025?", "opened_at from 2025-04-01 to 2025-04-30"),
+    ],
+)
+def test_a_verb_says_which_date_is_meant(question: str, expected: str) -> None:
+    assert read(question, TICKETS) == f"count(rows) where {expected} over the rows of tickets.csv"
+
+
+def test_who_asks_for_a_name_that_is_there() -> None:
+    assert read("customer with the highest net amount", TICKETS).startswith("sum(net amount) by customer_id top 1")
+    assert read("name of the customer with the highest net amount", TICKETS) == ""

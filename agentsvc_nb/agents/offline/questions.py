@@ -86,6 +86,7 @@ def readable(message: str) -> str:
 
 QUESTIONS_MAX: Final = 4
 QUESTION_CHARS: Final = 2_000
+PART_WORDS: Final = 3
 REQUESTS_MAX: Final = 20
 """Sentences at the beginning and at the end of a message that may ask for a text: more would stop all other runs."""
 
@@ -124,13 +125,19 @@ def split(message: str) -> list[str]:
     >>> split("I sell tents. Which has the highest margin, and what does the brief say about families?")
     ['Which has the highest margin', 'what does the brief say about families?']
     """
-    parts = [part.strip(" \t,") for sentence in _sentences(message) for part in _JOINED.split(sentence)]
+    parts = [part.strip(" \t,") for sentence in _sentences(message) for part in _parts(sentence)]
     requests = {part for part in (*parts[:REQUESTS_MAX], *parts[-REQUESTS_MAX:]) if _requests(part)}
     asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？")) or part in requests]
     asking = [part for part in asking if content_words(part) or about_files(part) or part in requests]
     if len(asking) > QUESTIONS_MAX:
         asking[QUESTIONS_MAX - 1 :] = [" ".join(asking[QUESTIONS_MAX - 1 :])]
     return [part[:QUESTION_CHARS] for part in asking or [message.strip()]]
+
+
+def _parts(sentence: str) -> list[str]:
+    """The questions that a sentence joins; one whose last is too short to stand alone (`and how many hours?`) whole."""
+    parts = _JOINED.split(sentence)
+    return [sentence] if len(parts[-1].split()) <= PART_WORDS else parts
 
 
 def _requests(part: str) -> bool:

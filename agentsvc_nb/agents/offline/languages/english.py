@@ -287,7 +287,7 @@ please can could would will should shall so also any some s t re which what who 
 listed list listing lists table tables chart data dataset spreadsheet sheet file shown show shows given recorded
 included's got get gets go goes went come came take took place taken held hold make made makes let know tell
 give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
-column columns cell cells whose name called named here following respective one ones amount
+column columns cell cells whose called named here following respective one ones amount
 sold gave everyone everybody anyone work lie lies lying sell sells selling bought buy purchased ordered
 placed received receive receives earned earn earns
 gained obtained

@@ -185,6 +185,10 @@ class TableLinks(TableColumns):
             dates = {one.name for one in self.dates()}
             found = [(self._header_distance(asked[:1], self.headers[name]), name) for name in dates]
         most = PART if len(asked) == 1 and asked[0] in self.language.light else ALIKE + 1
+        if len(asked) == 1 and asked[0] in self.language.light and asked[0].endswith("ed"):
+            dates = {one.name for one in self.dates()}  # `closed` may be without a meaning, but not beside `closed_at`
+            most, found = ALIKE, [(max(distance, PART + 0.1), name) for distance, name in found
+                                  if distance is not None and name in dates]  # fmt: skip
         near = [(distance, name) for distance, name in found if distance is not None and distance < most]
         partial = [name for distance, name in near if distance >= PART]
         for distance, name in near:
@@ -201,6 +205,8 @@ class TableLinks(TableColumns):
             return FORM
         if not _PER.isdisjoint(header) and _PER.isdisjoint(asked):
             return None  # `cost` is no `Cost per click`
+        if NAMES.issuperset(asked) and not (_NAMING - NAMES).isdisjoint(header):
+            return None  # an id is no name
         rest = [word for word in header if not any(alike(word, one) for one in asked)]
         if all(any(alike(one, word) for word in header) for one in asked):
             if all(word in _UNITS for word in rest):

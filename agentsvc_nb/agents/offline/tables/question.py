@@ -15,6 +15,7 @@ from agentsvc_nb.formats.normalization import tokens
 WORDS_MAX: Final = 60
 _WRITTEN: Final = r"""(?x)
     "(?P<q1>[^"\n]+)" | “(?P<q2>[^”\n]+)” | „(?P<q3>[^“”\n]+)[“”] | «\s*(?P<q4>[^»\n]+?)\s*»
+    | \b\d{1,3}0['’]?s\b
     | (?P<iso>\d{4}-\d\d-\d\d) | (?P<slashed>\d{1,2}/\d{1,2}/\d{2,4}) | (?P<dotted>\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d\b))
     | (?P<number>(?<![\w.])-?NUMBER)(?P<ordinal>(?i:st|nd|rd|th|er|ère|ere|e|º|ª))?(?![\w.,]\w)
     | [<>]=? | , (?=\s) | [≤≥=%€$£+&] | \# | (?<=\s)[/*×÷](?=\s)

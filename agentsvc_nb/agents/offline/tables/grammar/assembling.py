@@ -33,7 +33,16 @@ from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.agents.offline.tables.grammar.slots import Slot, fits, form
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import Column, Condition, Criterion, Empty, OneOf, column_of, leaves
+from agentsvc_nb.formats.plans.conditions import (
+    Column,
+    Condition,
+    Criterion,
+    Empty,
+    OneOf,
+    column_of,
+    columns_of,
+    leaves,
+)
 from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
 from agentsvc_nb.formats.plans.roles import is_identifier
 
@@ -44,7 +53,7 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     """The reading; None if some item has no place in it."""
     parts = Parts(links, [item for item in items if item.tag not in _ASIDE], kinds=values(items, "kinds"))
     parts.conditions, parts.groups, parts.base = (values(items, tag) for tag in ("cond", "group", "base"))
-    if _may_be_of_another_date(items) or len(parts.groups) > 2 or _contradicts([*parts.conditions, *parts.base]):
+    if _may_be_of_another_date(items, links) or len(parts.groups) > 2 or _contradicts([*parts.conditions, *parts.base]):
         return None
     if has(parts.core, "only") and parts.conditions:
         parts.core = [item for item in parts.core if item.tag != "only"]
@@ -135,13 +144,16 @@ def _is_of_values(item: Item) -> bool:
     )
 
 
-def _may_be_of_another_date(items: Sequence[Item]) -> bool:
+def _may_be_of_another_date(items: Sequence[Item], links: TableLinks) -> bool:
     """`cancelled in 2025`, where several columns have dates: that of the row need not be the one meant."""
     conditions = [item for item in items if item.tag in ("cond", "base")]
-    done = any(
-        str(one.right).endswith("ed") for item in conditions for one in leaves(item.value) if isinstance(one, Criterion)
+    found = [one for item in conditions for one in leaves(item.value)]
+    done = any(isinstance(one, Criterion) and str(one.right).endswith("ed") for one in found)
+    dates = {links.column(one.name) for one in links.dates()}
+    dated = any(not dates.isdisjoint(columns_of(one)) for one in found)
+    return done and (
+        (dated and len(dates) > 1) or any(line.startswith(DATES_TOLD) for one in conditions for line in one.told)
     )
-    return done and any(line.startswith(DATES_TOLD) for item in conditions for line in item.told)
 
 
 def _contradicts(conditions: Sequence[Condition]) -> bool:

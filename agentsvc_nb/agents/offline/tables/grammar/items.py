@@ -179,7 +179,8 @@ def _phrases(
     for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
         phrase = _phrase(words[start : start + length])
         for part, which in language.phrases.get(phrase, ()):
-            asks_aside = (part == "wh" and words[start].bracketed) or (part == "yesno" and start)
+            is_noun = phrase == ("name",) and _phrase(words[start + 1 : start + 2]) == ("of",)
+            asks_aside = (part == "wh" and (words[start].bracketed or is_noun)) or (part == "yesno" and start)
             if part in ("relative", "doing") or asks_aside or (example and part != "anyone"):
                 continue
             if part == "share" and start and words[start - 1].number is not None:

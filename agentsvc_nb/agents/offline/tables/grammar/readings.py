@@ -51,9 +51,10 @@ class Parts:
         return Plan(self.links.table.name, tuple(measures), given, self.where, **more)  # type: ignore[arg-type]
 
 
+_OTHERS: Final = ("manager", "supervisor", "boss", "fuhrungskraft", "vorgesetzter", "vorgesetzte")
 _PERSONS: Final = (
     ("player", "person", "athlete", "driver", "rider", "candidate", "winner", "swimmer", "employee", "customer",
-     "manager", "coach", "director", "author", "artist", "champion", "competitor", "skater", "cyclist", "student",
+     "coach", "director", "author", "artist", "champion", "competitor", "skater", "cyclist", "student",
      "member", "president", "buyer", "client", "kunde", "mitarbeiter", "spieler", "cliente"),
     ("name", "names", "nom", "nombre"),
     ("team", "nation", "country", "club"),
@@ -70,7 +71,8 @@ def _asked_by(word: str, parts: Parts) -> Column | None:
     tiers: list[list[ColumnProfile]] = []
     match word:
         case "person":
-            tiers = [links.named(*nouns) for nouns in _PERSONS]
+            others = {one.name for one in links.named(*_OTHERS)}  # `who earns most` asks for no manager
+            tiers = [[one for one in links.named(*nouns) if one.name not in others] for nouns in _PERSONS]
         case "time":
             tiers = [links.dates(), links.years(), links.named("date"), links.named("year")]
         case "place":

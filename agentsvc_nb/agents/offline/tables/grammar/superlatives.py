@@ -22,6 +22,7 @@ from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.checks import Code
 from agentsvc_nb.formats.plans.conditions import Column, Condition, Empty, Not, OneOf
 from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
+from agentsvc_nb.formats.plans.profiles import ColumnProfile
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 
@@ -112,7 +113,7 @@ def _first(
     if parts.groups or (named is not None and (links.is_list(links.profile(named)) or not makes_groups(named, links))):
         return None
     if isinstance(measured, Column):
-        if measured == named:
+        if measured == named or (named is not None and _nearly_tells_apart(links.profile(named), links)):
             return None
         profile = links.profile(measured)
         if named is not None and links.is_key(links.profile(named)):
@@ -127,6 +128,12 @@ def _first(
         return None
     by = group or grouped(cast(Column, named), links)
     return QuestionReading(parts.plan(made, groups=[by], order=(Order(1, descending),), limit=limit), (0,))
+
+
+def _nearly_tells_apart(column: ColumnProfile, links: TableLinks) -> bool:
+    """Whether only few rows have the same text, as two people a name: no one asks for the sum of both."""
+    rows = links.table.rows - column.empty
+    return column.kind == "text" and not links.is_key(column) and 10 * column.distinct >= 9 * rows
 
 
 def _of_group(column: Column, summed: bool, descending: bool, parts: Parts) -> Measure | None:
