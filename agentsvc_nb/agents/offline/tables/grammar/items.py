@@ -151,8 +151,10 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
         if length > 1 and any(one.quoted for one in span):
             break
         for link in links.links(span):
-            if link.cell is None or not start or words[start - 1].tokens not in _PER:
-                yield link, length  # else `tickets per team`, where a tier is called `Team`
+            if link.cell is not None and start and words[start - 1].tokens in _PER:
+                continue  # `tickets per team`, where a tier is called `Team`
+            if not words[start].bracketed or link.distance < PART:
+                yield link, length
 
 
 def _linked(link: Link, span: Sequence[Word], links: TableLinks) -> Item:

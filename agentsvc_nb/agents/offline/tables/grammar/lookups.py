@@ -100,7 +100,8 @@ def column(parts: Parts) -> QuestionReading | None:
         return QuestionReading(parts.plan(Aggregate("sum", of)))
     if links.is_key(profile) and not links.is_measure(profile):
         return QuestionReading(parts.plan(select=(of,)))
-    return None if _may_be_of_groups(of, parts) else QuestionReading(parts.plan(groups=[Group(of)]))
+    unclear = _in_a_currency(parts) or _may_be_of_groups(of, parts)
+    return None if unclear else QuestionReading(parts.plan(groups=[Group(of)]))
 
 
 def _may_be_of_groups(of: Column, parts: Parts) -> bool:
