@@ -25,7 +25,7 @@ PROMISE: Final = 20.0
 
 
 def main(quick: bool) -> None:
-    rounds = 2 if quick else 20
+    rounds = 4 if quick else 20
     with running_service() as service, httpx.Client(base_url=service.base_url, timeout=60) as http:
         http.headers["Authorization"] = f"Bearer {service.api_key}"
         _job(http, 0)
