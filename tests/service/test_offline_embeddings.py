@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -187,3 +189,19 @@ def test_tokens_are_those_of_the_model(text: str, ids: list[int]) -> None:
 
 def test_of_a_long_text_the_beginning_is_read() -> None:
     assert len(token_ids("a " * 10_000)) == TOKENS_MAX
+
+
+@pytest.mark.parametrize("address", ["http://ada:s3cret@h.example:81/v1", "http://h.example:81/v1?key=s3cret"])
+def test_no_password_of_an_address_is_shown(tmp_path: Path, address: str) -> None:
+    compared, line = told(Settings(tmp_path, embedding_url=address))
+    assert compared
+    assert "h.example:81" in line
+    assert "s3cret" not in line
+
+
+def test_a_damaged_vector_counts_as_not_there(tmp_path: Path) -> None:
+    vectors = KeptVectors(tmp_path / "kept.sqlite3")
+    vectors.put("m", {"a": np.ones(4, np.float32)})
+    with closing(sqlite3.connect(tmp_path / "kept.sqlite3")) as file, file:
+        file.execute("UPDATE vector SET numbers = x'00'")
+    assert vectors.get("m", ["a"]) == {}

@@ -21,8 +21,7 @@ from agentsvc_nb.agents.offline.passages.corpus import Corpus
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, readable, split
 from agentsvc_nb.agents.offline.tables import asking as tables
 from agentsvc_nb.agents.offline.tables.charts import without_chart
-from agentsvc_nb.agents.offline.tables.following.context import chart_of_before
-from agentsvc_nb.agents.offline.tables.following.history import questions_before
+from agentsvc_nb.agents.offline.tables.following.context import chart_of_before, questions_before
 from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.agents.offline.tables.outputs import leave_result
 from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer

@@ -24,8 +24,8 @@ _LIMITS: Final = Limits(memory_bytes=2 * 2**30, file_bytes=0)
 _KEPT_BYTES: Final = 2**29
 
 
-class Engine:
-    """`vectors.Model`. Its child starts when it is first needed, and ends with this process."""
+class MiniLM:
+    """`vectors.EmbeddingModel`. Its child starts when it is first needed, and ends with this process."""
 
     name: Final = MODEL
     at_once: Final = AT_ONCE

@@ -35,7 +35,7 @@ class KeptVectors:
     def get(self, model: str, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         keys = {_key(model, text): text for text in texts}
         found, now = dict[str, NDArray[np.float32]](), int(time.time())
-        with contextlib.suppress(sqlite3.Error, OSError), closing(self._open()) as kept, kept:
+        with contextlib.suppress(sqlite3.Error, OSError, ValueError), closing(self._open()) as kept, kept:
             for at in range(0, len(keys), _AT_ONCE):
                 asked = [*keys][at : at + _AT_ONCE]
                 these = f"key IN ({','.join('?' * len(asked))})"

@@ -16,8 +16,8 @@ DIMENSIONS_MAX: Final = 8_192
 SECONDS: Final = 20.0
 
 
-class Server:
-    """`vectors.Model`. The key goes to this address alone: redirects are not followed."""
+class EmbeddingServer:
+    """`vectors.EmbeddingModel`. The key goes to this address alone: redirects are not followed."""
 
     at_once: Final = AT_ONCE
     english_only: Final = False

@@ -22,7 +22,7 @@ class EmbeddingError(Exception):
     """The model gave no vectors; the message says why."""
 
 
-class Model(Protocol):
+class EmbeddingModel(Protocol):
     """A model of sentence embeddings. `at_once`: texts of one call."""
 
     @property
@@ -40,7 +40,7 @@ class Model(Protocol):
 class Embeddings:
     """A model, and the vectors that it made within the last day."""
 
-    def __init__(self, model: Model, kept: KeptVectors) -> None:
+    def __init__(self, model: EmbeddingModel, kept: KeptVectors) -> None:
         self._model, self._kept = model, kept
 
     @property

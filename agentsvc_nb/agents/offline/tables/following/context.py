@@ -13,7 +13,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.languages.choosing import FOLLOWING, LANGUAGES, languages_of
 from agentsvc_nb.agents.offline.languages.following import FollowingWords
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
-from agentsvc_nb.agents.offline.questions import mentions
+from agentsvc_nb.agents.offline.questions import mentions, readable, split
 from agentsvc_nb.agents.offline.tables.charts import ChartWish, without_chart
 from agentsvc_nb.agents.offline.tables.compounds import parted
 from agentsvc_nb.agents.offline.tables.following.changing import ENDS, Change, changed
@@ -39,6 +39,7 @@ from agentsvc_nb.agents.offline.tables.understanding import (
     Understood,
     objected,
 )
+from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.conditions import columns_of
 from agentsvc_nb.formats.plans.plan import Aggregate
@@ -46,12 +47,26 @@ from agentsvc_nb.formats.plans.profiles import TableProfile
 
 TURNS_MAX: Final = 6
 """Questions that one may go on from, one after the other."""
+_OF_TABLES: Final = ("computed", "looked_up", "nothing")
+"""What the answers rest on that a question may go on from; of those that found nothing, the calculation may be clear
+all the same."""
 _WORDS_MAX: Final = 14
 _MARGIN: Final = 0.45
 _FEW_WORDS: Final = 3
 _PART_WORDS: Final = 7
 _PHRASE_WORDS: Final = 4
 _ASKING: Final = ("wh", "count", "much", "yesno")
+
+
+async def questions_before(turn: RunContext, here: Sequence[str]) -> list[str]:
+    """The questions that this one may go on from, the latest first: those before it in the message, and back to the
+    first turn that was answered otherwise than of tables."""
+    found = list(reversed(here))
+    for earlier in await turn.earlier(TURNS_MAX) if len(found) < TURNS_MAX else ():
+        if earlier.basis not in _OF_TABLES:
+            break
+        found += reversed(split(readable(earlier.message)))
+    return found[:TURNS_MAX]
 
 
 @dataclass(frozen=True, slots=True)

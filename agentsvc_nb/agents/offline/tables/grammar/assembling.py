@@ -3,8 +3,9 @@ forms."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -30,7 +31,6 @@ from agentsvc_nb.agents.offline.tables.grammar.lookups import (
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
-from agentsvc_nb.agents.offline.tables.grammar.slots import Slot, fits, form
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.conditions import (
@@ -47,6 +47,37 @@ from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 _ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among", "kinds"})
+_SLOT: Final = re.compile(r"(?P<tags>[\w|]+)(?P<times>[?*+]?)")
+_MANY: Final = 99
+
+
+@dataclass(slots=True)
+class Slot:
+    """Items that a question may have, of these tags, and how many."""
+
+    tags: frozenset[str]
+    least: int
+    most: int
+
+
+def _form(written: str) -> tuple[Slot, ...]:
+    """`share column|measure? rows*`: each slot's tags, once, or as often as its mark says."""
+    return tuple(
+        Slot(frozenset(found["tags"].split("|")), int(times in ("", "+")), _MANY if times in ("*", "+") else 1)
+        for found in _SLOT.finditer(written)
+        for times in (found["times"],)
+    )
+
+
+def _fits(slots: Sequence[Slot], items: Sequence[Item]) -> bool:
+    """Whether each item has a slot, and each slot what it needs."""
+    taken = [0] * len(slots)
+    for item in items:
+        at = next((at for at, one in enumerate(slots) if item.tag in one.tags and taken[at] < one.most), None)
+        if at is None:
+            return False
+        taken[at] += 1
+    return all(count >= one.least for count, one in zip(taken, slots, strict=True))
 
 
 def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | None:
@@ -112,7 +143,7 @@ def _without_row_names(parts: Parts) -> QuestionReading | None:
 
 def _formed(parts: Parts) -> QuestionReading | None:
     for slots, make in _FORMS:
-        if fits(slots, parts.core) and (made := make(parts)) is not None:
+        if _fits(slots, parts.core) and (made := make(parts)) is not None:
             return made
     return None
 
@@ -192,7 +223,7 @@ def _measured_apart(parts: Parts) -> QuestionReading | None:
 
 _Make = Callable[[Parts], QuestionReading | None]
 _FORMS: Final[tuple[tuple[tuple[Slot, ...], _Make], ...]] = tuple(
-    (form(written), make)
+    (_form(written), make)
     for written, make in (
         ("wh* much? measure rows*", _measures),
         ("wh* count|count_after rows* op?", count),
