@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
-from agentsvc_nb.agents.offline.passages.corpus import READ_FILES_MAX, Corpus
-from agentsvc_nb.agents.offline.passages.rows import LARGE_BYTES, find_rows
+from agentsvc_nb.agents.offline.library import Library
+from agentsvc_nb.agents.offline.passages.corpus import LARGE_BYTES, READ_FILES_MAX, Corpus, find_rows
 from agentsvc_nb.agents.offline.passages.search import passages_for
 from agentsvc_nb.agents.offline.passages.splitting import PASSAGE_CHARS, passages, sentences
-from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools.port import WorkFailure
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace

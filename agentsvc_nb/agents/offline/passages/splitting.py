@@ -120,6 +120,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         kind = _kind(stripped, line)
+        # A line of `===` or `---` below a single line makes that a heading.
         if held and kind == "underline" and held.kind == "text" and len(held.lines) == 1:
             held = _Block(held.line, "heading", [f"# {held.lines[0]}"])
         elif held and kind in ("text", "underline") and held.kind in ("text", "item"):
@@ -168,6 +169,7 @@ class _Splitter:
             if block.kind == "heading" or (after and _is_title(block, after)):
                 found += self._heading(block)
                 continue
+            # A divider between parts, with nothing to quote.
             if all(_RULE.fullmatch(line) for line in block.lines):
                 continue
             self._alone = None
