@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
@@ -208,6 +208,7 @@ LINE = st.sampled_from(
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(LINE | st.text(max_size=40).map(lambda text: text.replace("\f", " ")), max_size=20))
+@example(["# Head", "|", "|"])
 def test_no_word_of_a_text_is_lost(lines: list[str]) -> None:
     text = "\n".join(lines)
     found = passages("a.md", "text/markdown", text)

@@ -172,10 +172,13 @@ class _Splitter:
             # A divider between parts, with nothing to quote.
             if all(_RULE.fullmatch(line) for line in block.lines):
                 continue
-            self._alone = None
             if block.kind == "table":
-                found += self._table(block)
-            elif block.kind == "item" or (after and after.kind == "item" and block.lines[-1].endswith(":")):
+                rows = self._table(block)
+                found += rows
+                self._alone = None if rows else self._alone  # of a table without a word the heading is all there is
+                continue
+            self._alone = None
+            if block.kind == "item" or (after and after.kind == "item" and block.lines[-1].endswith(":")):
                 first = at if block.kind == "text" else at - 1
                 at = next((end for end in range(first, len(blocks)) if blocks[end].kind != "item"), len(blocks))
                 found += self._list(block if block.kind == "text" else None, blocks[first:at])
