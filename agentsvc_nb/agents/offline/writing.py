@@ -1,5 +1,5 @@
-"""How the offline agent writes an answer: its parts and what each rests on (docs/api/models.md "What an answer rests
-on"), Markdown in which quoted text stays plain text, streamed in pieces, with its words counted."""
+"""How the offline agent writes an answer: its parts and what each rests on, Markdown in which quoted text stays plain
+text, streamed in pieces, with its words counted (docs/api/models.md "What an answer rests on")."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A question asked of a chat's tables, and its answer: the headline, the calculation as an expression and as SQL, the
-rows and what was left out, or what is asked back; and the files that the result leaves (docs/api/files.md "Tables and
-charts")."""
+rows and what was left out, or what is asked back; and the files that the result leaves
+(docs/api/files.md "Tables and charts")."""
 
 from __future__ import annotations
 
