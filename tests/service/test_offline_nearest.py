@@ -50,6 +50,33 @@ def test_the_nearest_passage_comes_first(question: str, found: str) -> None:
     assert best[0].text.startswith(found)
 
 
+def test_prose_comes_before_rows_that_are_as_near() -> None:
+    table = "physician,sleep,advice\nDr Ode,plenty,rest\nDr Ahn,little,work\n"
+    both = [*passages("a.csv", "text/csv", table), *passages("notes.md", "text/markdown", NOTES)]
+    assert nearest("What does the doctor advise?", both, 3)[0].text.startswith("Our physician")
+
+
+def test_one_sentence_that_is_near_outweighs_others_that_are_not() -> None:
+    text = (
+        "The quay was swept on Monday. The crane got a coat of paint. Nobody fell into the basin. "
+        "Our physician recommends plenty of sleep. The cat of the harbour master had kittens.\n\n"
+        "Plenty of doctors have a cat, and a good deal of advice on quays.\n\n"
+        "The mayor likes advice on paint, and cranes.\n"
+    )
+    found = nearest("What does the medic suggest against being tired?", passages("notes.md", "text/markdown", text), 2)
+    assert "physician" in found[0].text
+
+
+def test_another_names_passage_is_not_near() -> None:
+    text = "Our shop in Lyon opens at nine on weekdays.\n\nBread is baked at night.\n"
+    found = passages("a.txt", "text/plain", text)
+    question = "When does our shop in Basel open on weekdays?"
+    assert nearest(question, found, 3, {found[0]: 0.6, found[1]: 0.0}) == []
+    assert (
+        nearest("When does our shop in Lyon open on weekdays?", found, 3, {found[0]: 1.0, found[1]: 0.0}) == found[:1]
+    )
+
+
 def test_a_guess_is_shown_as_one(tmp_path: Path) -> None:
     said = ask("What does the doctor advise?", tmp_path, {"notes.md": NOTES})
     assert said.startswith("nothing found for: doctor, advise")

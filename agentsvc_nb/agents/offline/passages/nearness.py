@@ -22,15 +22,24 @@ from agentsvc_nb.tools import stopping
 PASSAGES_COMPARED: Final = 5_000
 _WORDS_COVERED: Final = 0.1
 """Weight of the words that question and passage share, beside the nearness of all."""
-_WORDS_NEAR: Final = 0.46
+_WORDS_NEAR: Final = 0.36
 """A lower score is no nearer than any two texts are: when the nearest passage has less, none is shown."""
-_WORDS_NEARLY: Final = 0.8
+_NAME_LACKING: Final = 0.85
+"""The factor of all passages when the question has a name that none of them has: another one's are mostly no answer."""
+_OF_ANOTHER: Final = 0.4
+"""A passage with this part of the question's words that lacks its name says it of another one."""
+_WORDS_NEARLY: Final = 0.7
 """Passages with at least this part of the nearest one's score are shown, too: which of them answers is a guess."""
-_ROW: Final = 0.9
-"""The factor of rows of tables: being short, they are near to much."""
-_WHOLE: Final = 0.7
+_ROW: Final = 0.8
+"""The factor of rows of tables: being short, they are near to much, and what is asked in other words than theirs is
+mostly said in prose."""
+_WHOLE: Final = 0.55
 """Weight of the likeness of the whole texts; the rest is how near each word of the question is to its nearest word."""
-_FAR, _SAME = 0.2, 0.8
+_SENTENCE: Final = 0.4
+"""Weight of a passage's nearest sentence, beside that of the passage: what answers is said in one, ..."""
+_SENTENCES_OF: Final = 100
+"""... which is compared in this many passages, the nearest."""
+_FAR, _SAME = 0.2, 0.7
 """Two words with a likeness of `_FAR` or less have nothing in common; of `_SAME` or more, they mean the same."""
 _NAME = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]\w+")
 
@@ -39,12 +48,18 @@ def nearest(
     question: str, passages: Sequence[Passage], limit: int, covered: Mapping[Passage, float] = MappingProxyType({})
 ) -> list[Passage]:
     """At most `limit` passages, nearest in meaning first; `covered` is how much of the question's own words a passage
-    has. None when the question has a name that no passage has, or no English words."""
-    if not (scored := scores(question, passages, covered)):
+    has. None when the question has no English words, or nothing is near."""
+    names = _names(question)
+    scored = [
+        (passage, score)
+        for passage, score in scores(question, passages, covered)
+        if covered.get(passage, 0.0) < _OF_ANOTHER or names <= _passage_stems(passage)
+    ]
+    if not scored:
         return []
-    held = {stem(word) for passage, _ in scored for word in _passage_words(passage)}
+    held = {word for passage, _ in scored for word in _passage_stems(passage)} if names else set[str]()
     best = scored[0][1]
-    if best <= _WORDS_NEAR or _names(question) - held:
+    if best * (_NAME_LACKING if names - held else 1.0) <= _WORDS_NEAR:
         return []
     return [passage for passage, score in scored[:limit] if score >= _WORDS_NEARLY * best]
 
@@ -58,12 +73,28 @@ def scores(question: str, passages: Sequence[Passage], covered: Mapping[Passage,
         return []
     factors = np.array([_ROW if one.kind == "row" else 1.0 for one in compared], np.float32)
     shared = np.array([covered.get(one, 0.0) for one in compared], np.float32)
-    found = _scores(asked, texts) * factors + _WORDS_COVERED * shared
+    found = _with_sentences(asked, compared, _scores(asked, texts)) * factors + _WORDS_COVERED * shared
     return [(compared[row], float(found[row])) for row in np.argsort(-found, kind="stable")]
+
+
+def _with_sentences(asked: Sequence[str], compared: Sequence[Passage], whole: Vectors) -> Vectors:
+    """The scores of the passages, those of prose together with their nearest sentence."""
+    prose = np.array([one.is_prose for one in compared])
+    first = [row for row in np.argsort(-np.where(prose, whole, -1.0), kind="stable")[:_SENTENCES_OF] if prose[row]]
+    said = [(row, words) for row in first for one in sentences(compared[row].text) if (words := _words(one))]
+    nearest = np.zeros(len(compared), np.float32)
+    if said:
+        for (row, _), score in zip(said, _scores(asked, [words for _, words in said]), strict=True):
+            nearest[row] = max(nearest[row], score)
+    return np.asarray(np.where(prose, (1 - _SENTENCE) * whole + _SENTENCE * nearest, whole), np.float32)
 
 
 def _passage_words(passage: Passage) -> list[str]:
     return _words(" ".join((passage.text, *passage.headings[-1:])))
+
+
+def _passage_stems(passage: Passage) -> set[str]:
+    return {stem(word) for word in _passage_words(passage)}
 
 
 def _words(text: str) -> list[str]:
