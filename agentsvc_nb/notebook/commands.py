@@ -7,26 +7,33 @@ Example:
 
 from __future__ import annotations
 
+from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.asking import ask, ask_in_background, ask_variants
-from agentsvc_nb.notebook.ask.each import ask_each
-from agentsvc_nb.notebook.connection import chat, connect, project, status, workstream
+from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
+from agentsvc_nb.notebook.ask.history import approvals, approve, cancel, runs, the_run, wait
+from agentsvc_nb.notebook.ask.review import diff, export, show
+from agentsvc_nb.notebook.ask.several import ask_each
+from agentsvc_nb.notebook.ask.turn import RunWatcher
+from agentsvc_nb.notebook.connection import (
+    chat,
+    connect,
+    feedback,
+    feedback_send,
+    feedback_show,
+    last_error,
+    project,
+    status,
+    workstream,
+)
 from agentsvc_nb.notebook.display.screens import Screen
-from agentsvc_nb.notebook.feedback import feedback, feedback_send, feedback_show, last_error
 from agentsvc_nb.notebook.files.gallery import static_gallery
-from agentsvc_nb.notebook.files.searching import files_preview, search
-from agentsvc_nb.notebook.files.storing import files, files_get, files_put
+from agentsvc_nb.notebook.files.workspace import files, files_get, files_preview, files_put, search
 from agentsvc_nb.notebook.jobs.background import start
+from agentsvc_nb.notebook.jobs.calling import call
+from agentsvc_nb.notebook.jobs.catalog import tools, tools_describe
 from agentsvc_nb.notebook.jobs.foreground import work
 from agentsvc_nb.notebook.jobs.history import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_tend, jobs_watch
-from agentsvc_nb.notebook.runs.answer import CellAnswer
-from agentsvc_nb.notebook.runs.approving import approvals, approve
-from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed
-from agentsvc_nb.notebook.runs.history import cancel, runs, the_run, wait
-from agentsvc_nb.notebook.runs.review import diff, export, show
-from agentsvc_nb.notebook.runs.turn import RunWatcher
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.tools.calling import call
-from agentsvc_nb.notebook.tools.catalog import tools, tools_describe
 from agentsvc_nb.notebook.widgets.files import files_browse, files_gallery
 from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook.ask.answer import AnswerShape
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.attachments import AttachedFile, listed_uploads
-from agentsvc_nb.notebook.runs.answer import AnswerShape
-from agentsvc_nb.notebook.state.execution_history import Place
-from agentsvc_nb.notebook.state.journal import JournalEntry, Upload, now
+from agentsvc_nb.notebook.state.journal import JournalEntry, Place, Upload, now
 from agentsvc_nb.notebook.state.session import ChatAddress, Session
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.files import StagedFile

@@ -13,8 +13,8 @@ from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.display.results import Preview
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.storing import content, listed
-from agentsvc_nb.notebook.previews.media import Thumbnails
+from agentsvc_nb.notebook.files.workspace import content, listed
+from agentsvc_nb.notebook.previews.bundle import Thumbnails
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
 from agentsvc_nb.wire.files import WorkspaceFile

@@ -10,12 +10,12 @@ from typing import Any, Final
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import Bundle, job_bundle, mark, moment, stacked
+from agentsvc_nb.notebook.display.render import Bundle, mark, moment, stacked
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.jobs.background import BARS, BackgroundJobs, Bars, look
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, follow, lost
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, follow, job_bundle, lost
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remembered_jobs, seen_job
 from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
 

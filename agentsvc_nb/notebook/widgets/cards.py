@@ -11,12 +11,12 @@ from typing import Any, Final
 import ipywidgets
 
 from agentsvc_nb.client.approvals import WaitingCall
-from agentsvc_nb.notebook.display.approval import call_bundle
-from agentsvc_nb.notebook.display.render import Bundle, amounts, bar_html, doing, job_amounts, job_doing, note_bundle
+from agentsvc_nb.notebook.display.render import Bundle, amounts, call_bundle, doing, note_bundle
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.background import BARS
+from agentsvc_nb.notebook.jobs.foreground import bar_html, job_amounts, job_doing
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.text import label, plain

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.display.results import Preview, ResultTable
 from agentsvc_nb.notebook.files.gallery import found_pictures, gallery_bundle, static_gallery
-from agentsvc_nb.notebook.files.storing import files_table, listed
+from agentsvc_nb.notebook.files.workspace import files_table, listed
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.widgets.with_fallback import WidgetWithFallback
+    from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback
 
 
 def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
@@ -27,7 +27,7 @@ def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
     >>> import agentsvc_nb
     >>> agentsvc_nb.Files()  # doctest: +SKIP
     """
-    from agentsvc_nb.notebook.here import here
+    from agentsvc_nb.notebook.host import here
 
     session, widgets = here()
     return files_browse(session, chat, widgets=widgets)
@@ -44,12 +44,12 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
     if not widgets:
         return table
     from agentsvc_nb.notebook.widgets.browser import Browser
-    from agentsvc_nb.notebook.widgets.with_fallback import WidgetWithFallback, summary
+    from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
 
     whose = f"chat {label(chat, 64)}" if chat else "this notebook's chat"
     count = f"{len(found):,} file{'s' * (len(found) != 1)}, {size(sum(file.size_bytes for file in found))}"
     again = f"`agentsvc_nb.Files({label(chat, 64)!r})`" if chat else "`%files browse`"
-    shown = summary(f"A browser of the files of {whose}: {count}.", again, table._repr_mimebundle_())
+    shown = fallback(f"A browser of the files of {whose}: {count}.", again, table._repr_mimebundle_())
     return WidgetWithFallback(shown, Browser(where, found, own=not chat).parts.box)
 
 
@@ -61,9 +61,9 @@ def files_gallery(session: Session, pattern: str = "*", *, widgets: bool) -> Wid
     if not widgets:
         return static_gallery(session, pattern)
     from agentsvc_nb.notebook.widgets.gallery import Gallery
-    from agentsvc_nb.notebook.widgets.with_fallback import WidgetWithFallback, summary
+    from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
 
     found = found_pictures(session, pattern)
     count = f"{len(found.files)} picture{'s' * (len(found.files) != 1)}"
-    shown = summary(f"A gallery of this notebook's chat: {count}.", "`%files gallery`", gallery_bundle(found))
+    shown = fallback(f"A gallery of this notebook's chat: {count}.", "`%files gallery`", gallery_bundle(found))
     return WidgetWithFallback(shown, Gallery(found).parts.box)

@@ -10,19 +10,18 @@ from typing import Final
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.asking import prepare_ask
+from agentsvc_nb.notebook.ask.background import Background
+from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
 from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.ask.review import show
+from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.display.render import error_bundle
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.attachments import AttachedFile
-from agentsvc_nb.notebook.runs.background import Background
-from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed
-from agentsvc_nb.notebook.runs.review import show
-from agentsvc_nb.notebook.runs.turn import RunWatcher
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
 from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, Conversation, as_cell
-from agentsvc_nb.notebook.widgets.chat.turns import TurnAction, TurnScreen
-from agentsvc_nb.notebook.widgets.chat.view import ChatView
+from agentsvc_nb.notebook.widgets.chat.view import ChatView, TurnAction, TurnScreen
 from agentsvc_nb.wire.text import label
 
 

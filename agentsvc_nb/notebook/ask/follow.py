@@ -116,11 +116,12 @@ class Feed:
             self._stream = stream
             self._opened.set()
             self._items.put(stream.run)
-            if not self._left:
+            if not self._left:  # the cell may have been left while the start was on its way
                 for event in stream:
                     self._items.put(event)
 
     def _cancel(self) -> None:
+        # Until the start is answered, the run has no id to cancel it by; left alone, it would go on unwatched.
         self._opened.wait()
         if self._stream is None:
             return  # the start failed
