@@ -177,6 +177,7 @@ def redacted(text: str, environ: Mapping[str, str]) -> str:
     "api_key = '[redacted]'; Bearer [redacted]"
     """
     held = {value for name, value in environ.items() if _NAME.search(name) and len(value) >= _SHORTEST}
+    # The longest first: a shorter secret may be a part of a longer one.
     for value in sorted(held, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     for shape in _SHAPES:

@@ -47,6 +47,7 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
     if live is None:
         if _VOILA in os.environ:
             return "page"
+        # Colab shows updates of outputs, but sends no cell ids.
         live = bool(cell_id(shell)) or "google.colab" in sys.modules
     return "live" if live else "static"
 

@@ -59,6 +59,7 @@ def ask_in_background(
         AskError: the service could not be asked for the plan. Later errors are raised by the result's `wait`, or with
             `here` by this function.
     """
+    # Queued behind the run that holds the chat, not refused: its cell has ended, so nobody is there to ask again.
     planned = _plan_and_record(session, replace(question, wait=True), reuse)
     address = str(planned.plan.address)
     planned.detach()

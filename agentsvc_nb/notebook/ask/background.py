@@ -143,7 +143,9 @@ class Background(BackgroundResult[CellAnswer]):
     def __init__(
         self, turn: RunWatcher, go: Callable[[], CellAnswer], then: Callable[[Background], None] = nothing
     ) -> None:
-        self._turn, self._go, self._then = turn, go, then
+        self._turn = turn
+        self._go = go
+        self._then = then
         super().__init__()
 
     def make(self) -> CellAnswer:

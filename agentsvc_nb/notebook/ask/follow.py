@@ -68,7 +68,8 @@ class Feed:
     """
 
     def __init__(self, open_stream: Open, cancel: Callable[[str], object]) -> None:
-        self._open, self._cancel_run = open_stream, cancel
+        self._open = open_stream
+        self._cancel_run = cancel
         self._items: SimpleQueue[Item] = SimpleQueue()
         self._control = StartControl(self._items.put)
         self._opened = threading.Event()
@@ -200,7 +201,11 @@ class _FollowLoop:
         closing: Callable[[], bool],
         clock: Callable[[], float],
     ) -> None:
-        self.feed, self.view, self.screen, self.on_open, self.clock = feed, view, screen, on_open, clock
+        self.feed = feed
+        self.view = view
+        self.screen = screen
+        self.on_open = on_open
+        self.clock = clock
         self.closing = closing
         self.cancelled = False
         self.began = clock()

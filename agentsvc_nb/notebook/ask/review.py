@@ -66,7 +66,8 @@ class Comparison(Showing):
     """Two runs compared: their facts, and a unified diff of their answers in `text`."""
 
     def __init__(self, first: Run, second: Run) -> None:
-        self.first, self.second = first, second
+        self.first = first
+        self.second = second
         before, after = (plain(run.output or "").splitlines() for run in (first, second))
         names = (first.run_id, second.run_id)
         self.lines = tuple(difflib.unified_diff(before, after, *names, lineterm="", n=2))

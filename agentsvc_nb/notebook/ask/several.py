@@ -40,7 +40,8 @@ class Variants(DisplayedResult):
 
     def __init__(self, session: Session, answers: Sequence[CellAnswer], bundle: Bundle) -> None:
         super().__init__(bundle)
-        self._session, self._answers = session, tuple(answers)
+        self._session = session
+        self._answers = tuple(answers)
 
     def pick(self, number: int) -> CellAnswer:
         """Continue from variant `number`, counted from 1: its chat becomes the notebook's.
@@ -72,7 +73,8 @@ class VariantColumn:
     """The screen of one variant. It displays nothing itself: `Board` draws all columns together."""
 
     def __init__(self) -> None:
-        self.view, self.bundle = RunView(), Bundle()
+        self.view = RunView()
+        self.bundle = Bundle()
 
     def draw(self, view: RunView) -> None:
         self.view = view
@@ -92,10 +94,14 @@ class VariantsOutput:
     """The output of all variants: their status lines while they run, if the host is `live`, then their answers."""
 
     def __init__(self, output: Output, live: bool) -> None:
-        self._output, self._live, self._id, self._told = output, live, "", 0.0
+        self._output = output
+        self._live = live
+        self._id = ""
+        self._told = 0.0
 
     def draw(self, columns: Sequence[VariantColumn]) -> None:
         now = time.monotonic()
+        # Each update sends all columns anew, so they are drawn more rarely than a single run.
         if not self._live or now - self._told < STATUS_SECONDS:
             return
         self._told, bundle = now, columns_bundle([watched_bundle(column.view) for column in columns])
@@ -225,6 +231,7 @@ class RowsBar:
 
     def __call__(self, progress: MapProgress) -> None:
         now, step = self._clock(), _STEPS * progress.done // max(1, progress.total)
+        # The last progress is always drawn, or the bar would stop short of its end.
         if self._mode == "live" and (now - self._drawn >= DRAW_SECONDS or progress.done == progress.total):
             self._drawn = now
             self._bar.draw(progress_bundle(progress))
@@ -277,6 +284,7 @@ def _map_rows(session: Session, question: RowsQuestion, bar: RowsBar) -> Any:
         max_concurrency=question.max_concurrency,
         max_cents=question.max_cents,
         timeout=WAIT_SECONDS if question.timeout is None else question.timeout,
+        # Part of the fingerprint of each row: with another salt no earlier answer is found.
         salt=secrets.token_hex(8) if question.fresh else "",
         keep=question.keep,
         on_progress=show_progress,

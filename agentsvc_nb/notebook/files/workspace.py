@@ -126,7 +126,8 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
     rows = [*map(_row, found), *((code(row["path"]), size(row["size_bytes"]), row["media_type"]) for row in staged)]
     total = size(sum(file.size_bytes for file in found))
     notes = [f"{len(found):,} file{'s' * (len(found) != 1)}, {total}"]
-    notes += [f"{len(staged)} more go along with the next %%ask"] * bool(staged)
+    if staged:
+        notes.append(f"{len(staged)} more go along with the next %%ask")
     bundle = grid("Files", ("path", "size", "type", "from", "changed"), [_padded(row) for row in rows], notes)
     return ResultTable(bundle, lambda: frame([*map(_facts, found), *staged], results.FILES, chat=chat))
 
@@ -165,6 +166,7 @@ def files_put(session: Session, patterns: Iterable[str | Path]) -> UploadResult:
         _send(session, client, chat, fresh)
     except StefanBrainError as error:
         raise to_ask_error(error, session.base_url) from None
+    # Files that were there already count as put by this cell, too: later cells find them before themselves.
     session.put.update({file.path.name: file.sha256 for file in wanted})
     same = [file.path.name for file in wanted if file not in fresh]
     return UploadResult(tuple(file.path.name for file in fresh), tuple(same), staged=chat is None)

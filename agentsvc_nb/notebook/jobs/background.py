@@ -98,10 +98,14 @@ class BackgroundJobs(BackgroundResult[K]):
         timeout: float | None = None,
         notes: tuple[str, ...] = (),
     ) -> None:
-        self._session, self._bars, self._finish = session, bars, finish
+        self._session = session
+        self._bars = bars
+        self._finish = finish
         self._jobs = {job.job_id: job for job in jobs}
         self._results: dict[str, JobResult] = {}
-        self._began, self._timeout, self._notes = time.monotonic(), timeout, notes
+        self._began = time.monotonic()
+        self._timeout = timeout
+        self._notes = notes
         self._unwanted: set[str] = set()
         self._wake = threading.Event()
         super().__init__()

@@ -93,7 +93,9 @@ class ToolAnswer(WorkResult):
 
     def __init__(self, result: ToolResult, bundle: Bundle) -> None:
         super().__init__(bundle, (), result.chat or None)
-        self.result, self.data, self.content = result, result.data, result.content
+        self.result = result
+        self.data = result.data
+        self.content = result.content
 
     @property
     def text(self) -> str:

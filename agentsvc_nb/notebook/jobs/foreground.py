@@ -41,7 +41,8 @@ class JobResult(WorkResult):
 
     def __init__(self, job: Job, bundle: Bundle) -> None:
         super().__init__(bundle, job.files or [], job.chat)
-        self.job, self.data = job, job.data
+        self.job = job
+        self.data = job.data
 
     @property
     def status(self) -> str:
@@ -91,6 +92,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted
             tool,
             dict(given),
             **session.target(address),
+            # With a key, the client may send the start again after a lost response, and there is still one job.
             idempotency_key=secrets.token_urlsafe(24),
         )
     except StefanBrainError as error:
@@ -168,7 +170,11 @@ class _JobPoller:
         sleep: Callable[[float], None],
         closing: Callable[[], bool],
     ) -> None:
-        self.client, self.accepted, self.bar, self.sleep, self.closing = client, accepted, bar, sleep, closing
+        self.client = client
+        self.accepted = accepted
+        self.bar = bar
+        self.sleep = sleep
+        self.closing = closing
         self.began = time.monotonic()
         self.job = begun(accepted)
 

@@ -88,6 +88,7 @@ def _chosen(session: Session, wanted: Iterable[str]) -> list[dict[str, Any]]:
     """The jobs given; by default all active ones, and background jobs that ended since the last watch."""
     if rows := [_the_job(session, given) for given in wanted]:
         return rows
+    # Those that ended in the background are shown once, not with each watch from now on.
     apart, session.apart = session.apart, set()
     return [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
 

@@ -161,7 +161,8 @@ class Ask(MagicsGroup):
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
         context.options = self
-        self._last_error, self._bell = LastError(), _Notifier()
+        self._last_error = LastError()
+        self._bell = _Notifier()
         self.add_listener(self._last_error)
         self.add_listener(self._bell)
 

@@ -187,6 +187,7 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Mag
         magic = kind(magic)
         for declare in reversed(declared):  # as decorators above the method would apply, the last one first
             magic = declare(magic)
+        # IPython would expand `$name` and `{name}` in the line; ours are `{{name}}`, expanded by `parse`.
         dressed: Magic = no_var_expand(magic_arguments()(magic))  # type: ignore[no-untyped-call]
         if kind is cell_magic:  # IPython's help shows every magic as a line magic
             dressed.__doc__ = (dressed.__doc__ or "").replace("::\n\n  %", "::\n\n  %%", 1)

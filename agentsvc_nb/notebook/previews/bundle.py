@@ -235,7 +235,7 @@ def _found(subject: Subject, kind: Kind) -> dict[str, Any]:
 
 def _whole_lines(head: bytes) -> bytes:
     """The beginning of a text up to the last end of a line that no quotation mark is open at."""
-    wide = 2 if b"\0" in head else 1
+    wide = 2 if b"\0" in head else 1  # UTF-16 must be cut between two characters
     last = end = head.rfind(b"\n")
     quotes = head.count(b'"', 0, max(end, 0))
     while end > 0 and quotes % 2:
@@ -260,6 +260,7 @@ def table_bundle(caption: str, found: dict[str, Any], notes: Sequence[str]) -> B
     told = [*notes]
     if (sheets := found.get("sheets", []))[1:]:
         others = ", ".join(label(name, 40) for name in sheets[1:10])
+        # The names come from a decoder that is trusted no more than the file: each is cut and made harmless.
         told.append(f"{label(sheets[0], 40)}; there are also {others}")
     if hidden := found.get("columns", 0) - len(names):
         told.append(f"{hidden:,} more columns")

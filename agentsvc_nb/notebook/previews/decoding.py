@@ -61,6 +61,7 @@ class Decoder:
         question = json.dumps(str(place)).encode("ascii")  # ASCII, because the child may have another locale
         answer = child.ask(question, PATIENCE_SECONDS, self._answer_bytes)
         if not answer.endswith(b"\n"):
+            # No whole line: the child was killed at a limit, or is still busy. The next file gets a new one.
             self._end()
             if len(answer) <= self._answer_bytes:
                 raise CannotShow("it takes too long or too much memory to be looked at, or it is damaged.")

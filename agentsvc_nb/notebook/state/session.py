@@ -111,7 +111,9 @@ class Session:
         environ: Mapping[str, str] = os.environ,
         journal: Journal | None = None,
     ) -> None:
-        self.notebook, self.environ, self.keys = notebook, environ, Keys(environ)
+        self.notebook = notebook
+        self.environ = environ
+        self.keys = Keys(environ)
         self.journal = journal if journal is not None else Journal(default_path())
         self.label = f"nb-{hashlib.sha256(notebook.encode()).hexdigest()[:16] if notebook else secrets.token_hex(8)}"
         self.project: str | None = None
@@ -284,12 +286,16 @@ class Session:
         other = self._others.get((self._url, chat))
         if other is None:
             other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
-            other.keys, other._url, other._chat = self.keys, self._url, chat
+            other.keys = self.keys
+            other._url = self._url
+            other._chat = chat
         return other
 
     def turn_to(self, *, label: str | None, project: str | None) -> None:
         """Ask from now on in the chat of this label (None: the notebook's own), in this project (None: in none)."""
-        self._chat, self.workstream, self.project = None, label, project
+        self._chat = None
+        self.workstream = label
+        self.project = project
 
     # -- notes for the next output -------------------------------------------------------------------------------
 

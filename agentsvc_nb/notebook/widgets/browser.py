@@ -226,6 +226,7 @@ class Browser:
         files = listed(self._session)
         with self._lock:
             self._folders = Folders(files)
+            # The folder may be gone: folders exist only by the files in them.
             while self._folder and not self._folders.entries(self._folder):
                 self._folder = above(self._folder)
             self._go(self._folder)

@@ -91,7 +91,8 @@ class Attaching:
 
     def give_back(self, files: Sequence[AttachedFile], paths: Sequence[str]) -> None:
         """Restore attachments that were taken but not sent."""
-        self._files, self._paths = [*files, *self._files], [*paths, *self._paths]
+        self._files = [*files, *self._files]
+        self._paths = [*paths, *self._paths]
         self._show()
 
     def _uploaded(self, change: Any) -> None:

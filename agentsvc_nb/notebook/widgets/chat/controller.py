@@ -188,7 +188,7 @@ class ChatController:
             background = going.open()
             with self._lock:
                 going.background = background
-            if going.stopped:
+            if going.stopped:  # Stop was pressed before there was a run to cancel
                 background.cancel()
             background.run_here()
         except BaseException as error:  # nothing else would report an error of this thread
@@ -213,7 +213,7 @@ class ChatController:
         holder = holder_of(failure)
         if holder and going.question is not None:
             self._refused[turn.number] = going.question, holder
-        elif not turn.run_id and going.question is not None:
+        elif not turn.run_id and going.question is not None:  # nothing was asked: what was typed is there again
             view.attaching.give_back(going.question.files, ())
             view.input.value = view.input.value or turn.message
         for gone in self.conversation.surplus():
@@ -252,7 +252,7 @@ class ChatController:
         def follow() -> str:
             with self._lock:
                 if not self._active:
-                    self._refused[turn.number] = question, ""
+                    self._refused[turn.number] = question, ""  # it may be asked later, but its holder is followed now
                     self._follow(self.conversation.ask("", ()), holder)
             return ""
 

@@ -145,8 +145,7 @@ class ToolForm(Showing):
             view.sending(False)
 
     def _follow(self, session: Session, accepted: JobAccepted, below: Bar, **_: Any) -> JobResult:
-
-        from agentsvc_nb.notebook.widgets.forms.view import FormBars
+        from agentsvc_nb.notebook.widgets.cards import FormBars
 
         bars = FormBars(self.view.moving, below.finish)
         later = BackgroundJob(session, foreground.begun(accepted), bars, raise_error=False, notes=session.take_notes())

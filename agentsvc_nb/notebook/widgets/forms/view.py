@@ -12,10 +12,8 @@ from typing import Any, Final
 
 import ipywidgets
 
-from agentsvc_nb.notebook.display.render import Bundle, note_bundle
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field, Kind, field, same
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.cards import JobBar, standing
 from agentsvc_nb.notebook.widgets.forms.checking import Checker, Path
 from agentsvc_nb.notebook.widgets.forms.groups import ChoicesInput, OptionalInput, VariantsInput
 from agentsvc_nb.notebook.widgets.forms.inputs import (
@@ -31,7 +29,6 @@ from agentsvc_nb.notebook.widgets.forms.inputs import (
 )
 from agentsvc_nb.notebook.widgets.forms.lists import ITEMS_MAX, ArrayInput, ObjectInput
 from agentsvc_nb.wire.text import escape, plain
-from agentsvc_nb.wire.tools import Job
 
 SAID_MAX: Final = 5
 STYLE: Final = """<style>
@@ -113,7 +110,7 @@ class FormView:
         """Return the current input, and its errors by the path of the field."""
         noted = ReadNotes()
         value = self.root.read(noted, ())
-        value = {} if value is MISSING else value
+        value = {} if value is MISSING else value  # nothing is filled in: an object without fields
         wrong = self.checker.messages(value, noted.chosen)
         if not isinstance(value, dict):
             wrong = {(): "The input of a tool is an object."} | wrong
@@ -185,30 +182,6 @@ class FormView:
         self.cell.rows = min(20, self.cell.value.count("\n") + 2)
         self.cell.layout.display = None
         self.cell.focus()
-
-
-class FormBars:
-    """The `jobs.background.Bars` of a form's job, drawn in `place`; `below` shows its output. For any thread."""
-
-    def __init__(self, place: ipywidgets.VBox, below: Callable[[Bundle], None]) -> None:
-        self._place, self._below = place, below
-
-    def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        self._bar = JobBar(jobs[0], cancel)
-        self._below(note_bundle(standing(jobs)))
-        self._place.children = (self._bar.row,)
-
-    def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
-        self._bar.draw(jobs[0], elapsed)
-
-    def leave(self, job_id: str, bundle: Bundle) -> None:
-        pass
-
-    def finish(self, bundle: Bundle) -> None:
-        self._place.children = ()
-        for part in self._bar.parts:
-            design.discard(part)
-        self._below(bundle)
 
 
 DEEPEST: Final = 8
