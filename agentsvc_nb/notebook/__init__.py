@@ -3,7 +3,7 @@
 The layers from the top; each imports only those below it (`pyproject.toml`, tested).
 
 magics/     the magics: declare arguments, call a command, complete names
-commands    the commands behind the magics as plain functions, without IPython
+commands    the commands behind the magics as plain functions, without IPython; `Files`
 widgets/    cards, progress bars, forms, file browser, gallery, chat; `outputs`: the outputs of a cell by host
 connection  service, chat and project in use; reports to the team of the service
 jobs/       the service's tools, called at once or as jobs: in their cell or in the background

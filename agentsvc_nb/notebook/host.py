@@ -5,7 +5,6 @@ Also the session of the notebook, for public functions called without a magic (`
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import getpass
 import hashlib
@@ -180,6 +179,8 @@ def choose(found: Callable[[str], Version | None]) -> str:
 
 
 def _check_loop() -> None:
+    import asyncio  # of some 30 modules, which `%load_ext` need not wait for
+
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:

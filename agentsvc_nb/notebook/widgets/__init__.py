@@ -6,6 +6,6 @@ command that brings it back (`outputs.WidgetWithFallback`), or replaces it at it
 design   style sheet, shared parts, a widget's worker thread
 outputs  the outputs of a cell, by host; a widget below its static output
 cards    runs and jobs in the background, approval of calls
-files    browser and gallery, or their static form          browser, gallery  the widgets of both
+browser  the files of a chat to look through                gallery           its pictures
 forms/   a form for a tool's input                          chat/             a conversation
 """
