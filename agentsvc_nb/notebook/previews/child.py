@@ -17,7 +17,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -208,6 +207,8 @@ def read_beginning(path: str) -> dict[str, Any]:
 
     Raises `CannotDecode` when the file can't be read, or has no table.
     """
+    from dataclasses import replace
+
     first, *others = _tables(path, CELLS_READ)
     shown = first.columns[:COLUMNS]
     beyond = first.notes.rows_left_out
