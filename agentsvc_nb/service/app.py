@@ -25,21 +25,18 @@ from agentsvc_nb.service.http.access import Access, KnownKeys
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
+from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import routes, unknown_path
-from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Clock
-from agentsvc_nb.service.runner.blob_check import BlobCheck
 from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.readings import Readings
-from agentsvc_nb.service.runner.retention import Retention
+from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.runner.signals import LocalSignals
-from agentsvc_nb.service.runner.storage import Storage, SystemClock
-from agentsvc_nb.service.runner.workers import LocalWorkers
+from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
+from agentsvc_nb.service.runner.workers import LocalSignals, LocalWorkers
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import searching
+from agentsvc_nb.service.usecases import files
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
@@ -100,7 +97,7 @@ class ServiceState:
         """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
         asyncio.get_running_loop().set_default_executor(shares.FairThreads(THREADS))
         self._database.open()
-        await searching.index_older_files(self.services.use_case)
+        await files.index_older_files(self.services.use_case)
         self.services.blobs.sweep_incoming()
         self.services.storage.tables.start()
         waiting = await self.services.runs.recover()

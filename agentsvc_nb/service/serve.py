@@ -32,7 +32,7 @@ from agentsvc_nb.service.plan import ServicePlan
 if TYPE_CHECKING:
     from socket import socket
 
-    from agentsvc_nb.service.listener import Listener
+    from agentsvc_nb.service.server.listener import Listener
 
 PORT: Final = 8787
 LAST_PORT: Final = -1
@@ -75,7 +75,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:
-    from agentsvc_nb.service.listener import bind
+    from agentsvc_nb.service.server.listener import bind
 
     if address.port == LAST_PORT:
         try:
@@ -92,7 +92,7 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
 def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket) -> None:
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.http.names import OwnNames, is_loopback
-    from agentsvc_nb.service.listener import Listener, origin
+    from agentsvc_nb.service.server.listener import Listener, origin
 
     _make_key(folder)
     base_url = origin(address.host, listening.getsockname()[1])

@@ -25,8 +25,8 @@ from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records import usage
+from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
-from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.service.runner.jobs import JobRunner

@@ -11,7 +11,7 @@ import pytest
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import runs as run_records
-from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts, chats, jobs, runs

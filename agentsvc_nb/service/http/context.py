@@ -11,9 +11,8 @@ from starlette.responses import Response
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
 from agentsvc_nb.service.http.names import OwnNames
-from agentsvc_nb.service.http.sse import Streams
-from agentsvc_nb.service.records.accounts import SessionRecord
-from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.http.responses import Streams
+from agentsvc_nb.service.records.accounts import KeyRecord, SessionRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage

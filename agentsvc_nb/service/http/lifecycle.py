@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, Credential, credential_of
-from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.names import OwnNames
+from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import Tally, fields
 from agentsvc_nb.wire.limits import BODY_BYTES_PER_SECOND, DISCARD_BYTES, DISCARD_SECONDS
 

@@ -9,8 +9,8 @@ from starlette.responses import FileResponse, Response
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
-from agentsvc_nb.service.http.answers import JSON
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.responses import JSON
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.usecases import runs, tool_calls

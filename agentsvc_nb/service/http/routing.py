@@ -14,20 +14,19 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import disk_fault
-from agentsvc_nb.service.http import sessions
+from agentsvc_nb.service.http import access
 from agentsvc_nb.service.http.access import Credential, authenticated
-from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
-from agentsvc_nb.service.http.endpoints import ask, developer, files, media, runs, tools
+from agentsvc_nb.service.http.endpoints import developer, files, runs, tools
+from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import StoreBusy
-from agentsvc_nb.service.records.accounts import AccountRecord
-from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.usecases import money
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Route
 
-_ENDPOINTS: Final = (ask, developer, files, media, runs, tools)
+_ENDPOINTS: Final = (developer, files, runs, tools)
 log = logging.getLogger(__name__)
 
 
@@ -57,7 +56,11 @@ class GuardedPath:
             if route.limited:
                 money.check_account(account, received_at)
                 await services.rates.count(key, received_at)
-        session = await sessions.require(request, services) if route.access == "session" else None
+        session = (
+            await access.require_session(request, services.names, services.use_case)
+            if route.access == "session"
+            else None
+        )
         return await handler(RequestContext(request, services, received_at, key, session))
 
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts
 from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS

@@ -10,10 +10,10 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, idempotency, jobs, usage
 from agentsvc_nb.service.records import runs as run_records
+from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
-from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.usecases import chats, money, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.context import UseCaseContext

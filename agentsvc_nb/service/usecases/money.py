@@ -8,9 +8,8 @@ from typing import Final, Protocol
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Database, Tx
-from agentsvc_nb.service.records import accounts, keys, usage
-from agentsvc_nb.service.records.accounts import AccountRecord
-from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records import accounts, usage
+from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import WorkFailure
@@ -162,7 +161,7 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
         if payer.pool == "plan":
             return _check_plan(tx, bill, settings.plan_pool_cents, now)
         _check_wallet(tx, bill, settings.wallet_cents)
-        key = keys.get(tx, payer.account, payer.key_id)
+        key = accounts.get_key(tx, payer.account, payer.key_id)
         if tokens and key is not None:
             _check_budget(tx, bill, key.budget_cents, now)
     except ApiError as refusal:

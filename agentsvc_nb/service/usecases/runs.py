@@ -13,11 +13,11 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.payloads import StoredEvent
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import idempotency, jobs, runs
+from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.records.jobs import JobEnding
-from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.usecases import chats, files, money
