@@ -36,8 +36,7 @@ from agentsvc_nb.service.runner.workers import LocalSignals, LocalWorkers
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import files
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.settings import Settings

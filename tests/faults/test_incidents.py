@@ -15,10 +15,9 @@ from agentsvc_nb.service.http import responses
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts, attempts
+from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts
 from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.runs import Start
 from tests.service.contexts import use_case
 from tests.waiting import until

@@ -10,7 +10,7 @@ from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.runner.workers import LocalSignals
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.settings import Settings
 
 

@@ -33,10 +33,9 @@ from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import LiveRunContext
 from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts, attempts, jobs, money, runs, tool_calls
+from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, jobs, money, runs, tool_calls
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.service.usecases.tool_calls import DirectCall

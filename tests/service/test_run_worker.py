@@ -19,8 +19,8 @@ from agentsvc_nb.service.records import jobs, usage
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import tool_context, workers
-from agentsvc_nb.service.runner.event_log import PIECES_AT_ONCE, EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.run_context import PIECES_AT_ONCE, EventLog
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Readings, Storage
 from agentsvc_nb.service.store.sqlite import SqliteDatabase

@@ -22,8 +22,7 @@ from agentsvc_nb.service.runner import workspace
 from agentsvc_nb.service.runner.workspace import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import files
-from agentsvc_nb.service.usecases.context import DEAR_SECONDS, Lane
+from agentsvc_nb.service.usecases import DEAR_SECONDS, Lane, files
 from agentsvc_nb.service.usecases.files import INDEX_BATCH
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.stopping import ReadTooLong

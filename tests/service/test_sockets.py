@@ -15,7 +15,7 @@ import pytest
 
 from agentsvc_nb.service.server.crowds import KNOWN_MAX, Callers, Owner
 from agentsvc_nb.service.server.listener import bind
-from agentsvc_nb.service.server.reception import AT_LEAST, TURN_SECONDS, FairSelector, Reception
+from agentsvc_nb.service.server.sockets import AT_LEAST, TURN_SECONDS, FairSelector, Reception
 
 MANY: Final = 100
 RESET: Final = struct.pack("ii", 1, 0)

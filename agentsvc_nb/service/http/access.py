@@ -17,9 +17,8 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.ports import Database
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
-from agentsvc_nb.service.usecases import accounts, money
+from agentsvc_nb.service.usecases import UseCaseContext, accounts, money
 from agentsvc_nb.service.usecases.accounts import KeyDirectory
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.limits import SESSION_SECONDS
 

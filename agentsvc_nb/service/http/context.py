@@ -17,8 +17,8 @@ from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.service.usecases.accounts import KeyDirectory
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import RateLimiter
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Tool

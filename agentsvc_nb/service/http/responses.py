@@ -16,8 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.payloads import StoredEvent
-from agentsvc_nb.service.usecases import runs
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext, runs
 from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.limits import STREAM_PING_SECONDS, STREAM_RETRY_MS
@@ -68,7 +67,7 @@ class EventStreamResponse(Response):
     """Sends frames until they end or the client goes away.
 
     Starlette's `StreamingResponse` needs two tasks and a task group for the same: 6 kB for each idle stream. Here the
-    connection says when it is lost (`http.connections`); on another server, sending fails later.
+    connection says when it is lost (`server.connections`); on another server, sending fails later.
     """
 
     media_type = "text/event-stream"

@@ -22,8 +22,7 @@ from agentsvc_nb.formats.indexing import IndexedText, indexed_text
 from agentsvc_nb.formats.reading import DocumentReader
 from agentsvc_nb.formats.tables.kinds import ending_of
 from agentsvc_nb.service.records.files import Content, FileRecord, UploadRecord
-from agentsvc_nb.service.usecases import files
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext, files
 
 log = logging.getLogger(__name__)
 

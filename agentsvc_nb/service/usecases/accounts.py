@@ -14,7 +14,7 @@ from agentsvc_nb.service.ports import Clock, Tx
 from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
 from agentsvc_nb.service.records.usage import UsageRecord
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
 from agentsvc_nb.wire.keys import CreatedKey, NewKey

@@ -12,8 +12,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.usecases import money, runs
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext, money, runs
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 
 log = logging.getLogger(__name__)

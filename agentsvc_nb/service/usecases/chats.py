@@ -14,7 +14,7 @@ from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import TERMINAL, Event
 

@@ -14,9 +14,8 @@ from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
-from agentsvc_nb.service.usecases import chats, money, runs
+from agentsvc_nb.service.usecases import UseCaseContext, chats, money, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.wire import ids

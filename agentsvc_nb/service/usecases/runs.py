@@ -20,9 +20,8 @@ from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.usecases import chats, files, money
+from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES

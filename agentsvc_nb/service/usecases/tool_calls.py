@@ -17,10 +17,9 @@ from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord, State
-from agentsvc_nb.service.usecases import chats, jobs, money, runs
+from agentsvc_nb.service.usecases import UseCaseContext, chats, jobs, money, runs
 from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.tools.port import Outcome, Tool

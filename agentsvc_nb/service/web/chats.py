@@ -15,13 +15,13 @@ from starlette.responses import RedirectResponse, Response
 
 from agentsvc_nb.formats.safe_text import blocks
 from agentsvc_nb.formats.tables.plain import Table, is_table, parse
-from agentsvc_nb.service.http import bodies, operations
+from agentsvc_nb.service.http import bodies, endpoints
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import chats, files
-from agentsvc_nb.service.web.rendering import render
+from agentsvc_nb.service.web import render
 from agentsvc_nb.wire.limits import EVENT_ID_MAX, INDEXED_TEXT_BYTES
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -80,7 +80,7 @@ async def file(context: RequestContext) -> Response:
     """A file's bytes: a picture is shown, anything else is downloaded, and its scripts are disabled."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
-    response = operations.file_response(context, record, "inline" if record.media_type in _PICTURES else "attachment")
+    response = endpoints.file_response(context, record, "inline" if record.media_type in _PICTURES else "attachment")
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
     return response
 
@@ -89,20 +89,20 @@ async def approve(context: RequestContext) -> Response:
     """Approve or refuse a waiting call, as the button says, and redirect to the run in its chat."""
     form = await bodies.read_form_fields(context.request)
     verdicts = {"approve": True, "refuse": False}
-    await operations.decide_approval(
+    await endpoints.decide_approval(
         context, {"approved": verdicts.get(form.get("verdict", "")), "reason": form.get("reason")}
     )
-    return RedirectResponse(_anchor(await operations.named_run(context)), 303)
+    return RedirectResponse(_anchor(await endpoints.named_run(context)), 303)
 
 
 async def events(context: RequestContext) -> Response:
     """The run's events, which the page's script follows."""
-    return await operations.run_events(context)
+    return await endpoints.run_events(context)
 
 
 async def stop(context: RequestContext) -> Response:
     """Cancel a run, and redirect to it in its chat."""
-    return RedirectResponse(_anchor(await operations.cancel_run(context)), 303)
+    return RedirectResponse(_anchor(await endpoints.cancel_run(context)), 303)
 
 
 async def _place(context: RequestContext, chat: str, run_id: str) -> str:

@@ -18,7 +18,7 @@ from agentsvc_nb.service.http import access, bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.usage import UsageRecord
 from agentsvc_nb.service.usecases import accounts, feedback
-from agentsvc_nb.service.web.rendering import render
+from agentsvc_nb.service.web import render
 from agentsvc_nb.wire.feedback import Category, Impact, NewFeedback
 from agentsvc_nb.wire.keys import TEXT as TERMS_TEXT
 from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION

@@ -14,8 +14,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import access
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.routing import answered
-from agentsvc_nb.service.web import chats, developer
-from agentsvc_nb.service.web.rendering import render
+from agentsvc_nb.service.web import chats, developer, render
 
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "

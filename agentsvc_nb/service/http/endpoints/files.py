@@ -9,9 +9,8 @@ from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.endpoints import tools
+from agentsvc_nb.service.http.endpoints import file_response, tools
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, is_multipart, read_form
-from agentsvc_nb.service.http.operations import file_response
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.records.media import MediaRecord
 from agentsvc_nb.service.usecases import chats, files, media

@@ -11,8 +11,8 @@ from agentsvc_nb.agents import scripted
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.endpoints import cancel_run, decide_approval, run_events
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
-from agentsvc_nb.service.http.operations import cancel_run, decide_approval, run_events
 from agentsvc_nb.service.http.responses import answer, answer_json
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunRecord
