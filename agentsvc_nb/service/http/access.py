@@ -18,7 +18,6 @@ from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.ports import Database
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, money
-from agentsvc_nb.service.usecases.accounts import KeyDirectory
 from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.limits import SESSION_SECONDS
 
@@ -39,7 +38,7 @@ class Credential:
 class Access:
     """Checks the credentials of requests that are open already."""
 
-    def __init__(self, keys: KeyDirectory, use_case: UseCaseContext) -> None:
+    def __init__(self, keys: accounts.KeyDirectory, use_case: UseCaseContext) -> None:
         self._keys, self._use_case = keys, use_case
 
     async def refusal(self, credential: Credential) -> ApiError | None:

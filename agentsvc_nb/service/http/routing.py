@@ -15,7 +15,6 @@ from starlette.types import Receive, Scope, Send
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.service.http import access
-from agentsvc_nb.service.http.access import Credential, authenticated
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.endpoints import developer, files, runs, tools
 from agentsvc_nb.service.http.responses import refusal
@@ -90,7 +89,7 @@ async def _authenticate(request: Request, services: Services, route: Route) -> t
     if not secret:
         raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
     key, account = await services.keys.find(secret)
-    authenticated(request, Credential("key", secret), key.account, key.id)
+    access.authenticated(request, access.Credential("key", secret), key.account, key.id)
     if key.scopes and not route.scopes & set(key.scopes):
         needed = " or ".join(sorted(route.scopes))
         raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")

@@ -26,7 +26,6 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts, files, runs
-from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.money import cost_microcents
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS, OUTPUT_BYTES, STEPS_MAX
@@ -178,7 +177,7 @@ class LiveRunContext:
         run_id = self._run.run_id
         record = await attempts.resume(self._use_case, run_id, self.log.attempt)
         if record is None:
-            raise LostRun(run_id)
+            raise attempts.LostRun(run_id)
         self.log.attempt = record.attempt
         self._restore(await runs.saved(self._use_case, run_id))
 
@@ -279,7 +278,7 @@ class EventLog:
 
     async def _flush_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        with contextlib.suppress(LostRun):  # the worker's own next write raises it
+        with contextlib.suppress(attempts.LostRun):  # the worker's own next write raises it
             await self.flush()
 
     async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from agentsvc_nb.formats.engine.naming import file_names, named
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile
 from agentsvc_nb.formats.plans.results import Result
-from agentsvc_nb.formats.queries import is_scratch
 from agentsvc_nb.formats.tables.kinds import ending_of
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.runner.storage import Storage
@@ -135,7 +134,7 @@ class ChatTables:
             if path not in entries:
                 raise FileNotFoundError(path)
         files = {path: file for path, entry in entries.items() if (file := self._file(entry)) is not None}
-        every = [path for path in files if not is_scratch(path) and entries[path].output_type not in COMPUTED]
+        every = [path for path in files if not grammar.is_scratch(path) and entries[path].output_type not in COMPUTED]
         chosen = [path for path in files if path in paths] if paths else every[:FILES_MAX]
         answers = await asyncio.gather(*(self._asker.read(files[path], shares.account.get()) for path in chosen))
         made = named({path: said.tables for path, said in zip(chosen, answers, strict=True)}, file_names(files))

@@ -13,7 +13,6 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Clock, Tx
 from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
-from agentsvc_nb.service.records.usage import UsageRecord
 from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
@@ -89,7 +88,7 @@ async def list_keys(context: UseCaseContext, account: str) -> list[KeyRecord]:
     return await context.read(lambda tx: accounts.all_keys(tx, account))
 
 
-async def list_usage(context: UseCaseContext, account: str) -> list[UsageRecord]:
+async def list_usage(context: UseCaseContext, account: str) -> list[usage.UsageRecord]:
     """The lines of the account's bill, by month and key."""
     return await context.read(lambda tx: usage.by_key_and_month(tx, account))
 

@@ -13,7 +13,6 @@ from agentsvc_nb.service.records.chats import ChatRecord, ProjectRecord, UsedCha
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.records.tool_calls import CallRecord
 from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import TERMINAL, Event
@@ -121,7 +120,7 @@ class TurnView:
     run: RunRecord
     message: str
     text: str
-    waiting: Sequence[CallRecord] = ()
+    waiting: Sequence[tool_calls.CallRecord] = ()
     """The calls that wait for approval."""
 
     @property

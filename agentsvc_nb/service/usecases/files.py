@@ -11,7 +11,6 @@ from typing import Final
 
 from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.formats.indexing import IndexedText, indexed_text
-from agentsvc_nb.formats.queries import is_scratch
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import chats as chat_records
@@ -101,7 +100,7 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
     """Write one file into a chat and index its names and words, in one transaction. Of a file that is still to be read,
     wake who reads it (`wake_readings`)."""
     record = files.put(tx, chat, path, content, author, now)
-    if not is_scratch(path):
+    if not grammar.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
         note = files.wait if content.reading is None else files.stop_waiting
         note(tx, chat, path)
@@ -136,7 +135,7 @@ async def rename(context: UseCaseContext, account: str, chat: str, path: str, na
         _file_of(tx, account, chat, path)
         record = files.rename(tx, chat, path, name)
         assert record is not None
-        if not is_scratch(path):
+        if not grammar.is_scratch(path):
             context.index.rename(tx, chat, path, record.names)
         return record
 
@@ -246,7 +245,7 @@ def _index_again(tx: Tx, index: Index, after: Place) -> Place | None:
     """Index the next `BATCH` files after the place `after`; the place of the last one, or None when all are done."""
     found = files.every(tx, after, INDEX_BATCH)
     for record in found:
-        if not is_scratch(record.path):
+        if not grammar.is_scratch(record.path):
             text = index.text(tx, record.chat, record.path)
             index.put(tx, record.chat, record.path, record.names, indexed_text(text))
     if len(found) == INDEX_BATCH:

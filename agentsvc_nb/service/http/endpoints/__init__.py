@@ -16,7 +16,6 @@ from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.usecases import runs as run_cases  # not `runs`, which is a module of this package
 from agentsvc_nb.service.usecases import tool_calls
-from agentsvc_nb.service.usecases.runs import EventBatch
 from agentsvc_nb.wire.limits import EVENT_ID_MAX, EVENTS_PAGE_DEFAULT, PAGE_MAX
 from agentsvc_nb.wire.runs import CallApproval, Verdict
 
@@ -55,7 +54,7 @@ async def run_events(context: RequestContext) -> Response:
     return _event_page(batch, after)
 
 
-def _event_page(batch: EventBatch, after: int) -> Response:
+def _event_page(batch: run_cases.EventBatch, after: int) -> Response:
     """The events as a `wire.runs.EventPage`; their payloads are passed on as they are stored."""
     data = ", ".join(event.json() for event in batch.events)
     last = batch.events[-1].id if batch.events else after

@@ -14,9 +14,7 @@ from agentsvc_nb.service.http.multipart import MultipartForm, Rules, is_multipar
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.records.media import MediaRecord
 from agentsvc_nb.service.usecases import chats, files, media
-from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.jobs import Submit
-from agentsvc_nb.service.usecases.media import LABELS
 from agentsvc_nb.tools.media_transcript import MediaTranscript
 from agentsvc_nb.tools.stopping import ReadTooLong
 from agentsvc_nb.wire.files import NewName, NewProject, ProjectList, RetiredChat, StagedFiles
@@ -44,7 +42,7 @@ async def chats_retire(context: RequestContext) -> Response:
 async def files_upload(context: RequestContext) -> Response:
     """Stage files; with `chat_id` also put them into that chat."""
     chat = context.request.query_params.get("chat_id")
-    chats.check(ChatSelector(chat))
+    chats.check(chats.ChatSelector(chat))
     storage = context.services.storage
     contents = [await storage.describe(name, blob) for name, blob in (await _received(context, chat)).files]
     staged = await files.upload(context.use_case, context.key.account, contents, chat)
@@ -103,7 +101,7 @@ async def files_rename(context: RequestContext) -> Response:
 
 
 async def labels_list(context: RequestContext) -> Response:
-    return answer(LabelList(labels=list(LABELS.values())))
+    return answer(LabelList(labels=list(media.LABELS.values())))
 
 
 async def labels_get(context: RequestContext) -> Response:
@@ -127,7 +125,7 @@ async def media_transcribe(context: RequestContext) -> Response:
     if stored := record.public_transcript():
         return answer(stored)
     tool, given = MediaTranscript, {"media_id": record.id}
-    return await tools.accept(context, Submit(tool.name, tool.family, given, ChatSelector(), context.received_at))
+    return await tools.accept(context, Submit(tool.name, tool.family, given, chats.ChatSelector(), context.received_at))
 
 
 async def _named_media(context: RequestContext) -> MediaRecord:
