@@ -199,6 +199,7 @@ def _assemble(
     settings: Settings, instance: str, origin: str, names: OwnNames, sign_in_token: str, agent: Agent, engines: Engines
 ) -> ServiceState:
     database, blobs = engines.database, engines.blobs
+    # Its runners are set below: they need the use case context, which needs the workers to wake.
     workers = LocalWorkers()
     judges = Judges()
     use_case = UseCaseContext(database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers)

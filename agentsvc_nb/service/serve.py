@@ -82,6 +82,7 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
     from agentsvc_nb.service.server.listener import bind
 
     if address.port == LAST_PORT:
+        # The same address over a restart: open notebooks find the service again.
         try:
             return bind(address.host, folder.last_port())
         except OSError:

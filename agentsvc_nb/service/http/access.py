@@ -113,6 +113,7 @@ _COOKIE: Final = "agentsvc_session"
 async def require_session(request: Request, names: OwnNames, use_case: UseCaseContext) -> SessionRecord:
     """The request's session. Raises `foreign_origin` when another site's page sent the request, and `unauthorized`
     without a session (an API key does not count)."""
+    # `SameSite` does not tell ports apart: a page on another port of this machine sends the cookie, too (docs/web.md).
     if not all(map(names.has_origin, request.headers.getlist("origin"))):
         raise ApiError("foreign_origin")
     secret = request.cookies.get(_cookie_name(request), "")

@@ -145,6 +145,7 @@ def _is_met(found: re.Match[str], size: int) -> bool:
 
 
 def _is_integer(value: str) -> bool:
+    # `isdigit` alone takes the digits of other scripts and superscripts; 2**63 has 19 digits.
     return value.isascii() and value.isdigit() and len(value) <= 19
 
 

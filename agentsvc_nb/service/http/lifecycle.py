@@ -141,6 +141,7 @@ class RequestLifecycleMiddleware:
             if credential := exchange.credential:
                 if credential not in refusals:
                     refusals[credential] = await self._access.refusal(credential)
+                # The exchange may have ended while its credential was looked up.
                 if (error := refusals[credential]) and exchange in self._exchanges:
                     exchange.end(error)
         return soonest

@@ -78,6 +78,7 @@ class JobRunner:
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id))
         if job is None:
             return
+        # As in `RunRunner`: what the job has done in threads and processes counts to its account and key.
         shares.account.set(job.account)
         caller.set(job.key_id)
         ending = await self._ending(job)

@@ -61,6 +61,7 @@ class RunRunner:
         run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
         if run is None:
             return
+        # Threads and processes serve accounts in turn: what this run has done there counts to its account and key.
         shares.account.set(run.account)
         caller.set(run.key_id)
         context: LiveRunContext | None = None

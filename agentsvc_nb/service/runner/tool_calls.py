@@ -123,6 +123,8 @@ class ToolCalls:
         if not repeatable(tool):
             if call.state == "begun":
                 return _failed("outcome_unknown", UNKNOWN)
+            # Noted before the effect: found begun after a crash, it may have happened, and is not repeated
+            # (docs/decisions/0014-calls-are-kept.md).
             call = await self._move(call, "begun")
         if worst := price_of(tool.max_charges(given)):
             await self.hold(worst)

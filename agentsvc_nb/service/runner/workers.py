@@ -234,6 +234,7 @@ class LocalWorkers:
         self.jobs.wake(job_id)
 
     def wake_readings(self) -> None:
+        # Kept: the event loop refers to its tasks only weakly.
         self._waking = asyncio.ensure_future(self.readings.wake())
 
     def disk_fault_of_run(self, run_id: str) -> str | None:

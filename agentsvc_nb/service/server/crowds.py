@@ -117,6 +117,7 @@ class _Crowd:
         for each in self.open:
             if each is not new:
                 by_activity.setdefault(each.activity, []).append(each)
+        # A few fresh connections are honest callers on their way; many are a flood, and make room like the others.
         if len(by_activity.get(Activity.FRESH, ())) < len(self.open) // 4:
             by_activity.pop(Activity.FRESH, None)
         by_activity.pop(Activity.WORK, None)
@@ -125,6 +126,7 @@ class _Crowd:
             return False
         self._activity = min(by_activity)
         found = by_activity[self._activity]
+        # The account with most streams gives one up, so that one caller's streams do not close another's.
         if self._activity is Activity.STREAM:
             most = Counter(each.account for each in found).most_common(1)[0][0]
             found = [each for each in found if each.account == most]

@@ -241,6 +241,7 @@ async def open_session(context: UseCaseContext) -> str:
     secret, now = secrets.token_urlsafe(32), context.now
 
     def use(tx: Tx) -> None:
+        # Signing in is the only time when sessions are added, so a table of old ones cannot grow.
         accounts.remove_expired_sessions(tx, now)
         accounts.insert_session(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
 

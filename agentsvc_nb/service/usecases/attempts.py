@@ -64,6 +64,7 @@ async def append(
     now = context.now
 
     def use(tx: Tx) -> bool:
+        # A run that was taken over refuses all of them, since the attempt cannot change within a transaction.
         written = [run_records.append(tx, run_id, attempt, type, payload, now) for payload in found]
         return None not in written
 
@@ -89,6 +90,8 @@ async def hold(
     now = context.now
 
     def use(tx: Tx) -> bool:
+        # First down to what was spent: the worst case of the call before must not count against this one
+        # (docs/decisions/0037).
         if not run_records.hold(tx, run.run_id, attempt, spent, 0):
             return False
         money.check_more(tx, run, context.settings, now, tokens=tokens, charges=charges)

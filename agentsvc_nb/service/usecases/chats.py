@@ -171,6 +171,7 @@ async def view(context: UseCaseContext, account: str, chat: str, last: str | Non
 
 def _view(tx: Tx, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
     record = of_account(tx, chat, account)
+    # One more than is shown: whether there is an earlier page, and where it ends.
     latest = runs.of_chat(tx, chat, last, _TURNS + 1)
     found = files.page(tx, chat, files_after, _FILES + 1)
     return ChatPage(

@@ -194,6 +194,7 @@ async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: i
     now, of = context.now, (record.job_id, record.attempt)
 
     def use(tx: Tx) -> None:
+        # First down to what was spent, as in `attempts.hold`.
         if not jobs.hold(tx, *of, spent, charges):
             raise LostJob(record.job_id)
         money.check_more(tx, record, context.settings, now, tokens=tokens)
@@ -234,6 +235,7 @@ async def recover(context: UseCaseContext) -> list[JobRecord]:
 
 
 def _recover(tx: Tx, now: int) -> list[JobRecord]:
+    # Direct calls are not taken over: nobody waits for their answer any more.
     usage.end_direct_calls(tx)
     waiting = []
     for record in jobs.active(tx):

@@ -197,6 +197,8 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
         return
     spent = usage.of_pool(tx, bill.account, "wallet") + usage.held(tx, bill.account, "wallet")
     room = credit_cents * CENT - spent
+    # The wallet needs room for the whole hold. Of a budget or a plan only something must be left, so that the call that
+    # crosses the limit may finish (docs/decisions/0037).
     if room < bill.hold_microcents or room <= 0:
         raise ApiError("api_wallet_exhausted")
 

@@ -64,6 +64,8 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
 
 def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: int) -> tuple[RunRecord, bool]:
     """The run, and whether it is new (False for a replay)."""
+    # Also a replay is refused for an unknown chat or an empty wallet: both are checked before the key is looked up
+    # (docs/api/conventions.md).
     chats.check_known(tx, given.where, key.account)
     bill = money.check(tx, key, context.settings, now)
     address = _address(key.account, given)
@@ -145,6 +147,8 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
         status = _status_of(tx, account, run_id)  # not the whole record: its message may have megabytes
         return EventBatch(*_events(tx, run_id.lower(), after, limit, most_bytes), status)
 
+    # A page of ordinary size is read at once. What goes beyond is read by one caller at a time, accounts in turn
+    # (docs/decisions/0036).
     page = await context.read(lambda tx: use(tx, STREAM_READ_BYTES))
     if not page.more or len(page.events) == limit:
         return page
@@ -198,6 +202,7 @@ async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecor
 def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
     """`cancel`, within a transaction."""
     if record.status == "queued":
+        # No worker has it, and none gets it later: only queued runs are claimed.
         return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := runs.cancelling(tx, record.run_id):
         runs.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
@@ -252,6 +257,7 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
     if record is not None:
         if billed:  # the agent's part; jobs are billed when they end
             money.bill_tokens(tx, record, ending.spent, now)
+        # `finish` has counted the ids of these events, so that they follow the last one without a gap.
         if ending.basis is not None:
             runs.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
@@ -267,6 +273,8 @@ def _check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
         return
     active = runs.active_by_account(tx)
     mine, accounts = active.get(account, 0), len(active.keys() | {account})
+    # An account that has less than its share may start a run although the service is full: others that fill it do not
+    # lock it out.
     if sum(active.values()) >= capacity and mine >= capacity // accounts:
         raise ApiError("runtime_capacity_busy")
 

@@ -61,6 +61,7 @@ async def move(
     now = context.now
 
     def use(tx: Tx) -> CallRecord:
+        # A job bills its own charges. A write that is tried again, or a takeover, may find the call done and billed.
         bills = outcome is not None and call.job_id is None and not _is_done(tx, call)
         moved = tool_calls.move(tx, call, attempt, state, outcome=outcome)
         if moved is None:

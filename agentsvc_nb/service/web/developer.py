@@ -80,6 +80,7 @@ async def create_key(context: RequestContext) -> Response:
         made = await accounts.issue_key(context.use_case, bodies.new_key(document))
     except ApiError as error:
         return await _settings_page(context, error=error, name=document["name"])
+    # Kept for the page that follows, and for this session alone: the secret is shown once and stored nowhere.
     context.services.fresh_keys[_session(context)] = made
     return RedirectResponse("/app/settings", 303)
 
