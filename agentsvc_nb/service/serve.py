@@ -202,6 +202,8 @@ def _is_file(descriptor: int) -> bool:
     return stat.S_ISREG(os.fstat(descriptor).st_mode)
 
 
+# The service as a child process: its command, its log and its exit code.
+
 EXIT_HELD: Final = 75  # EX_TEMPFAIL: another server holds the folder (docs/api/embedded.md "The data folder")
 END_WITH_PARENT: Final = "--end-with-parent"
 TAIL_LINES: Final = 5

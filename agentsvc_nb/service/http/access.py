@@ -107,6 +107,8 @@ class KnownKeys:
         self._asked = False
 
 
+# Sessions of signed-in browsers: the cookie, and the origin that their requests must come from.
+
 _COOKIE: Final = "agentsvc_session"
 
 

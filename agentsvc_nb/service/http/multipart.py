@@ -46,7 +46,7 @@ class MultipartForm:
     kept yet. Other fields are ignored."""
 
     payload: SpooledTemporaryFile[bytes] | None = None
-    """A large one is in a file: there may be many at a time, and how many are in memory is for whoever reads them."""
+    """A large one is in a file: there may be many at a time, and `bodies.read_payload` reads them in turn."""
     files: list[tuple[str, NewBlob]] = field(default_factory=list)
 
     def discard(self) -> None:

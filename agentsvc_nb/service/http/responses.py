@@ -39,6 +39,8 @@ def refusal(error: ApiError) -> Response:
     return response
 
 
+# Event streams.
+
 FULL_PAGES: Final = 64
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 

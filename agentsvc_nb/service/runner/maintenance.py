@@ -1,5 +1,5 @@
 """Maintenance of the data folder while the service runs: garbage is collected at start and every hour (expired uploads,
-old idempotency keys, unreferenced blobs), and all blobs are slowly checked, so that nobody is served one that was
+old idempotency keys, unreferenced blobs), and all blobs are slowly checked, so that none is served that was
 altered on the disk (docs/decisions/0038). Requires the folder's lock."""
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ still get its row."""
 
 
 class Retention:
-    """Garbage collection. `unless_backed_up()` locks the blobs for removal; False while a backup reads them."""
+    """Garbage collection. Each batch is a write of its own, so that requests are answered in between.
+
+    `unless_backed_up()` locks the blobs for removal; False while a backup reads them.
+    """
 
     def __init__(self, storage: Storage, unless_backed_up: Callable[[], AbstractContextManager[bool]]) -> None:
         self._storage = storage

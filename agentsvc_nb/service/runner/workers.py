@@ -25,7 +25,12 @@ log = logging.getLogger(__name__)
 
 class TaskSupervisor:
     """Starts `work(name)` in the background, at most once per name at a time. `notify(name)` is called when a disk
-    keeps the work's beginning or end from being stored."""
+    keeps the work's beginning or end from being stored.
+
+    Each run or job has one task, with an inner one for the agent's or tool's own work. Only the inner task is ever
+    cancelled: the outer one goes on to end the run or job that it claimed, so a chat stays busy until its run has
+    really stopped.
+    """
 
     def __init__(self, work: Callable[[str], Awaitable[None]], notify: Callable[[str], None]) -> None:
         self._work = work
@@ -126,7 +131,11 @@ WOKEN_AT_ONCE: Final = 64
 
 
 class LocalSignals:
-    """`ports.Signals` within this process."""
+    """`ports.Signals` within this process: watchers of a run or job are woken after each commit that changes it.
+
+    A signal is a hint, the database is the truth. Subscribe, then read, then wait: an event that is written between the
+    read and the wait is then never missed.
+    """
 
     def __init__(self) -> None:
         self._watchers: dict[str, set[LocalWatch]] = {}

@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
 CHUNK_BYTES: Final = 16
-"""What a chunk may take beside its data; more counts as a header would."""
+"""Bytes that a chunk may have beside its data; more of them count like a header."""
 TINY_BYTES: Final = 32
-"""Of chunks that take less, on average, `CHUNKED_READ_BYTES` are read at once: each takes a microsecond or two."""
+"""If chunks are smaller on average, only `CHUNKED_READ_BYTES` are read at once: each takes a microsecond or two."""
 CHUNKED_READ_BYTES: Final = 4_096
 PIPELINED_MAX: Final = 32
 """Requests of one connection that wait for the one before."""
 FRESH_SECONDS: Final = 0.02
-"""A new connection has so long to send its first request before it may make room."""
+"""How long a new connection has for its first request before it may be closed for another."""
 PACE_SECONDS: Final = 16
-"""Of about so many seconds a peer's pace is the mean: it takes in steps, of 0.1 MB with usual buffers."""
+"""The time over which a peer's pace is averaged: it takes data in steps, of 0.1 MB with usual buffers."""
 
 _tally = Tally(logging.getLogger(__name__))
 
@@ -59,7 +59,7 @@ class _Pipeline(list[Any]):
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """uvicorn's protocol, with bounds on what comes before a request, and the error envelope for what is none.
+    """uvicorn's protocol, with bounds on what comes before a request, and the error envelope for what is not a request.
 
     A request's scope has the list `on_disconnect`: what is called when the connection is lost.
     """

@@ -30,8 +30,9 @@ Owner = tuple[str, str]
 
 
 class Callers:
-    """The owners of credentials that were shown lately, and of open connections by their descriptor. All others count
-    as one account, whose name is empty, and their addresses as its callers."""
+    """The owners of credentials that were shown lately, and of open connections by their descriptor. A new connection
+    is known by the credential that it shows. All others count as one account, whose name is empty, and their addresses
+    as its callers."""
 
     def __init__(self) -> None:
         self._known: dict[int, Owner] = {}
@@ -60,7 +61,7 @@ TAKING_SECONDS: Final = CROWDED_SECONDS if sys.platform == "linux" else 30
 """How long an answer may wait for its peer while they hold too much; longer where what is taken is seen in large steps
 (`CoalescingTransport.taken`)."""
 LOOK_SECONDS: Final = 0.05
-"""How long one look at a crowd, and whom it found, counts."""
+"""How long the result of one look at all connections of an address is used."""
 LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
 
 _tally = Tally(logging.getLogger(__name__))
@@ -75,9 +76,9 @@ class Activity(IntEnum):
     IDLE = 2
     """Its last request showed a key and is answered; its client opens another when it has a next one."""
     STILL = 3
-    """A body that was to come stands still."""
+    """The body of its request has stopped arriving."""
     STREAM = 4
-    """Its client takes the stream up again where it was."""
+    """Closing it costs little: its client resumes the stream where it was."""
     WORK = 5
 
 

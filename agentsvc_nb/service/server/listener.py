@@ -38,10 +38,10 @@ QUEUE: Final = 2048
 ACCEPTED_AT_ONCE: Final = 16
 """In one turn of the event loop, on Windows, before the first of them can be refused."""
 WAITING_SHARE: Final = 4
-"""One in so many of all connections may wait to be connected, beside them."""
+"""Accepted connections may wait to be connected: a quarter as many as may be open."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
-"""What macOS allows, whatever it says."""
+"""What macOS allows, whatever limit it reports."""
 RESERVED: Final = 128
 """Descriptors that are not for connections: those just accepted, the database, children, what runs read and write."""
 SWITCH_SECONDS: Final = 0.0005
@@ -181,7 +181,7 @@ def _connections() -> int:
 
 
 def _descriptors() -> int:
-    """The number of descriptors that this process may have, after it was raised as far as the system lets it."""
+    """The number of descriptors that this process may have, after the limit was raised as far as possible."""
     if sys.platform == "win32":  # sockets are no descriptors there
         return DESCRIPTORS_MAX
     import resource

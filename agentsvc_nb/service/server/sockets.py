@@ -24,16 +24,16 @@ from agentsvc_nb.service.logs import Tally
 from agentsvc_nb.service.server.crowds import Callers, Owner
 
 TURN_SECONDS: Final = 0.005
-"""What a turn of the event loop is to take when it is parted."""
+"""How long a turn of the event loop may take when only some of the ready connections are served in it."""
 LONG_SECONDS: Final = 2 * TURN_SECONDS
-"""Turns up to this are left as they are: choosing takes time, too."""
+"""Turns up to this length serve all that is ready: choosing takes time, too."""
 AT_LEAST: Final = 4
 
 _Ready = list[tuple[selectors.SelectorKey, int]]
 
 
 class FairSelector(selectors.DefaultSelector):
-    """Tells of as many ready connections as a turn has time for, those of each account in turn; the others are ready in
+    """Selects as many ready connections as a turn has time for, those of each account in turn; the others are ready in
     the next turn, too.
 
     A turn serves all that is ready, and a request takes several: beside 2,000 requests that arrive at once, each of
@@ -45,7 +45,7 @@ class FairSelector(selectors.DefaultSelector):
         self._owners = owners
         self._clock = clock
         self._each = TURN_SECONDS / 16
-        """What a ready connection takes of a turn, lately."""
+        """Seconds that one ready connection takes, as a moving average."""
         self._told = 0
         self.leaves_some = False
         """Whether more connections are ready than this turn has time for."""
@@ -68,7 +68,7 @@ class FairSelector(selectors.DefaultSelector):
         return ready
 
     def _fair(self, ready: _Ready, most: int) -> _Ready:
-        """`most` of the ready connections, and what is none."""
+        """`most` of the ready connections, by account in turn, and all descriptors that are no connections."""
         queue: FairQueue[tuple[selectors.SelectorKey, int]] = FairQueue()
         chosen: _Ready = []
         for each in ready:
@@ -85,11 +85,11 @@ class FairSelector(selectors.DefaultSelector):
 log = logging.getLogger(__name__)
 
 ACCEPTED_AT_ONCE: Final = 256
-"""In one turn of the event loop, which takes some 20 us for each."""
+"""The most connections that are accepted in one turn of the event loop; each takes some 20 us."""
 CONNECTED_BESIDE_OTHERS: Final = 2
-"""In a turn that leaves requests of connections to the next."""
+"""The most new connections that are connected in a turn that leaves ready connections for the next."""
 HEAD_BYTES: Final = 4_096
-"""What is looked at of a request to see whose it is."""
+"""The bytes at the beginning of a request in which its credential is looked for."""
 RETRY_SECONDS: Final = 1.0
 _NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -196,8 +196,8 @@ class Reception:
 
 
 def _beginning(connection: socket.socket) -> bytes:
-    """What has arrived, as far as it is looked at; a blank if nothing has. Empty for a connection that is closed now,
-    since nothing will arrive, or it was reset."""
+    """The first bytes that have arrived, without taking them from the socket; a blank if none have. Empty for a
+    connection that its peer has ended or reset, which is closed here."""
     try:
         reset = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         head = b"" if reset else connection.recv(HEAD_BYTES, socket.MSG_PEEK)
@@ -211,7 +211,7 @@ def _beginning(connection: socket.socket) -> bytes:
 
 
 READ_BYTES: Final = 256 * 1024
-"""What asyncio reads at once, unless told otherwise."""
+"""The most bytes that asyncio reads at once by default."""
 JOIN_BYTES: Final = 64 * 1024
 """A transport that holds this much sends at once: joining more would only copy it."""
 
@@ -313,7 +313,7 @@ class CoalescingTransport(asyncio.Transport):
 
 
 def _unsent(connection: socket.socket) -> int:
-    """The number of bytes that the system has not yet passed to the peer, as far as it can be asked."""
+    """The number of bytes that the system has not yet passed to the peer; 0 where the system cannot tell."""
     if sys.platform != "linux":
         return 0
     import fcntl

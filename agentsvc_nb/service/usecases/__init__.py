@@ -18,7 +18,7 @@ from agentsvc_nb.settings import Settings
 T = TypeVar("T")
 SEARCHES_AT_ONCE: Final = 4
 DEAR_SECONDS: Final = 0.25
-"""Work of so much processor time may have left much freed memory in pieces, which a thread keeps: 60 MB each."""
+"""Work that took this much processor time may leave fragments of freed memory, of which a thread keeps up to 60 MB."""
 
 
 class Lane:

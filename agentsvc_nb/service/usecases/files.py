@@ -177,6 +177,9 @@ def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
     return path
 
 
+# Files whose text is still to be read: a row is written with the file, and goes when the text is indexed, so that none
+# is lost in a crash (docs/decisions/0035-costly-work-in-lanes.md).
+
 TRIES: Final = 2
 
 
@@ -226,6 +229,8 @@ async def fail_reading(context: UseCaseContext, file: FileRecord) -> bool:
 
     return await context.write(use)
 
+
+# Search, and the index that an older version has written.
 
 Place = tuple[str, str]
 """The chat and path of a file."""

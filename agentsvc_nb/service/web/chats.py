@@ -121,6 +121,8 @@ def _before(context: RequestContext) -> int | None:
     return None if given < 0 else given
 
 
+# The page of a file's text.
+
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200

@@ -222,7 +222,8 @@ _FILE: Final = "notes.txt"
 
 @dataclass(frozen=True, slots=True)
 class _ExampleRequest:
-    """An example request. `query` has the required parameters; None stands for a variable of the parameter's name."""
+    """An example request. `query` has the required parameters; None stands for a variable of the parameter's name,
+    since an example can't know ids and keys."""
 
     method: str
     path: str

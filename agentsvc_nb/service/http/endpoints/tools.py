@@ -132,6 +132,9 @@ def _given_input(document: bodies.Document) -> bodies.Document:
     return given
 
 
+# `ask_stefanbrain`: a run with a job as its handle (docs/decisions/0013-an-ask-is-a-run-with-a-handle.md).
+
+
 async def _ask(context: RequestContext, document: bodies.Document) -> Response:
     given = await _ask_request(context, document)
     job, new = await jobs.submit_ask(context.use_case, context.key, given)
