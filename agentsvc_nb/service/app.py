@@ -187,6 +187,7 @@ class _Application(Starlette):
     def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
             return self.router.lifespan(scope, receive, send)
+        # The first that matches, in the order of the table. It has all methods of its path, and answers a 405 itself.
         for route in self.router.routes:
             match, found = route.matches(scope)
             if match is Match.FULL:

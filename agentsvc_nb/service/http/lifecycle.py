@@ -181,6 +181,7 @@ class _Exchange:
         self._cut = self._whole = self._awaiting_body = False
         headers = dict(scope["headers"])
         self.host: bytes | None = headers.get(b"host")
+        # Headers without a duplicate have one `Host` at most: the usual case, told without another look at all of them.
         self.has_one_host = (self.host is not None and len(headers) == len(scope["headers"])) or _has_one_host(scope)
         self._receive = receive
         self._send = send
@@ -265,6 +266,7 @@ class _Exchange:
         self._awaiting_body = False
         self._last_sign = time.monotonic()
         if message.get("more_body", False):
+            # Only what is slower than the least pace counts, and a fast part makes up for it.
             late = self._arrears + self._last_sign - asked - len(message["body"]) / BODY_BYTES_PER_SECOND
             self._arrears = max(0.0, late)
         else:

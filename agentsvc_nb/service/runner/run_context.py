@@ -143,6 +143,7 @@ class LiveRunContext:
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         worst = self._cost(input_tokens, output_tokens, microcents)
         needed = self._spent.cost_microcents + worst
+        # A call that is covered by what is held already costs no write.
         if worst and needed > self._held:
             await attempts.hold(self._use_case, self._run, self.log.attempt, needed - worst, tokens=worst)
             self._held = needed

@@ -157,6 +157,7 @@ class ToolCalls:
         job = await (self._job(call.job_id) if call.job_id else self._submit(call, tool, given))
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
+        # Harmless for a job that an earlier attempt submitted: one that is under way or has ended is not begun again.
         self.jobs.wake(job.job_id)
         try:
             job = await self._follow(job)
@@ -167,6 +168,7 @@ class ToolCalls:
         for record in await files.find(self.use_case, job.chat, job.files):
             await self.written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
+        # What a limit of money ends is the run, too, and not only this call (docs/decisions/0037).
         if error and error[0] == LIMIT_REACHED:
             raise WorkFailure(*error)
         if error is None and job.status == "cancelled":

@@ -204,6 +204,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        # Once for each connection: its later requests nearly always show the same credential.
         if not self._known and (caller := self._active.scope["state"].get("caller")):
             self._known = True
             self.server_state.callers.learn(self._active.scope["headers"], self.descriptor, (self.account, caller))

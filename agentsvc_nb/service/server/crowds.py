@@ -153,6 +153,7 @@ class Connections(ServerState):
         if len(own.open) <= most and len(self.connections) <= self.most:
             return True
         _tally.note("full", "there are too many connections", peer=new.peer, open=len(self.connections))
+        # Where the total is full, the address with most connections makes room.
         largest = own if len(own.open) > most else max(self._by_peer.values(), key=lambda crowd: len(crowd.open))
         return largest.make_room(new)
 
@@ -172,6 +173,7 @@ class Connections(ServerState):
         total = sum(each.transport.waiting for each in waiting)
         if total <= UNREAD_BYTES:
             return
+        # Those whose rest would take the longest go first, so a steady reader comes last (docs/decisions/0036).
         slow = [each for each in waiting if each.waited > TAKING_SECONDS]
         for each in sorted(slow, key=lambda one: one.seconds_left, reverse=True):
             total -= each.transport.waiting

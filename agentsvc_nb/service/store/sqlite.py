@@ -222,6 +222,7 @@ class SqliteDatabase:
         return connection
 
     def _connect(self) -> sqlite3.Connection:
+        # Transactions are begun by hand, and `close` closes the connections of all threads.
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         connection.row_factory = _as_dict
         connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")

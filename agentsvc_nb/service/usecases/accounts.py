@@ -106,6 +106,7 @@ def find_key(tx: Tx, secret: str) -> tuple[KeyRecord, AccountRecord]:
     Raises `unauthorized` for an unknown, malformed or revoked key, `key_suspended`, and `plan_access_required`.
     """
     pepper = accounts.meta(tx, "pepper")
+    # Without a pepper no key was ever created.
     record = accounts.key_by_digest(tx, _digest(pepper, secret)) if pepper else None
     if record is None or record.revoked_at is not None:
         raise ApiError("unauthorized")

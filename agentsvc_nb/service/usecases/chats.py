@@ -96,6 +96,7 @@ def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool
     is the chat that tools share if `shared`, else a new one."""
     if where.chat is not None and where.chat != NEW:
         return of_account(tx, where.chat, account)
+    # A session whose chat was retired gets a new one: `of_label` finds no retired chats.
     label = where.session or ("" if shared else None)
     if label is None or where.chat == NEW:
         return chats.create(tx, account, where.project, None, now)
@@ -109,6 +110,7 @@ def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
     if where.chat is not None:
         return of_account(tx, where.chat, account)
     check_known(tx, where, account)
+    # Without a session it is the chat that tools share.
     return chats.of_label(tx, account, where.project, where.session or "")
 
 

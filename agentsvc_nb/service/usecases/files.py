@@ -102,6 +102,7 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
     record = files.put(tx, chat, path, content, author, now)
     if not grammar.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
+        # What replaces a file that waits to be read may need no reading itself.
         note = files.wait if content.reading is None else files.stop_waiting
         note(tx, chat, path)
     return record

@@ -162,6 +162,7 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
             return _check_plan(tx, bill, settings.plan_pool_cents, now)
         _check_wallet(tx, bill, settings.wallet_cents)
         key = accounts.get_key(tx, payer.account, payer.key_id)
+        # A key's budget counts tokens alone (docs/api/accounts.md "Budgets").
         if tokens and key is not None:
             _check_budget(tx, bill, key.budget_cents, now)
     except ApiError as refusal:

@@ -89,4 +89,5 @@ def _environment() -> Environment:
     return made
 
 
+# Once: templates are compiled at their first use and kept.
 _templates: Final = _environment()

@@ -63,6 +63,7 @@ async def _received(context: RequestContext, chat: str | None) -> MultipartForm:
             raise ApiError("invalid_multipart", "The upload holds no file; send them in the field `files`.")
         if chat is not None:
             await chats.get(context.use_case, context.key.account, chat)
+        # Only now, when nothing can refuse the upload any more: `discard` removes what is not kept.
         await form.keep()
     except BaseException:
         form.discard()

@@ -76,6 +76,7 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
     key = bodies.idempotency_key(context)
     model = context.services.settings.model
     await check_script(context, message)
+    # Files last: what another field refuses is never kept.
     contents = [*await staged(context, upload_ids), *await _attached(context, form)]
     return runs.Start(message, where, model, context.received_at, config, contents, key)
 
