@@ -21,9 +21,9 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
     """
     if model == "offline":
         from agentsvc_nb.agents.offline.agent import Offline
-        from agentsvc_nb.agents.offline.embeddings.choosing import embeddings
+        from agentsvc_nb.agents.offline.embeddings import choose_embeddings
 
-        return Offline(embeddings(settings) if settings else None)
+        return Offline(choose_embeddings(settings) if settings else None)
     if model == "scripted":
         from agentsvc_nb.agents.scripted import Scripted
 

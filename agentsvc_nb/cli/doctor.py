@@ -73,7 +73,7 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:
     """Check the model that a notebook's service would use, by a real run unless its settings are already wrong."""
-    from agentsvc_nb.agents.offline.embeddings import choosing
+    from agentsvc_nb.agents.offline import embeddings
     from agentsvc_nb.cli.checks import fail, note, ok
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.settings import SettingsError
@@ -87,7 +87,7 @@ def check_model(folder: DataFolder) -> Iterator[Finding]:
     else:
         yield try_model(plan.settings.model, plan.keep)
     if plan.settings.model == "offline":
-        compared, what = choosing.told(plan.settings)
+        compared, what = embeddings.availability(plan.settings)
         yield ok(what) if compared else note(what)
 
 

@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.agents.offline.agent import Offline
-from agentsvc_nb.agents.offline.embeddings.choosing import embeddings
+from agentsvc_nb.agents.offline.embeddings import choose_embeddings
 from agentsvc_nb.cli.models import pull
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import running_service
@@ -63,7 +63,7 @@ def test_a_file_that_is_no_model_is_told_and_the_answer_goes_on(tmp_path: Path) 
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"no model")
     turn = MemoryRunContext("What if I have the flu?", MemoryWorkspace(tmp_path / "files", {"handbook.md": HANDBOOK}))
-    asyncio.run(Offline(embeddings(Settings(tmp_path, embedding_file=broken))).run(turn))
+    asyncio.run(Offline(choose_embeddings(Settings(tmp_path, embedding_file=broken))).run(turn))
     [(code, message)] = turn.of("warn")
     assert code == "meanings_not_compared"
     assert "broken.onnx could not be run" in message

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
-from agentsvc_nb.agents.offline.basis import RESULTS, whole
+from agentsvc_nb.agents.offline.writing import RESULTS, whole
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.wire.limits import BASIS_VALUE_CHARS, BASIS_VALUES_MAX, HEADLINE_CHARS
 from agentsvc_nb.wire.runs import AnswerBasis

@@ -14,12 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agentsvc_nb.agents.offline import writing
+from agentsvc_nb.agents.offline import embeddings, writing
 from agentsvc_nb.agents.offline.agent import Offline
-from agentsvc_nb.agents.offline.embeddings import kept
-from agentsvc_nb.agents.offline.embeddings.choosing import WEIGHTS, embeddings, told
-from agentsvc_nb.agents.offline.embeddings.kept import KeptVectors
-from agentsvc_nb.agents.offline.embeddings.wordpiece import TOKENS_MAX, token_ids
+from agentsvc_nb.agents.offline.embeddings import WEIGHTS, KeptVectors, availability, choose_embeddings
+from agentsvc_nb.agents.offline.embeddings_child import TOKENS_MAX, token_ids
 from agentsvc_nb.cli.models import MODEL_WHEELS
 from agentsvc_nb.settings import Settings
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
@@ -102,7 +100,7 @@ def ask(question: str, folder: Path, url: str) -> MemoryRunContext:
     """The turn of an agent of its own, as after a restart."""
     settings = Settings(folder, embedding_url=f"{url}/v1", embedding_key=KEY, embedding_model="m")
     turn = MemoryRunContext(question, MemoryWorkspace(folder / "files", {"rules.md": NOTES}))
-    asyncio.run(Offline(embeddings(settings)).run(turn))
+    asyncio.run(Offline(choose_embeddings(settings)).run(turn))
     return turn
 
 
@@ -145,8 +143,8 @@ def test_the_key_goes_to_no_other_address(tmp_path: Path, start: Callable[[], Em
 
 
 def test_what_is_lacking_is_told(tmp_path: Path) -> None:
-    assert embeddings(Settings(tmp_path)) is None
-    assert told(Settings(tmp_path)) == (
+    assert choose_embeddings(Settings(tmp_path)) is None
+    assert availability(Settings(tmp_path)) == (
         False,
         "meanings of sentences are not compared: its weights are not here: agentsvc model pull minilm",
     )
@@ -156,7 +154,7 @@ def test_what_is_lacking_is_told(tmp_path: Path) -> None:
 def test_vectors_are_kept_for_a_day_and_as_many_as_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1_000_000.0]
     monkeypatch.setattr("time.time", lambda: clock[0])
-    monkeypatch.setattr(kept, "KEPT_VECTORS", 2)
+    monkeypatch.setattr(embeddings, "KEPT_VECTORS", 2)
     vectors = KeptVectors(tmp_path / "kept.sqlite3")
     one = np.array([1.0, 0.0], np.float32)
     for name in "abc":
@@ -166,7 +164,7 @@ def test_vectors_are_kept_for_a_day_and_as_many_as_fit(tmp_path: Path, monkeypat
     vectors.put("m", {"d": one})
     assert len(vectors.get("m", ["a", "b", "c", "d"])) == 3, "of the older ones two, and the new one"
     assert vectors.get("another model", ["d"]) == {}
-    clock[0] += kept.KEPT_SECONDS + 1
+    clock[0] += embeddings.KEPT_SECONDS + 1
     vectors.put("m", {"e": one})
     assert set(vectors.get("m", ["a", "b", "c", "d", "e"])) == {"e"}
     (tmp_path / "kept.sqlite3").write_bytes(b"no database" * 1_000)
@@ -193,7 +191,7 @@ def test_of_a_long_text_the_beginning_is_read() -> None:
 
 @pytest.mark.parametrize("address", ["http://ada:s3cret@h.example:81/v1", "http://h.example:81/v1?key=s3cret"])
 def test_no_password_of_an_address_is_shown(tmp_path: Path, address: str) -> None:
-    compared, line = told(Settings(tmp_path, embedding_url=address))
+    compared, line = availability(Settings(tmp_path, embedding_url=address))
     assert compared
     assert "h.example:81" in line
     assert "s3cret" not in line

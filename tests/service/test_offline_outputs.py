@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from agentsvc_nb.agents import choose
-from agentsvc_nb.agents.offline.tables.charts import ChartWish, without_chart
-from agentsvc_nb.agents.offline.tables.outputs import LeftFiles, leave_table
+from agentsvc_nb.agents.offline.languages.charts import ChartWish, without_chart
+from agentsvc_nb.agents.offline.tables.answers import LeftFiles, leave_table
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.client.downloads.tables import read_table
 from agentsvc_nb.formats.plans.results import Result, ResultColumn

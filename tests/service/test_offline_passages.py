@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
-from agentsvc_nb.agents.offline.passages.corpus import READ_FILES_MAX, Corpus
-from agentsvc_nb.agents.offline.passages.rows import LARGE_BYTES, find_rows
+from agentsvc_nb.agents.offline.library import Library
+from agentsvc_nb.agents.offline.passages.corpus import LARGE_BYTES, READ_FILES_MAX, Corpus, find_rows
 from agentsvc_nb.agents.offline.passages.search import passages_for
 from agentsvc_nb.agents.offline.passages.splitting import PASSAGE_CHARS, passages, sentences
-from agentsvc_nb.agents.offline.tables.library import Library
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools.port import WorkFailure
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
@@ -209,6 +208,7 @@ LINE = st.sampled_from(
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(LINE | st.text(max_size=40).map(lambda text: text.replace("\f", " ")), max_size=20))
+@example(["# Head", "|", "|"])
 def test_no_word_of_a_text_is_lost(lines: list[str]) -> None:
     text = "\n".join(lines)
     found = passages("a.md", "text/markdown", text)

@@ -9,7 +9,7 @@ import pytest
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
-from agentsvc_nb.agents.offline.basis import RESULTS
+from agentsvc_nb.agents.offline.writing import RESULTS
 from tests.bench.quality.judge import right
 from tests.bench.quality.questions import FILES, pitfalls
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace

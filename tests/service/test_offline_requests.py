@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import questions, writing
-from agentsvc_nb.agents.offline.requests import LANGUAGES, SWITCH, expects, language_of, needs_model, outline_words
+from agentsvc_nb.agents.offline.languages import REQUESTS
+from agentsvc_nb.agents.offline.requests import SWITCH, expects, language_of, needs_model, outline_words
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 BRIEF = """# Brief
@@ -183,7 +184,7 @@ def test_questions_for_numbers() -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_judged(text: str) -> None:
     assert needs_model(text) in (True, False)
-    assert language_of(text) in LANGUAGES
+    assert language_of(text) in REQUESTS
     outline_words(text)
 
 

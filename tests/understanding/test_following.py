@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.agents.offline.tables.charts import ChartWish
+from agentsvc_nb.agents.offline.languages.charts import ChartWish
 from agentsvc_nb.agents.offline.tables.following.context import chart_of_before, in_context, told
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood
 from agentsvc_nb.agents.offline.tables.wording import question as worded

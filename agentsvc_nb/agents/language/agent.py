@@ -1,17 +1,22 @@
 """The agent for a language model, which loads its libraries with the first run; its stand-in for a model that can't be
-used; and the check that tells them apart."""
+used, and the check that tells them apart; and the local engine, a child process."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import secrets
+import threading
 from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from agentsvc_nb.agents.language.engine import Engine
-from agentsvc_nb.agents.language.model_choice import ModelChoice, own_server
+from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, own_server
 from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.formats.sandbox import LimitedChild
 from agentsvc_nb.tools.port import Meter, WorkFailure
 
 T = TypeVar("T")
@@ -40,6 +45,7 @@ class Language:
         return await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
 
     async def _loaded(self) -> tuple[Any, Served]:
+        # Importing the library takes long: meanwhile the service answers others.
         loop = await asyncio.to_thread(import_module, "agentsvc_nb.agents.language.loop")
         return loop, await asyncio.to_thread(self._serve)
 
@@ -103,3 +109,68 @@ def _lacking(choice: ModelChoice) -> str | None:
     except WorkFailure as failure:
         return failure.message
     return None
+
+
+_CHILD: Final = "agentsvc_nb.agents.language.engine_child"
+_ANSWER_BYTES: Final = 10_000
+_VARIABLES: Final = (
+    *("HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "LOCALAPPDATA", "PROGRAMDATA", "OMP_NUM_THREADS"),
+    *("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"),
+    *("GGML_VK_VISIBLE_DEVICES", "VK_ICD_FILENAMES", "VK_DRIVER_FILES"),
+)
+"""Environment variables that the libraries for processors and graphics cards read."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineAddress:
+    """Where the engine answers on loopback, and the API key that it asks for."""
+
+    url: str
+    key: str
+
+
+class Engine:
+    """Starts the child when it is needed, and another one when it has died. The child ends with this process."""
+
+    def __init__(self, path: Path, context: int | None) -> None:
+        self.context = context or CONTEXT_TOKENS
+        self._path = path
+        self._starting = threading.Lock()
+        self._child: LimitedChild | None = None
+        self._address: EngineAddress | None = None
+
+    def start(self) -> EngineAddress:
+        """The address at which the model answers. Blocks while the model loads. Raises `WorkFailure` if that fails."""
+        with self._starting:
+            # It may have died since: the next run gets a new child.
+            if self._address is None or self.ended():
+                self._address = self._start()
+            return self._address
+
+    def ended(self, patience: float = 0) -> str | None:
+        """How the engine ended, in one sentence; None if it still runs after `patience` seconds, or never started."""
+        if self._child is None:
+            return None
+        code = self._child.wait(patience)
+        if code is None:
+            return None
+        return f"The local engine ended unexpectedly (exit {code}); the next run starts it again."
+
+    def stop(self) -> None:
+        """End the child and close its pipes."""
+        child = self._child
+        self._child = None
+        if child is not None:
+            child.close()
+
+    def _start(self) -> EngineAddress:
+        self.stop()
+        key = secrets.token_urlsafe(32)
+        # No limits of memory or time: how large a model may be is the user's choice.
+        child = self._child = LimitedChild(_CHILD, names=_VARIABLES, variables={"PYTHONUNBUFFERED": "1"}, log=True)
+        child.write_line(json.dumps({"path": str(self._path), "key": key, "context": self.context}).encode())
+        answer = child.read_line(_ANSWER_BYTES)
+        if not answer:
+            child.wait()
+            raise WorkFailure("model_unavailable", f"The local engine could not load {self._path.name}.")
+        return EngineAddress(json.loads(answer)["url"] + "/v1", key)

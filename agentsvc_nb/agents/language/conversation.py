@@ -110,6 +110,7 @@ async def pictures(turn: RunContext, served: Served) -> list[BinaryContent]:
 def fitted(messages: list[ModelMessage], limit: int) -> list[ModelMessage]:
     """The messages (changed in place), with the oldest tool results shortened until all are about `limit` tokens."""
     over = sum(map(length, messages)) - limit
+    # Oldest first, and never the last one, which the model has not seen yet.
     for place, message in enumerate(messages[:-1]):
         if over <= 0:
             break

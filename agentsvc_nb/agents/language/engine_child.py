@@ -1,4 +1,5 @@
-"""The child process of `engine`: llama.cpp with its own HTTP server, until the parent's end of the pipe is closed.
+"""The child process of `agent.Engine`: llama.cpp with its own HTTP server, until the parent's end of the pipe is
+closed.
 
 It reads `{"path", "key", "context"}` on its first line and prints `{"url"}` once it answers.
 """

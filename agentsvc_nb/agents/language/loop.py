@@ -1,11 +1,12 @@
-"""One turn with a language model: a step is a call of the model; tools between steps, a checkpoint after each."""
+"""One turn with a language model: a step is a call of the model, and the most that it may cost is held before it; tools
+between steps, a checkpoint after each."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,13 +24,14 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
-from agentsvc_nb.agents.language import conversation, prices, served, structured
-from agentsvc_nb.agents.language.conversation import TurnTools, tokens
+from agentsvc_nb.agents.language import conversation, served, structured
+from agentsvc_nb.agents.language.conversation import TurnTools, length, tokens
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext, StepsExceeded
 from agentsvc_nb.formats.schemas.output import misfit
-from agentsvc_nb.tools.port import Meter, WorkFailure
+from agentsvc_nb.tools.port import Meter, Tool, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
+from agentsvc_nb.wire.runs import CENT
 
 Tell = Callable[[object], Awaitable[None]]
 
@@ -48,12 +50,13 @@ async def call(
     Raises `WorkFailure` for an answer that is not whole (`served.check`, `served.is_lost`), and for a call that a limit
     of money has no room for.
     """
-    await prices.hold(meter, model, [*run.all_messages(), node.request], beside)
+    await _hold(meter, model, [*run.all_messages(), node.request], beside)
     response = await _streamed(run, node, meter, tell)
     if not isinstance(response.usage, RequestUsage) or response.usage.unmeasured_requests:
         meter.use_uncounted()
     else:
         _count(meter, response)
+    # After it was counted: an answer that is refused costs as much.
     served.check(response)
     return await run.next(node), response
 
@@ -82,7 +85,7 @@ async def _streamed(
 
 def _count(meter: Meter, response: ModelResponse) -> None:
     usage = response.usage
-    meter.use(usage.input_tokens, usage.output_tokens, prices.microcents(response))
+    meter.use(usage.input_tokens, usage.output_tokens, _microcents(response))
 
 
 def _count_cut(meter: Meter, response: ModelResponse, asked: int) -> None:
@@ -185,7 +188,7 @@ async def answer(turn: RunContext, served: Served) -> str:
         prompt, messages = await _beginning(turn, served)
         instructions = await conversation.instructions(turn, served)
         beside = tokens(instructions) + tokens(json.dumps(turn.output_config))
-        beside += prices.described(turn.tools()) if served.tools else 0
+        beside += _described(turn.tools()) if served.tools else 0
         async with _agent(turn, served, instructions).iter(
             prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
         ) as run:
@@ -266,3 +269,49 @@ async def _final(turn: RunContext, output: Any) -> str:
     text = json.dumps(output, ensure_ascii=False)
     await turn.say(text)
     return text
+
+
+_ANSWER_TOKENS: Final = 32_000
+"""The largest answer of a hosted model that does not say how long its answers may get."""
+
+
+def _microcents(response: ModelResponse) -> int:
+    """What a call cost by the published prices; 0 for a model without a price, such as a self-hosted one."""
+    try:
+        return int(response.cost().total_price * 100 * CENT)
+    except (LookupError, ValueError, AssertionError):
+        return 0
+
+
+async def _hold(meter: Meter, served: Served, messages: Iterable[ModelMessage], beside: int) -> None:
+    """Hold the worst case of a call: its request, of the messages and `beside` tokens beside them, and the model's
+    largest answer. Raises `WorkFailure("limit_reached")`."""
+    asked, answer = min(sum(map(length, messages)) + beside, served.context), _largest_answer(served)
+    await meter.hold(asked, answer, _price(served, asked, answer))
+
+
+def _largest_answer(served: Served) -> int:
+    """The tokens of the longest answer that the model gives."""
+    if served.settings and "max_tokens" in served.settings:
+        return served.settings["max_tokens"]
+    known: object = served.model.profile.get("anthropic_max_output_tokens")
+    return known if isinstance(known, int) else min(served.context, _ANSWER_TOKENS)
+
+
+def _described(tools: Iterable[Tool]) -> int:
+    """An estimate of the tokens of the tools' descriptions."""
+    return sum(tokens(tool.description) + tokens(json.dumps(tool.Input.model_json_schema())) for tool in tools)
+
+
+def _price(served: Served, asked: int, answer: int) -> int:
+    model = served.model
+    usage = RequestUsage(input_tokens=asked, output_tokens=answer)
+    return _microcents(
+        ModelResponse(
+            parts=[],
+            usage=usage,
+            model_name=model.model_name,
+            provider_name=model.system,
+            provider_url=model.base_url,
+        )
+    )

@@ -13,27 +13,29 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline import requests, tool_calls
-from agentsvc_nb.agents.offline.basis import AnswerPart, result, whole, without_result
-from agentsvc_nb.agents.offline.embeddings.vectors import Embeddings
-from agentsvc_nb.agents.offline.outline import outline
+from agentsvc_nb.agents.offline.embeddings import Embeddings
+from agentsvc_nb.agents.offline.languages.charts import without_chart
+from agentsvc_nb.agents.offline.library import (
+    Library,
+    count_of,
+    files_here,
+    is_about_pictures,
+    listing,
+    outline,
+    to_outline,
+)
 from agentsvc_nb.agents.offline.passages import search
 from agentsvc_nb.agents.offline.passages.corpus import Corpus
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, about_files, asks, chats, readable, split
-from agentsvc_nb.agents.offline.tables import asking as tables
-from agentsvc_nb.agents.offline.tables.charts import without_chart
+from agentsvc_nb.agents.offline.tables.answers import ask, leave_result
 from agentsvc_nb.agents.offline.tables.following.context import chart_of_before, questions_before
-from agentsvc_nb.agents.offline.tables.library import Library
-from agentsvc_nb.agents.offline.tables.outputs import leave_result
 from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
 from agentsvc_nb.agents.offline.tool_calls import not_run, with_brief
 from agentsvc_nb.agents.offline.words import content_words
-from agentsvc_nb.agents.offline.writing import Voice, code
+from agentsvc_nb.agents.offline.writing import AnswerPart, Voice, result, whole, without_result
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.queries import tokens
-from agentsvc_nb.tools.port import WorkspaceEntry
 from agentsvc_nb.wire.runs import AnswerBasis
 
-FILES_SHOWN: Final = 50
 SIGNATURE: Final = (
     "*Offline agent: I quote and compute. With a language model (`AGENTSVC_MODEL`) I would also weigh this and put it "
     "into words.*\n"
@@ -87,6 +89,7 @@ class _Answer:
         questions = requests.with_one_for_models(split(rest)) if rest.strip() or not calls else []
         self.questions = questions
         parts = [*map(self._calling, calls), *map(self._question, range(len(questions)))]
+        # A run that is resumed after its first part has told its plan, and counted its input.
         if self.done == 0:
             await self._begin(calls, questions)
         for number in range(self.done, len(parts)):
@@ -130,19 +133,20 @@ class _Answer:
         library = Library(self.turn.workspace, await self.turn.workspace.list())
         if chats(question) and not library.named(question):
             return await self._say(without_result("asked_back", CAN_DO + ("" if library.entries else NO_FILES)))
-        if requests.needs_model(question) or _about_pictures(question, library):
+        if requests.needs_model(question) or is_about_pictures(question, library):
             return await self._say(requests.cannot())
         if not library.entries:
             words = content_words(question)
             return await self._say(without_result("nothing", (search.nothing(words) if words else "") + NO_FILES))
         if about_files(question):
             paths = [entry.path for entry in library.entries]
-            return await self._say(result("looked_up", _files_here(library), paths, _listing(library)))
-        outlined = _outlined(question, library)
+            return await self._say(result("looked_up", files_here(library), paths, listing(library)))
+        outlined = to_outline(question, library)
+        # Asked for by a word; files named without one are outlined only when no table answers.
         if outlined and requests.outline_words(question) is not None:
             return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
         paths = [entry.path for entry in library.entries]
-        computed, enough = await tables.ask(
+        computed, enough = await ask(
             question, paths, self.turn.workspace.tables, lambda: questions_before(self.turn, self.questions[:number])
         )
         for part in computed:
@@ -157,7 +161,8 @@ class _Answer:
         await self._quote(question, library, len(self.questions) - number)
 
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
-        await self.turn.progress(0, 2, f"searching {_count(len(library.entries))}")
+        await self.turn.progress(0, 2, f"searching {count_of(library)}")
+        # The passages that are left are shared by the questions that are, rounded up.
         limit = max(1, -(-self.left // open_questions)) if self.left else 0
         found = await search.passages_for(question, library, self.corpus, limit, self.cited, self.embeddings)
         if found.fault:
@@ -171,46 +176,7 @@ class _Answer:
         await self._say(search.answer(found))
         if not found.passages:
             hint = "" if asks(question) else CAN_DO
-            await self.voice.say(f"{hint}{_files_here(library)}\n\n{_listing(library)}")
-
-
-def _about_pictures(question: str, library: Library) -> bool:
-    """Whether the question names files and all of them are pictures, of which only a model can say something."""
-    kinds = {entry.path: entry.media_type for entry in library.entries}
-    named = library.named(question)
-    return bool(named) and all(kinds[path].startswith(("image/", "video/")) for path in named)
-
-
-def _outlined(question: str, library: Library) -> list[WorkspaceEntry]:
-    """The files to outline where the question asks for it, or names files and nothing else; none for a question about
-    something in them."""
-    named = library.named(question)
-    said = requests.outline_words(question)
-    if said is None and not named:
-        return []
-    taken = {token for word in said or () for token in tokens(word)} | search.title_tokens(named)
-    if any(not set(tokens(word)) <= taken for word in content_words(question)):
-        return []
-    return [entry for entry in library.entries if not named or entry.path in named]
-
-
-def _listing(library: Library) -> str:
-    shown = library.entries[:FILES_SHOWN]
-    lines = [f"- {code(entry.path)} ({_size(entry.size_bytes)})\n" for entry in shown]
-    more = f"- and {len(library.entries) - FILES_SHOWN} more\n" if len(library.entries) > FILES_SHOWN else ""
-    return f"{''.join(lines)}{more}\n"
-
-
-def _files_here(library: Library) -> str:
-    return f"{_count(len(library.entries))} in this chat"
-
-
-def _count(files: int) -> str:
-    return "1 file" if files == 1 else f"{files} files"
-
-
-def _size(size: int) -> str:
-    return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+            await self.voice.say(f"{hint}{files_here(library)}\n\n{listing(library)}")
 
 
 def _short(text: str) -> str:

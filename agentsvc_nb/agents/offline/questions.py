@@ -13,16 +13,11 @@ from typing import Final
 from agentsvc_nb.agents.offline.requests import needs_model, outline_words
 from agentsvc_nb.agents.offline.words import content_words
 from agentsvc_nb.formats.queries import tokens
-from agentsvc_nb.formats.tables.plain import Table
 
 _OPEN, _CLOSE = "[\"'`“„«‘]?", "[\"'`”“»’]?"
 _GONE = " ; "  # stands for a removed name, so that the words on either side are no neighbours
 _LIKE_A_FILE = re.compile(
     rf"{_OPEN}(?<!\w)([\w./-]+\.(?:csv|tsv|xlsx?|md|txt|pdf|docx?|json|html?))(?!\w){_CLOSE}", re.I
-)
-_IN = (
-    r"\b(?:in|im|from|within|aus|laut|dans|en|selon|según|according to|file|table|datei|tabelle|fichier|archivo)\s+"
-    r"(?:(?:the|der|den|dem|die|das|la|le|les|el|los|file|table|datei|tabelle)\s+)*"
 )
 
 
@@ -43,9 +38,11 @@ def mentions(question: str, paths: Iterable[str]) -> Mentions:
     'Total cost in  ; ?'
     """
     text, files = unicodedata.normalize("NFC", question), set[str]()
+    # The longest first: `sales.csv` is a part of `old sales.csv`.
     for path in sorted(paths, key=len, reverse=True):
         whole, name = unicodedata.normalize("NFC", path), PurePosixPath(unicodedata.normalize("NFC", path)).name
         names = [re.escape(whole), re.escape(name)]
+        # A title of one word (`sales`) is rather a word of the question.
         if len(words := _words(name)) > 1:
             names.append(r"[\W_]+".join(map(re.escape, words)))
         left = re.sub(rf"{_OPEN}(?<!\w)(?:{'|'.join(names)})(?!\w){_CLOSE}", _GONE, text, flags=re.I)
@@ -53,15 +50,6 @@ def mentions(question: str, paths: Iterable[str]) -> Mentions:
             text, files = left, files | {path}
     unknown = tuple(dict.fromkeys(_LIKE_A_FILE.findall(text)))
     return Mentions(_LIKE_A_FILE.sub(_GONE, text), frozenset(files), unknown)
-
-
-def without_title(text: str, table: Table) -> str:
-    """The question without `in sales` where the table is `sales.csv`; unchanged when a cell says `sales`, which may be
-    meant."""
-    words = _words(unicodedata.normalize("NFC", table.path.rsplit("/", 1)[-1]))
-    if len(words) != 1 or any(tokens(cell) == tokens(words[0]) for row in table.rows[:10_000] for cell in row):
-        return text
-    return re.sub(rf"{_IN}{_OPEN}{re.escape(words[0])}(?!\w){_CLOSE}", _GONE, text, flags=re.I)
 
 
 def _words(name: str) -> list[str]:

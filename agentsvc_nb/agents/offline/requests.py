@@ -8,18 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
-from agentsvc_nb.agents.offline.languages import english, french, german, spanish
-from agentsvc_nb.agents.offline.languages.requests import ANY, Requests, phrases
+from agentsvc_nb.agents.offline.languages import REQUESTS
+from agentsvc_nb.agents.offline.languages.language import ANY, phrases_of
 from agentsvc_nb.agents.offline.words import stem
+from agentsvc_nb.agents.offline.writing import AnswerPart, without_result
 from agentsvc_nb.formats.normalization import tokens
 
-LANGUAGES: Final[Mapping[str, Requests]] = {
-    "english": english.REQUESTS,
-    "german": german.REQUESTS,
-    "french": french.REQUESTS,
-    "spanish": spanish.REQUESTS,
-}
 SWITCH: Final = "agentsvc restart --model anthropic:claude-sonnet-4-6"
 """With `ANTHROPIC_API_KEY` set; docs/models.md has the others."""
 _CANNOT: Final = (
@@ -35,7 +29,7 @@ _CASE: Final = r"(?:if|when|in case|wenn|falls|si|quand|cuando) "
 def language_of(text: str) -> str:
     """The language of a question, by its commonest words; English unless another has more of them."""
     words = set(tokens(text))
-    counts = {name: len(words & _markers(name)) for name in LANGUAGES}
+    counts = {name: len(words & _markers(name)) for name in REQUESTS}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > counts["english"] else "english"
 
@@ -47,7 +41,7 @@ def is_english(text: str) -> bool:
     (True, False)
     """
     words = set(tokens(text))
-    counts = {name: len(words & _markers(name)) for name in LANGUAGES}
+    counts = {name: len(words & _markers(name)) for name in REQUESTS}
     return max(counts.values()) < counts["english"] + 2
 
 
@@ -62,7 +56,8 @@ def needs_model(text: str) -> bool:
 
 def _needs_model(sentence: str) -> bool:
     folded = _folded(sentence)
-    rests = {name: _pattern(name, "polite").sub("", folded, count=1) for name in LANGUAGES}
+    rests = {name: _pattern(name, "polite").sub("", folded, count=1) for name in REQUESTS}
+    # A summary is asked for with the same verbs (`write a summary`), and gets an outline.
     if any(_wants_outline(name, rest) for name, rest in rests.items()):
         return False
     return any(
@@ -85,7 +80,7 @@ def outline_words(sentence: str) -> Sequence[str] | None:
     """The words by which a sentence asks for an outline, folded: all that is not the request itself says of what. None
     when it asks for none."""
     folded = _folded(sentence)
-    for name in LANGUAGES:
+    for name in REQUESTS:
         rest = _pattern(name, "polite").sub("", folded, count=1)
         if found := _pattern(name, "summaries").match(rest):
             taken = _phrase_words(name, "summaries") | _phrase_words(name, "shapes") | _phrase_words(name, "polite")
@@ -100,7 +95,7 @@ def outline_words(sentence: str) -> Sequence[str] | None:
 def expects(question: str) -> str:
     """`number` when the answer of a question holds a number or a time, else nothing."""
     folded = _folded(question)
-    return "number" if any(_pattern(name, "amounts").match(folded) for name in LANGUAGES) else ""
+    return "number" if any(_pattern(name, "amounts").match(folded) for name in REQUESTS) else ""
 
 
 def has_number(text: str, but: Collection[str] = ()) -> bool:
@@ -112,13 +107,13 @@ def has_number(text: str, but: Collection[str] = ()) -> bool:
 @cache
 def function_words() -> frozenset[str]:
     """The folded words of all languages that say nothing of what a question is about."""
-    return frozenset(word for name in LANGUAGES for word in _markers(name) if len(word) > 1)
+    return frozenset(word for name in REQUESTS for word in _markers(name) if len(word) > 1)
 
 
 @cache
 def base_forms() -> Mapping[str, str]:
     """The stem of the base form of each irregular form (`sold`: the stem of `sell`), by the form's stem."""
-    groups = [one.split() for name in LANGUAGES for one in phrases(LANGUAGES[name].irregular)]
+    groups = [one.split() for name in REQUESTS for one in phrases_of(REQUESTS[name].irregular)]
     return {stem(form): stem(base) for base, *forms in groups for form in forms}
 
 
@@ -161,7 +156,7 @@ def _folded(sentence: str) -> str:
 @cache
 def _alternatives(name: str, field: str) -> str:
     """A field of a language as a regular expression, the longest phrases first."""
-    found = sorted(filter(None, phrases(getattr(LANGUAGES[name], field))), key=len, reverse=True)
+    found = sorted(filter(None, phrases_of(getattr(REQUESTS[name], field))), key=len, reverse=True)
     return "|".join(re.escape(phrase).replace(re.escape(ANY) + r"\ ", _GAP) for phrase in found) or "(?!)"
 
 
@@ -174,7 +169,7 @@ def _pattern(name: str, field: str) -> re.Pattern[str]:
 
 @cache
 def _phrase_words(name: str, field: str) -> frozenset[str]:
-    return frozenset(word for phrase in phrases(getattr(LANGUAGES[name], field)) for word in phrase.split())
+    return frozenset(word for phrase in phrases_of(getattr(REQUESTS[name], field)) for word in phrase.split())
 
 
 def _markers(name: str) -> frozenset[str]:
@@ -183,4 +178,4 @@ def _markers(name: str) -> frozenset[str]:
 
 @cache
 def _numbers() -> frozenset[str]:
-    return frozenset(word for name in LANGUAGES for word in _phrase_words(name, "numbers"))
+    return frozenset(word for name in REQUESTS for word in _phrase_words(name, "numbers"))

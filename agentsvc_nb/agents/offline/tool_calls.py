@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
 from agentsvc_nb.agents.offline.questions import asks
-from agentsvc_nb.agents.offline.writing import code, quote
+from agentsvc_nb.agents.offline.writing import AnswerPart, code, quote, without_result
 from agentsvc_nb.formats.briefs import orders
 from agentsvc_nb.formats.briefs.instructions import describes
 from agentsvc_nb.formats.briefs.labels import amended, in_lines, is_labelled, labelled
@@ -101,6 +100,7 @@ def _named(tool: Tool, message: str) -> Call:
     given = _json(message)
     if given is None and tool.name == "create_images":
         given = pictures_for(message)
+    # What is sent to somebody can't be taken back.
     if given is None and not tool.effect:
         given = _one_text(tool, message)
     try:
@@ -146,6 +146,7 @@ async def _placed(message: str, brief: str, workspace: Workspace) -> dict[str, s
     """The product and the logo that a message or its brief wants on a picture, by their paths: those that it names, or
     the only one that there is. A picture that the chat does not have is named all the same, for the tool to refuse."""
     paths = [entry.path for entry in await workspace.list() if entry.media_type in orders.PLACED_TYPES]
+    # Pictures that were made here are no material for others, unless they are named.
     own = [path for path in paths if not path.startswith("images/")]
     found: dict[str, str] = {}
     for name in orders.pictures_named(message) or orders.pictures_named(brief):

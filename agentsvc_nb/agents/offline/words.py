@@ -127,6 +127,7 @@ class Meanings:
 
     def of(self, words: Sequence[str]) -> Vectors:
         """The vectors of the words, one row each: of length 1, or zeros for an unknown word."""
+        # The row -1 exists, too: what it gives for an unknown word is multiplied by zero.
         rows = [self._rows.get(word, self._stems.get(stem(word), -1)) for word in words]
         found = self._vectors[rows].astype(np.float32) * (np.array(rows) >= 0)[:, None]
         lengths = np.linalg.norm(found, axis=1, keepdims=True)

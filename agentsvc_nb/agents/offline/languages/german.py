@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.following import FollowingWords
-from agentsvc_nb.agents.offline.languages.language import Vocabulary, language
-from agentsvc_nb.agents.offline.languages.requests import Requests
+from agentsvc_nb.agents.offline.languages.language import FollowingWords, Requests, Vocabulary, language
 
 # What a message wants: text to be written, an opinion, an outline.
 

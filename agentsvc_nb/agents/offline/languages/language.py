@@ -1,7 +1,9 @@
-"""A language as data, and how the modules of data write it down."""
+"""A language as data: what its words mean in questions about tables, by which words a message wants something else, and
+how a question goes on from the one before; and how the modules of data write it down."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -115,3 +117,89 @@ def _english() -> dict[str, frozenset[str]]:
         for word in (phrase[0] for place in others for phrase in place if len(phrase) == 1):
             found[word] = found.get(word, frozenset()) | meant
     return found
+
+
+ANY: Final = "*"
+"""In a phrase: up to six words."""
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Folded phrases, divided by `|`; `*` in one stands for up to six words.
+
+    markers: words that occur in no other of our languages, and so tell the language of a question.
+    polite: what may stand before a command. commands: what needs a model when a message begins with it; infinitives:
+    when a question that begins politely ends with it. verbs need one of `objects` behind them, makers one of `texts`.
+    opinions: what asks for a judgement anywhere, judged: as the last word of a question that begins with `is_it`.
+    describes: what asks for a description of one of `pictures`. summaries: what asks for a summary, at the beginning;
+    shapes: words that say how it is to look. amounts: beginnings of questions whose answer holds a number or a time;
+    numbers: words that are one. irregular: forms of a word whose beginning differs, the word first.
+    """
+
+    markers: str
+    polite: str
+    commands: str
+    infinitives: str
+    verbs: str
+    objects: str
+    makers: str
+    texts: str
+    opinions: str
+    is_it: str
+    judged: str
+    describes: str
+    pictures: str
+    summaries: str
+    shapes: str
+    amounts: str
+    numbers: str
+    irregular: str = ""
+
+
+def phrases_of(data: str) -> list[str]:
+    """The phrases of a field as they are compared: folded, words divided by a blank.
+
+    >>> phrases_of("qu'est-ce que|résume")
+    ['qu est ce que', 'resume']
+    """
+    return [" ".join(ANY if word == ANY else " ".join(tokens(word)) for word in one.split()) for one in data.split("|")]
+
+
+_LEADS_MAX: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FollowingWords:
+    """Phrases, divided by `|`: `leads` begin what goes on from the question before, `of_them` speaks of its result,
+    `theirs` does within a question, `instead` takes one thing for another, and `compares` asks for both, which is none
+    of this. `refers` are words that may stand with a chart of it (`draw it`), `best` and
+    `worst` judge, which takes more than a number where less is better."""
+
+    leads: str
+    of_them: str
+    theirs: str
+    instead: str
+    compares: str
+    refers: str
+    best: str
+    worst: str
+
+    def without_lead(self, text: str) -> tuple[str, bool]:
+        """The text without what begins it, and whether something did."""
+        found = re.match(rf"[\s¿¡]*(?:(?:{_any(self.leads)})(?![\w'’])[\s,:]*){{1,{_LEADS_MAX}}}", text, re.IGNORECASE)
+        return (text[found.end() :], True) if found else (text, False)
+
+    def without(self, phrases: str, text: str) -> tuple[str, bool]:
+        """The text without any of the phrases, and whether it had one."""
+        left = re.sub(rf"(?<!\w)(?:{_any(phrases)})(?!\w)", " ", text, flags=re.IGNORECASE)
+        return left, left != text
+
+    def only_refers(self, text: str) -> bool:
+        """Whether the text says nothing beside what it is about: the result before."""
+        known = {*tokens(self.refers), *tokens(self.leads)}
+        return all(word in known for word in tokens(text))
+
+
+def _any(phrases: str) -> str:
+    longest_first = sorted(phrases.split("|"), key=len, reverse=True)
+    return "|".join(re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]") for phrase in longest_first)

@@ -1,8 +1,9 @@
-"""Passages near to a question in meaning, for where none has its words: a second ranking by the vectors of words, and
-always a guess."""
+"""Passages near to a question in meaning, for where none has its words: by vectors of single words, or of whole
+sentences where there is a model of them. Always a guess."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections import Counter
@@ -12,17 +13,18 @@ from typing import Final
 
 import numpy as np
 
-from agentsvc_nb.agents.offline.passages.splitting import Passage
+from agentsvc_nb.agents.offline.embeddings import Embeddings
+from agentsvc_nb.agents.offline.passages.splitting import SENTENCE_CHARS, Passage, sentences
 from agentsvc_nb.agents.offline.words import STOP, Vectors, meanings, stem
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools import stopping
 
 PASSAGES_COMPARED: Final = 5_000
-_COVERED: Final = 0.1
+_WORDS_COVERED: Final = 0.1
 """Weight of the words that question and passage share, beside the nearness of all."""
-_NEAR: Final = 0.46
+_WORDS_NEAR: Final = 0.46
 """A lower score is no nearer than any two texts are: when the nearest passage has less, none is shown."""
-_NEARLY: Final = 0.8
+_WORDS_NEARLY: Final = 0.8
 """Passages with at least this part of the nearest one's score are shown, too: which of them answers is a guess."""
 _ROW: Final = 0.9
 """The factor of rows of tables: being short, they are near to much."""
@@ -42,9 +44,9 @@ def nearest(
         return []
     held = {stem(word) for passage, _ in scored for word in _passage_words(passage)}
     best = scored[0][1]
-    if best <= _NEAR or _names(question) - held:
+    if best <= _WORDS_NEAR or _names(question) - held:
         return []
-    return [passage for passage, score in scored[:limit] if score >= _NEARLY * best]
+    return [passage for passage, score in scored[:limit] if score >= _WORDS_NEARLY * best]
 
 
 def scores(question: str, passages: Sequence[Passage], covered: Mapping[Passage, float]) -> list[tuple[Passage, float]]:
@@ -56,7 +58,7 @@ def scores(question: str, passages: Sequence[Passage], covered: Mapping[Passage,
         return []
     factors = np.array([_ROW if one.kind == "row" else 1.0 for one in compared], np.float32)
     shared = np.array([covered.get(one, 0.0) for one in compared], np.float32)
-    found = _scores(asked, texts) * factors + _COVERED * shared
+    found = _scores(asked, texts) * factors + _WORDS_COVERED * shared
     return [(compared[row], float(found[row])) for row in np.argsort(-found, kind="stable")]
 
 
@@ -80,6 +82,7 @@ def _scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> Vectors:
     places = {word: place for place, word in enumerate(held)}
     known, wanted = meanings().of(list(held)), meanings().of(asked)
     weights, asking = _rarity(list(held), held, len(texts)), _rarity(asked, held, len(texts))
+    # Most pairs of words have some likeness: the scale begins where it means something.
     alike = np.clip((wanted @ known.T - _FAR) / (_SAME - _FAR), 0, 1)
     for row, word in enumerate(asked):
         if word in places:
@@ -101,3 +104,71 @@ def _rarity(words: Sequence[str], held: Counter[str], count: int) -> Vectors:
 
 def _unit(vector: Vectors) -> Vectors:
     return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-6), np.float32)
+
+
+_PROSE_MAX: Final = 300
+_ROWS_MAX: Final = 20
+"""Passages that are embedded for a question, 25 ms each; of more, those that are nearest by their words."""
+_LOOKED_AT: Final = 24
+"""Of these, passages whose sentences are compared one by one, too."""
+_SENTENCES_COVERED: Final = 0.1
+"""Weight of the question's words that a passage has, beside the likeness of both."""
+_SENTENCES_NEAR: Final = 0.2
+_SENTENCES_NEARLY: Final = 0.6
+"""Passages with this part of the best one's score are shown, too."""
+_SAYING_CHARS: Final = 9
+"""A shorter sentence, as the number of a paragraph, says nothing by itself."""
+
+
+async def most_alike(
+    question: str,
+    passages: Sequence[Passage],
+    limit: int,
+    covered: Mapping[Passage, float],
+    embeddings: Embeddings,
+) -> list[Passage]:
+    """At most `limit` passages, the most alike first. Raises `EmbeddingError`."""
+    # Vectors of words choose what is embedded: an embedding takes 20 ms, a comparison of words next to nothing.
+    scored = await asyncio.to_thread(scores, question, passages, covered)
+    compared = [passage for passage, _ in scored if passage.is_prose][:_PROSE_MAX]
+    compared += [passage for passage, _ in scored if not passage.is_prose][:_ROWS_MAX]
+    texts = [_with_title(passage) for passage in compared]
+    vectors = await embeddings.of([question, *texts])
+    asked = vectors[question]
+    first = _ranked(
+        {
+            passage: _cosine(asked, vectors[text]) + _SENTENCES_COVERED * covered.get(passage, 0.0)
+            for passage, text in zip(compared, texts, strict=True)
+            if text in vectors
+        }
+    )
+    parts = {passage: _sentences(passage) for passage in first[:_LOOKED_AT]}
+    said = {**vectors, **await embeddings.of([one for some in parts.values() for one in some])}
+    found = {
+        passage: (_cosine(asked, said[_with_title(passage)]) + _nearest_sentence(asked, some, said)) / 2
+        + _SENTENCES_COVERED * covered.get(passage, 0.0)
+        for passage, some in parts.items()
+    }
+    best = max(found.values(), default=0.0)
+    return [one for one in _ranked(found)[:limit] if found[one] >= max(_SENTENCES_NEAR, _SENTENCES_NEARLY * best)]
+
+
+def _ranked(found: Mapping[Passage, float]) -> list[Passage]:
+    return sorted(found, key=lambda passage: -found[passage])
+
+
+def _with_title(passage: Passage) -> str:
+    return "\n".join((*passage.headings[-1:], passage.text))[:SENTENCE_CHARS]
+
+
+def _sentences(passage: Passage) -> list[str]:
+    return [one for one in sentences(passage.text) if len(one) >= _SAYING_CHARS] or [passage.text]
+
+
+def _nearest_sentence(asked: Vectors, texts: Sequence[str], vectors: Mapping[str, Vectors]) -> float:
+    """The likeness of the nearest text; 0 when there was no time for any of them."""
+    return max((_cosine(asked, vectors[one]) for one in texts if one in vectors), default=0.0)
+
+
+def _cosine(one: Vectors, other: Vectors) -> float:
+    return float(np.dot(one, other)) if one.shape == other.shape else 0.0

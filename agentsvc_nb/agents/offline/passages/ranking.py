@@ -116,6 +116,7 @@ class Wanted:
     def pattern(self) -> re.Pattern[str]:
         """Matches any of the stems: a quick test that spares most passages the folding."""
         forms = [form for form, base in base_forms().items() if base in self.stems]
+        # An irregular form need not hold the stem of its base, as `sold` of `sell`.
         return re.compile("|".join(map(re.escape, (*self.stems, *forms))) or r"(?!)")
 
 
@@ -163,6 +164,7 @@ def rank(wanted: Wanted, reading: CorpusReading, favoured: Collection[str] = ())
             together = max(_covered_by(wanted, passage, one, weights) for one in sentences(passage.text)) / whole
         partly = covered >= _MATCHING and passage.kind != "title" and wanted.required <= set(found)
         told = covered >= _TOLD and together >= _TOLD_TOGETHER and _may_answer(wanted, passage, found)
+        # A word that no file holds is mostly the one that was asked for (decision 0044).
         told = told and not wanted.telling & (absent | wanted.modifiers - set(found))
         score = (
             (covered + together) / 2 * _phrase_factor(wanted, passage) * (_TITLE if passage.kind == "title" else 1.0)
@@ -254,6 +256,7 @@ def choose(ranked: Sequence[Scored], limit: int, cited: Collection[str] = ()) ->
     chosen = good[:limit]
     paths = {one.passage.path for one in chosen} | set(cited)
     other = next((one for one in ranked if one.partly and one.passage.path not in paths), None)
+    # The last of the best passages gives way to one of a second file.
     if limit > 1 and len(paths) < 2 and other:
         chosen = [*chosen[: limit - 1], other]
     return chosen

@@ -7,18 +7,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.agents.offline.basis import AnswerPart, without_result
-from agentsvc_nb.agents.offline.embeddings.vectors import EmbeddingError, Embeddings
+from agentsvc_nb.agents.offline.embeddings import EmbeddingError, Embeddings
+from agentsvc_nb.agents.offline.library import Library, title_tokens
 from agentsvc_nb.agents.offline.passages.corpus import Corpus, CorpusReading
-from agentsvc_nb.agents.offline.passages.likeness import most_alike
-from agentsvc_nb.agents.offline.passages.nearness import nearest
+from agentsvc_nb.agents.offline.passages.nearness import most_alike, nearest
 from agentsvc_nb.agents.offline.passages.ranking import Scored, Wanted, choose, rank, terms_of
 from agentsvc_nb.agents.offline.passages.splitting import Passage
 from agentsvc_nb.agents.offline.requests import is_english
-from agentsvc_nb.agents.offline.tables.library import Library
-from agentsvc_nb.agents.offline.words import STOP, phrases
-from agentsvc_nb.agents.offline.writing import code, quote
-from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.agents.offline.words import phrases
+from agentsvc_nb.agents.offline.writing import AnswerPart, code, quote, without_result
 from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB
 from agentsvc_nb.wire.text import plain
@@ -60,6 +57,7 @@ async def passages_for(
     ranking = await asyncio.to_thread(rank, wanted, reading, named)
     if chosen := choose(ranking.scored, limit, cited):
         return Found(wanted.words, _in_order(chosen))
+    # From here on nothing is claimed: what follows is shown as near, with the words that no file has.
     held, absent = await _parted(wanted, ranking.absent, reading, corpus)
     meant = [one for one in reading.passages if wanted.suits(one) and (not named or one.path in named)]
     near, fault = await _near(question, meant, ranking.scored, limit, embeddings)
@@ -91,6 +89,7 @@ async def _parted(
 ) -> tuple[list[str], list[str]]:
     """The words of the question that some file has, and those that are nowhere; one of which neither is known is in
     none of them."""
+    # Of files that were not read the search knows; of a word that it can't look for nothing is said.
     lacking = [word for word in wanted.words if set(terms_of(word)) <= set(stems)]
     known = {word: False if reading.whole else await corpus.knows(word) for word in lacking}
     held = [word for word in wanted.words if known.get(word, True)]
@@ -146,7 +145,3 @@ def _and(paths: Sequence[str]) -> str:
 
 def _listed(words: Sequence[str]) -> str:
     return escape(", ".join(words[:WORDS_SHOWN]) + (", …" if len(words) > WORDS_SHOWN else ""))
-
-
-def title_tokens(paths: Sequence[str]) -> set[str]:
-    return {token for path in paths for token in (*tokens(path.rsplit("/", 1)[-1]), *tokens(path))} - STOP

@@ -120,6 +120,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         kind = _kind(stripped, line)
+        # A line of `===` or `---` below a single line makes that a heading.
         if held and kind == "underline" and held.kind == "text" and len(held.lines) == 1:
             held = _Block(held.line, "heading", [f"# {held.lines[0]}"])
         elif held and kind in ("text", "underline") and held.kind in ("text", "item"):
@@ -168,12 +169,16 @@ class _Splitter:
             if block.kind == "heading" or (after and _is_title(block, after)):
                 found += self._heading(block)
                 continue
+            # A divider between parts, with nothing to quote.
             if all(_RULE.fullmatch(line) for line in block.lines):
                 continue
-            self._alone = None
             if block.kind == "table":
-                found += self._table(block)
-            elif block.kind == "item" or (after and after.kind == "item" and block.lines[-1].endswith(":")):
+                rows = self._table(block)
+                found += rows
+                self._alone = None if rows else self._alone  # of a table without a word the heading is all there is
+                continue
+            self._alone = None
+            if block.kind == "item" or (after and after.kind == "item" and block.lines[-1].endswith(":")):
                 first = at if block.kind == "text" else at - 1
                 at = next((end for end in range(first, len(blocks)) if blocks[end].kind != "item"), len(blocks))
                 found += self._list(block if block.kind == "text" else None, blocks[first:at])

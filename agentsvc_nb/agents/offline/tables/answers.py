@@ -1,26 +1,84 @@
-"""The answer to a question about tables: its headline, the calculation as an expression and as SQL, its rows, and what
-was left out; or what is asked back."""
+"""A question asked of a chat's tables, and its answer: the headline, the calculation as an expression and as SQL, the
+rows and what was left out, or what is asked back; and the files that the result leaves
+(docs/api/files.md "Tables and charts")."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import itertools
 import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
-from agentsvc_nb.agents.offline.basis import AnswerPart, result, without_result
+from agentsvc_nb.agents.offline.languages.charts import ChartWish
+from agentsvc_nb.agents.offline.questions import mentions
+from agentsvc_nb.agents.offline.tables.following.context import InContext, alone, in_context, may_go_on, told
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
-from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood
+from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood
 from agentsvc_nb.agents.offline.tables.wording import measure, question
-from agentsvc_nb.agents.offline.writing import code
+from agentsvc_nb.agents.offline.writing import RESULTS, AnswerPart, code, result, without_result
+from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.formats.charts.choosing import ChartError, ChartKind
+from agentsvc_nb.formats.media_types import safe_name
 from agentsvc_nb.formats.plans.conditions import Criterion
+from agentsvc_nb.formats.plans.exporting import CSV, exported
 from agentsvc_nb.formats.plans.expressions import expression
 from agentsvc_nb.formats.plans.plan import Compared, Plan
-from agentsvc_nb.formats.plans.profiles import Tables
+from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.formats.plans.showing import left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
 from agentsvc_nb.formats.safe_text import FOLDED, escape
+from agentsvc_nb.tools.port import WorkFailure, WorkspaceTables
 from agentsvc_nb.wire.runs import Basis
+
+_FIT_MIN: Final = 0.6
+"""The share of a question's words that must have a meaning in a table, so that it is asked back about it."""
+
+History = Callable[[], Awaitable[Sequence[str]]]
+"""The questions before one that were answered of tables, the latest first."""
+
+
+async def ask(
+    question: str, paths: Sequence[str], source: WorkspaceTables, history: History
+) -> tuple[list[AnswerPart], bool]:
+    """The result, or why there is none; and whether it suffices, so that no passages follow. There are no parts when
+    the question is not about tables."""
+    asked = mentions(question, paths)
+    if asked.unknown:
+        lines = (f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown)
+        return [without_result("nothing", "".join(lines))], False
+    try:
+        tables = [table for file in await source.profiles() for table in file.tables]
+        context = InContext(await asyncio.to_thread(alone, question, tables, paths))
+        # The chat is read only for a question that may go on from it: most stand alone.
+        if tables and may_go_on(question, context.found) and (before := await history()):
+            context = await asyncio.to_thread(in_context, question, before, tables, paths, context.found)
+        understood = context.found
+        if isinstance(understood, Understood):
+            return [await _computed(understood, context, tables, source)], True
+    except WorkFailure as failure:
+        return [without_result("nothing", f"{escape(failure.message or failure.code)}\n\n")], False
+    # Passages follow: a text may answer what no table is about.
+    if isinstance(understood, NotAboutTables) or understood.fit < _FIT_MIN:
+        return [], False
+    return [asked_back(understood)], not (understood.lost or understood.unclear)
+
+
+async def _computed(
+    understood: Understood, context: InContext, tables: Sequence[TableProfile], source: WorkspaceTables
+) -> AnswerPart:
+    try:
+        found = await source.compute(understood.reading.plan)
+    except PlanError as error:
+        return asked_back(AskedBack((), str(error)))
+    understood = replace(understood, told=(*told(context), *understood.told))
+    made = answered(understood, found, {table.name: table for table in tables})
+    return replace(made, found=found, after=context.before) if made.basis.basis in RESULTS else made
+
 
 HEADLINE_VALUES: Final = 5
 VALUES_MAX: Final = 1000
@@ -113,3 +171,66 @@ def asked_back(back: AskedBack) -> AnswerPart:
     if readings:
         said += "Ask for one of these:\n\n" + "".join(f"- {code(one)}\n" for one in readings) + "\n"
     return without_result("asked_back", said)
+
+
+FOLDER: Final = "results/"
+NAME_BYTES: Final = 100
+_CHART: Final = ".png"
+_RESERVED: Final = re.compile(r'[<>:"/\\|?*]+')
+"""Of file systems that a file may be downloaded to."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFiles:
+    """The paths of a table and its chart; or why there is no chart, in a sentence."""
+
+    table: str
+    chart: str | None = None
+    without: str = ""
+
+
+async def leave_result(turn: RunContext, result: Result, question: str, chart: ChartWish | None) -> str:
+    """Leave what a question came to, unless it is a single row and no chart was asked for; Markdown that says where the
+    chart is, or why there is none."""
+    if chart is None and len(result.rows) <= 1:
+        return ""
+    title = question[:1].upper() + question[1:]
+    left = await leave_table(turn, result, title, chart is not None, chart.kind if chart else None)
+    return f"Chart: {code(left.chart)}\n\n" if left.chart else f"{left.without}\n\n" if left.without else ""
+
+
+async def leave_table(
+    turn: RunContext, result: Result, title: str, chart: bool = False, kind: ChartKind | None = None
+) -> LeftFiles:
+    """Write the result as a typed output `table` named after `title`, the question, and with `chart` a picture of it
+    beside it. What other files have is left as it is; a run that is resumed writes the same files again."""
+    files, without = exported(result, title), ""
+    if chart:
+        try:
+            files[_CHART] = await turn.workspace.tables.chart(result, title, kind)
+        except (ChartError, WorkFailure) as error:
+            without = str(error)
+    there = {entry.path: entry.sha256 for entry in await turn.workspace.list()}
+    stem = _free(title, files, there)
+    # An id of the content, so that a run that is resumed names the same output.
+    mark = hashlib.sha256(b"".join([stem.encode(), *files.values()])).hexdigest()[:16]
+    for ending, data in files.items():
+        type_ = "chart" if ending == _CHART else "table"
+        await turn.write(stem + ending, data, output=(f"{type_}_{mark}", type_))
+    return LeftFiles(stem + CSV, stem + _CHART if _CHART in files else None, without)
+
+
+def _free(title: str, files: Mapping[str, bytes], there: Mapping[str, str]) -> str:
+    """The path without ending: where each file is new, or is the same as the one that is there."""
+    hashes = {ending: hashlib.sha256(data).hexdigest() for ending, data in files.items()}
+    stem = FOLDER + _name(title)
+    paths = itertools.chain([stem], (f"{stem} {number}" for number in itertools.count(2)))
+    return next(
+        path for path in paths if all(there.get(path + ending, sha256) == sha256 for ending, sha256 in hashes.items())
+    )
+
+
+def _name(title: str) -> str:
+    words = " ".join(_RESERVED.sub(" ", title).split())
+    name = safe_name(words).encode()[:NAME_BYTES].decode("utf-8", "ignore")
+    return name.strip(" .") or "table"

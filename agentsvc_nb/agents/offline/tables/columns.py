@@ -8,8 +8,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.english import ENGLISH
 from agentsvc_nb.agents.offline.languages.language import Vocabulary, in_english
-from agentsvc_nb.agents.offline.tables.compounds import opened
-from agentsvc_nb.agents.offline.tables.question import alike
+from agentsvc_nb.agents.offline.tables.question import alike, opened
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.conditions import Column
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
@@ -90,6 +89,7 @@ class TableColumns:
 
     def adds_up(self, column: ColumnProfile) -> bool:
         """Whether a sum of the column is a number that means something."""
+        # Headers are often English in tables of other languages.
         levels = self.language.levels | ENGLISH.levels
         return self.is_measure(column) and not is_ratio(column) and self._meant[column.name].isdisjoint(levels)
 

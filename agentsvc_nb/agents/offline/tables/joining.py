@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations
+from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.choosing import languages_of
+from agentsvc_nb.agents.offline.languages import languages_of
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
-from agentsvc_nb.agents.offline.tables.keys import Key, keys_of
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.agents.offline.tables.question import Word, words
+from agentsvc_nb.agents.offline.tables.question import Word, alike, words
 from agentsvc_nb.agents.offline.tables.understanding import (
     READINGS_MAX,
     AskedBack,
@@ -20,9 +21,11 @@ from agentsvc_nb.agents.offline.tables.understanding import (
     by_links,
     understand,
 )
+from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.conditions import Column, columns_of
 from agentsvc_nb.formats.plans.plan import Correlation, Join, Plan, aggregates, columns_of_operand
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables
+from agentsvc_nb.formats.plans.roles import is_label
 
 _TABLES_MAX: Final = 12
 _ONCE: Final = ("min", "max", "distinct")
@@ -39,6 +42,7 @@ class JoinedLinks(TableLinks):
         self.own, self.other, self.key = table, other, key
         names = {column.name for column in table.columns}
         self.shared = frozenset(column.name for column in other.columns if column.name in names)
+        # A joined column has at most as many values as keys that the rows name.
         seen = key.own.distinct if key.own.distinct < table.rows else table.rows
         added = tuple(_seen(column, key, seen) for column in other.columns if column.name not in self.shared)
         super().__init__(replace(table, columns=(*table.columns, *added)), language, alone=False)
@@ -60,7 +64,7 @@ class JoinedLinks(TableLinks):
 
     def completed(self, plan: Plan) -> Plan | None:
         """The plan with its join, if it reads both tables. None where a column may be of either."""
-        read = columns_of_plan(plan)
+        read = _columns_of_plan(plan)
         if not any(column.table == self.other.name for column in read):
             return replace(plan, join=None)
         shared = self.shared - ({self.key.own.name} if self.key.own.name == self.key.other.name else set())
@@ -76,7 +80,7 @@ def _seen(column: ColumnProfile, key: Key, rows: int) -> ColumnProfile:
     return replace(column, distinct=min(column.distinct, rows) if rows else 0, values=values)
 
 
-def columns_of_plan(plan: Plan) -> list[Column]:
+def _columns_of_plan(plan: Plan) -> list[Column]:
     """The columns that a plan reads, but for its join."""
     found = [*plan.select, *(group.column for group in plan.groups), *columns_of(plan.where)]
     for measure in plan.measures:
@@ -94,8 +98,10 @@ def understood_joined(question: str, tables: Sequence[TableProfile]) -> Understa
         return found
     for language in languages_of(words(question)):
         asked = words(question, local=language.code != "en")
+        # Only pairs of which both are needed: a table that adds no word can only add rows.
         pairs = _needed(asked, tables[:_TABLES_MAX], language)
         tried = [made for one, two in pairs if (made := _of_pair(asked, one, two, language)) is not None]
+        # Both directions of a pair are tried; of two that are understood the first is kept.
         read = {_pair(one.reading.plan): one for one in reversed(tried) if isinstance(one, Understood)}
         if len(read) == 1:
             return next(iter(read.values()))
@@ -147,7 +153,7 @@ def _of_pair(
     asked: Sequence[Word], table: TableProfile, other: TableProfile, language: Vocabulary
 ) -> Understood | AskedBack | None:
     """What is asked of a table with another; None if it is nothing."""
-    keys = keys_of(table, other)
+    keys = _candidate_keys(table, other)
     if not keys:
         return None
     links = JoinedLinks(table, other, keys[0], language)
@@ -228,6 +234,85 @@ def joined_links(plan: Plan, tables: Tables, language: Vocabulary) -> list[Table
     to by one key."""
     own = tables[plan.table]
     others = [tables[plan.join.table]] if plan.join else [table for table in tables.values() if table.name != own.name]
-    pairs = [(other, keys_of(own, other)) for other in others[:_TABLES_MAX]]
+    pairs = [(other, _candidate_keys(own, other)) for other in others[:_TABLES_MAX]]
     joined = [JoinedLinks(own, other, keys[0], language) for other, keys in pairs if len(keys) == 1 and keys[0].safe]
     return list(joined) if plan.join else [TableLinks(own, language), *joined]
+
+
+_IDENTIFIERS: Final = frozenset(
+    tokens("id ids nr no num number code key index nummer sku kennung numero clave codigo cle")
+)
+_CONTAINED_MIN: Final = 2
+"""Different values that a column must have at least to be a key by what it holds alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A column of a table, and one of another. It is `safe` when no two rows of the other have the same value."""
+
+    own: ColumnProfile
+    other: ColumnProfile
+    safe: bool
+    once: bool
+    """Whether no two rows of the table itself have the same value."""
+    named: bool
+
+
+def _candidate_keys(table: TableProfile, other: TableProfile) -> list[Key]:
+    """The columns that may be meant to tell which rows of two tables belong together: those of one name, and if there
+    are none those of which one has all values of the other. Those that are safe, if there are such."""
+    found = list(_any_keys(table, other))
+    # Columns of one name are meant to belong together; those that merely hold the same values may do so by chance.
+    found = [key for key in found if key.named] or found
+    return [key for key in found if key.safe] or [key for key in found if not key.once]
+
+
+def _any_keys(table: TableProfile, other: TableProfile) -> Iterator[Key]:
+    for one in table.columns:
+        for two in other.columns:
+            if one.kind == two.kind and one.kind in ("text", "number") and one.distinct and two.distinct:
+                safe, once = _is_once(two, other), _is_once(one, table)
+                named = _named_alike(one, two, table, other) and _may_meet(one, two)
+                if named or ((safe or once) and _contained(one, two)):
+                    yield Key(one, two, safe, once, named)
+
+
+def _is_once(column: ColumnProfile, table: TableProfile) -> bool:
+    return column.distinct == table.rows - column.empty
+
+
+def _named_alike(one: ColumnProfile, two: ColumnProfile, table: TableProfile, other: TableProfile) -> bool:
+    """`customer_id` and `Customer ID`; also `customer_id` and the `id` of customers."""
+    first, second = _name_words(one.name), _name_words(two.name)
+    if len(first) == len(second) and all(map(alike, first, second)):
+        return True
+    return _names(first, second, other) or _names(second, first, table)
+
+
+@lru_cache(5_000)
+def _name_words(name: str) -> tuple[str, ...]:
+    return tuple(tokens(name))
+
+
+def _names(written: Sequence[str], key: Sequence[str], table: TableProfile) -> bool:
+    if not _IDENTIFIERS.issuperset(key):
+        return False
+    title = _name_words(PurePosixPath(table.path).stem)
+    subject = [word for word in written if word not in _IDENTIFIERS]
+    return bool(subject) and len(subject) == len(title) and all(map(alike, subject, title))
+
+
+def _may_meet(one: ColumnProfile, two: ColumnProfile) -> bool:
+    """Whether columns of one name may have values in common; numbers are keys if they are no amounts."""
+    if one.kind == "text":
+        return not (one.all_values and two.all_values) or not set(one.values).isdisjoint(two.values)
+    if not (is_label(one) and is_label(two)):
+        return False
+    return float(one.smallest) <= float(two.largest) and float(two.smallest) <= float(one.largest)
+
+
+def _contained(one: ColumnProfile, two: ColumnProfile) -> bool:
+    if one.kind != "text" or not (one.all_values and two.all_values):
+        return False
+    few, many = sorted((set(one.values), set(two.values)), key=len)
+    return len(few) >= _CONTAINED_MIN and few <= many

@@ -53,6 +53,7 @@ class TableLinks(TableColumns):
         """`alone` says that no other table could be meant."""
         super().__init__(table, language)
         self.alone = alone
+        # A span is asked for again by each look at what comes next.
         self._found: dict[tuple[Word, ...], tuple[Link, ...]] = {}
         self._columns_found: dict[tuple[str, ...], list[Link]] = {}
 
@@ -132,6 +133,7 @@ class TableLinks(TableColumns):
             return False
         if not values:
             return True
+        # By word vectors: `women` is near to `female`, and then a kind of row, no name of the rows.
         near = meanings().of([word]) @ meanings().of([tokens(value)[0] for value in values]).T
         return float(near.max()) < _KIND_NEAR
 
@@ -320,6 +322,7 @@ class TableLinks(TableColumns):
             if len(folded) == 1 and (edits := _edits(written, folded[0])) is not None:
                 near |= dict.fromkeys(places, edits)
         best = [place for place, edits in near.items() if edits == min(near.values())]
+        # Two candidates at the same distance are a guess: the word stays unknown.
         if len(best) == 1:
             name, value = best[0]
             told = f"{word.text} was read as {value if value is not None else f'the column {name}'}."

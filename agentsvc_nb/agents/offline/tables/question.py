@@ -1,15 +1,17 @@
-"""A question as words: numbers and dates read, quoted phrases kept whole."""
+"""A question as words: numbers and dates read, quoted phrases kept whole, German compounds divided."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages.german import GERMAN
+from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.formats.normalization import tokens
 
 WORDS_MAX: Final = 60
@@ -57,6 +59,7 @@ def _words(text: str, local: bool) -> Iterator[Word]:
         quoted = next((found[name] for name in ("q1", "q2", "q3", "q4") if found[name]), None)
         if quoted:
             yield Word(quoted, tuple(tokens(quoted)), quoted=True)
+        # `1,234` is 1.234 to one reader and 1234 to another: it is a word without a number, and so asked back.
         elif found["number"] and local and _AMBIGUOUS.fullmatch(found["number"]):
             yield Word(found[0], (found[0],))
         elif found["number"]:
@@ -127,3 +130,63 @@ def forms(word: str) -> frozenset[str]:
 @lru_cache(50_000)
 def alike(one: str, other: str) -> bool:
     return one == other or not forms(one).isdisjoint(forms(other))
+
+
+_PART_MIN: Final = 3
+_JOINTS: Final = ("", "s", "n", "en", "es", "e")
+"""What may stand between two parts."""
+_NAME_PARTS: Final = frozenset(("name", "nummer", "nr", "datum", "art", "typ", "code"))
+_OPERATIONS: Final = frozenset(("op", "share", "count", "along", "difference", "ratio", "distinct", "sup"))
+
+
+def parted(words: Sequence[Word], language: Vocabulary, stands: Callable[[str], bool]) -> list[Word]:
+    """Words of a question; those that no table has (`stands`) in parts, what is computed first: `Umsatzanteil` is
+    `Anteil Umsatz`."""
+    return [part for word in words for part in _parted(word, language, stands)]
+
+
+def _parted(word: Word, language: Vocabulary, stands: Callable[[str], bool]) -> Iterator[Word]:
+    [written, *more] = word.tokens or ("",)
+    if language.code != "de" or word.quoted or more or language.knows(written) or stands(written):
+        yield word
+        return
+    parts = _divided(written)
+    if len(parts) == 1:
+        yield word
+        return
+    # German puts the operation last, and the rules of all languages expect it first.
+    if len(parts) == 2 and any(part in _OPERATIONS for part, _ in language.phrases.get((parts[1],), ())):
+        parts = parts[::-1]
+    for part in parts:
+        for one in language.compounds.get(part, part).split():
+            yield Word(one, (one,))
+
+
+def opened(header: Sequence[str]) -> tuple[str, ...]:
+    """The folded words of a header, compounds divided."""
+    return tuple(part for word in header for part in ((word,) if GERMAN.knows(word) else _divided(word)))
+
+
+@cache
+def _divided(word: str) -> tuple[str, ...]:
+    """The two parts of a word, the longest second one that is known; itself, if there are none."""
+    for at in range(_PART_MIN, len(word) - _PART_MIN + 1):
+        head, tail = word[:at], word[at:]
+        if _is_second_part(tail) and (first := _first_part(head)):
+            return (first, tail)
+    return (word,)
+
+
+def _is_second_part(word: str) -> bool:
+    operations = {part for part, _ in GERMAN.phrases.get((word,), ())}
+    return (word,) in GERMAN.nouns or word in _NAME_PARTS or not operations.isdisjoint(_OPERATIONS)
+
+
+def _first_part(word: str) -> str:
+    if word in GERMAN.compounds:
+        return word
+    for joint in _JOINTS:
+        noun = word.removesuffix(joint)
+        if word.endswith(joint) and len(noun) >= _PART_MIN and (noun,) in GERMAN.nouns:
+            return noun
+    return ""

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.choosing import languages_of
-from agentsvc_nb.agents.offline.tables.compounds import parted
+from agentsvc_nb.agents.offline.languages import languages_of
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
-from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path, paths
+from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
-from agentsvc_nb.agents.offline.tables.grammar.rules import reduced
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.agents.offline.tables.question import Word, words
+from agentsvc_nb.agents.offline.tables.question import Word, parted, words
 from agentsvc_nb.formats.plans.checks import objections
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
@@ -75,9 +74,11 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     for language in languages_of(words(question)):
         asked = words(question, local=language.code != "en")
         found = [by_links(asked, TableLinks(table, language, len(tables) == 1)) for table in tables]
+        # The next language is tried only where this one leaves no plan: words of two languages can look alike.
         if any(isinstance(one, Understood) for one in found):
             break
     titled = [isinstance(one, Understood) and one.titled for one in found]
+    # Of several tables with an answer the one that the question names is meant.
     if titled.count(True) == 1:
         return found[titled.index(True)]
     return _chosen(found)
@@ -104,6 +105,7 @@ def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
     read = _readings(whole, links)
     if not read:
         return _lost(asked, ways, links)
+    # Two readings that come to the same plan are no rivals.
     rivals = _distinct([one for one in read if one.cost <= read[0].cost + _MARGIN])
     if len(rivals) > 1:
         reason = "The question can be read in more than one way."
@@ -123,6 +125,7 @@ def objected(reading: QuestionReading, tables: Tables) -> str:
     """Why the reading's plan is not to be computed; empty if nothing speaks against it."""
     plan = reading.plan
     try:
+        # Its SQL is made here already, as that raises for what the engine could not compute.
         statement(plan, tables)
         found = [one for one in objections(plan, tables) if one.code not in reading.settled]
     except PlanError as error:
@@ -146,6 +149,7 @@ def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
     items = _without_commas(items)
     if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
         items = reduced(items, PERIODS, links)
+    # Each kind of rule on what the one before made: `since May 2024` is a bound before it can limit a column.
     for rules in (AMOUNTS, GROUPS, CONDITIONS):
         items = reduced(items, rules, links)
     return reduced(set_apart(_rows_by_period(items, links), links), MEASURES, links)
@@ -193,6 +197,7 @@ def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Und
         return NotAboutTables()
     known = sum(tag != "wh" for tag in tags)
     fit = known / (known + len(best.unknown))
+    # What the question would be without its unknown words is offered, and never computed (decision 0030).
     fewer = [Path(way.items, way.cost) for way in ways if way.unknown == best.unknown]
     readings = tuple(one.reading for one in _distinct(_readings(fewer, links))[:READINGS_MAX])
     if best.unknown:

@@ -9,20 +9,17 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.columns import day_of
 from agentsvc_nb.agents.offline.tables.following.narrowing import compared_column, narrowed, parts, year_of
-from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS
+from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, When, is_year
 from agentsvc_nb.agents.offline.tables.grammar.assembling import set_apart
-from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS, joined
-from agentsvc_nb.agents.offline.tables.grammar.periods import When
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES, aggregate, grouped, period
 from agentsvc_nb.agents.offline.tables.grammar.readings import LIMIT_MAX, QuestionReading
-from agentsvc_nb.agents.offline.tables.grammar.rules import has, pattern, reduced, values
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, pattern, reduced, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.conditions import Column, Condition, columns_of
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Group, Measure, Order, Plan, aggregates
 
 _LEVELS: Final = ("mean", "median", "quantile", "min", "max", "stddev")
-_YEARS: Final = range(1500, 2201)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +42,7 @@ def changed(
     if made is None:
         return None
     core = [item for item in made if item.tag not in ("cond", "group", "only")]
+    # A noun of the rows beside a condition only says what it is a condition of.
     if has(made, "cond") and all(item.tag == "rows" for item in core):
         core = []  # `without returned orders`
     groups, conditions = values(made, "group"), values(made, "cond")
@@ -122,7 +120,7 @@ def _is_number(value: object) -> bool:
 
 def _is_year(value: object, links: TableLinks) -> bool:
     """Whether a number may be a year of the table's dates."""
-    if not isinstance(value, Decimal) or value != int(value) or int(value) not in _YEARS:
+    if not is_year(value):
         return False
     days = [day for one in links.dates() for day in (day_of(one.smallest), day_of(one.largest)) if day]
     return any(low.year <= value <= high.year for low, high in zip(days[::2], days[1::2], strict=False))

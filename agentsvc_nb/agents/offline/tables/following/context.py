@@ -10,19 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.choosing import FOLLOWING, LANGUAGES, languages_of
-from agentsvc_nb.agents.offline.languages.following import FollowingWords
-from agentsvc_nb.agents.offline.languages.language import Vocabulary
+from agentsvc_nb.agents.offline.languages import FOLLOWING, LANGUAGES, languages_of
+from agentsvc_nb.agents.offline.languages.charts import ChartWish, without_chart
+from agentsvc_nb.agents.offline.languages.language import FollowingWords, Vocabulary
 from agentsvc_nb.agents.offline.questions import mentions, readable, split
-from agentsvc_nb.agents.offline.tables.charts import ChartWish, without_chart
-from agentsvc_nb.agents.offline.tables.compounds import parted
 from agentsvc_nb.agents.offline.tables.following.changing import ENDS, Change, changed
 from agentsvc_nb.agents.offline.tables.following.narrowing import narrowed, parts
-from agentsvc_nb.agents.offline.tables.grammar.items import Item, Path
+from agentsvc_nb.agents.offline.tables.grammar.items import Path
 from agentsvc_nb.agents.offline.tables.grammar.items import paths as ways_to_read
 from agentsvc_nb.agents.offline.tables.grammar.limits import joined
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
-from agentsvc_nb.agents.offline.tables.grammar.rules import values
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item, values
 from agentsvc_nb.agents.offline.tables.joining import (
     JoinedLinks,
     joined_links,
@@ -31,7 +29,7 @@ from agentsvc_nb.agents.offline.tables.joining import (
     without_title,
 )
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.agents.offline.tables.question import Word, words
+from agentsvc_nb.agents.offline.tables.question import Word, parted, words
 from agentsvc_nb.agents.offline.tables.understanding import (
     READINGS_MAX,
     AskedBack,
@@ -117,6 +115,7 @@ def in_context(
     own = own or alone(without_chart(question)[0], tables, paths)
     if not before or not may_go_on(question, own):
         return InContext(own)
+    # The question before may go on from another: understood anew, as nothing is kept of it.
     base = in_context(before[0], before[1:TURNS_MAX], tables, paths)
     named = {table.name: table for table in tables}
     asked = mentions(question, paths)
@@ -128,6 +127,7 @@ def in_context(
         else:
             found = _gone_on(fragment, base.found, named)
         if found is not None:
+            # The answer tells on which question it rests, as the reader may have meant another.
             last = " ".join(before[0].split()).rstrip(" ?!.,")
             return InContext(found, (*base.before, last)) if found is not own else InContext(own)
     return InContext(own)

@@ -42,6 +42,7 @@ def narrowed(before: Sequence[Condition], new: Condition, only: bool, instead: b
         return [tuple(dict.fromkeys(added))]
     if instead:
         return [replaced]
+    # Conditions over several columns overlap in part alone: whether the new one stands for them is not said.
     if any(columns_of(one) != columns_of(new) or len(columns_of(one)) != 1 for one in met):
         return [replaced, added]
     choices = {_choice(one, new, only) for one in met}

@@ -17,9 +17,11 @@ from agentsvc_nb.agents.offline.tables.grammar.comparisons import (
     share,
     share_of_each,
 )
-from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.limits import DATES_TOLD
-from agentsvc_nb.agents.offline.tables.grammar.lookups import (
+from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
+from agentsvc_nb.agents.offline.tables.grammar.readings import (
+    Parts,
+    QuestionReading,
     asked,
     column,
     columns,
@@ -28,9 +30,7 @@ from agentsvc_nb.agents.offline.tables.grammar.lookups import (
     listed,
     rows_alone,
 )
-from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
-from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading
-from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.conditions import (
@@ -52,7 +52,7 @@ _MANY: Final = 99
 
 
 @dataclass(slots=True)
-class Slot:
+class _Slot:
     """Items that a question may have, of these tags, and how many."""
 
     tags: frozenset[str]
@@ -60,19 +60,20 @@ class Slot:
     most: int
 
 
-def _form(written: str) -> tuple[Slot, ...]:
+def _form(written: str) -> tuple[_Slot, ...]:
     """`share column|measure? rows*`: each slot's tags, once, or as often as its mark says."""
     return tuple(
-        Slot(frozenset(found["tags"].split("|")), int(times in ("", "+")), _MANY if times in ("*", "+") else 1)
+        _Slot(frozenset(found["tags"].split("|")), int(times in ("", "+")), _MANY if times in ("*", "+") else 1)
         for found in _SLOT.finditer(written)
         for times in (found["times"],)
     )
 
 
-def _fits(slots: Sequence[Slot], items: Sequence[Item]) -> bool:
+def _fits(slots: Sequence[_Slot], items: Sequence[Item]) -> bool:
     """Whether each item has a slot, and each slot what it needs."""
     taken = [0] * len(slots)
     for item in items:
+        # The order of the items does not count: it is another in each language (decision 0043).
         at = next((at for at, one in enumerate(slots) if item.tag in one.tags and taken[at] < one.most), None)
         if at is None:
             return False
@@ -98,6 +99,7 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
         return None  # `combien de commandes` are counted
     if has(parts.core, "compare") and not _compares(parts):
         return None
+    # A form that has a place for the noun of the rows comes first: there it is what is asked for.
     found = _formed(parts) or _without_row_names(parts)
     return _ordered(found, directions) if found and directions else found
 
@@ -222,7 +224,7 @@ def _measured_apart(parts: Parts) -> QuestionReading | None:
 
 
 _Make = Callable[[Parts], QuestionReading | None]
-_FORMS: Final[tuple[tuple[tuple[Slot, ...], _Make], ...]] = tuple(
+_FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
     (_form(written), make)
     for written, make in (
         ("wh* much? measure rows*", _measures),

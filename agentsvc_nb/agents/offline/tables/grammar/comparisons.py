@@ -30,6 +30,7 @@ def share(parts: Parts) -> QuestionReading | None:
             return None
         one = found[0]
     if parts.groups:
+        # A period limits what the share is of; of rows, other conditions say which of them have it.
         when = [condition for condition in parts.conditions if _is_dated(condition, parts)]
         of = [condition for condition in parts.conditions if condition not in when]
         parts.conditions = [*when, *parts.base]

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
-from agentsvc_nb.agents.offline.tables.grammar.periods import When
+from agentsvc_nb.agents.offline.tables.grammar.amounts import When
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import (
     ALIKE,
     EXACT,
@@ -38,17 +39,6 @@ _VERB_LETTERS_MIN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """A part of a question: its `tag` says what it is, `value` which one."""
-
-    tag: str
-    value: Any = None
-    told: tuple[str, ...] = ()
-    plural: bool = False
-    """Of a column: whether it was named in the plural, unlike its header."""
-
-
-@dataclass(frozen=True, slots=True)
 class Path:
     """A way to read all words. `unknown` are those that have no meaning."""
 
@@ -58,13 +48,15 @@ class Path:
 
 
 def paths(words: Sequence[Word], links: TableLinks, language: Vocabulary) -> list[Path]:
-    """The nearest ones, in order."""
+    """The nearest ways to read the words, in order."""
     reached: list[dict[tuple[tuple[Item, ...], tuple[str, ...]], float]] = [{} for _ in range(len(words) + 1)]
+    # A beam search: of the ways to reach a word only the nearest go on, as their number grows with each word.
     reached[0][(), ()] = 0.0
     for start in range(len(words)):
         here = sorted(reached[start].items(), key=lambda one: one[1])[:PATHS_MAX]
         for item, length, cost in _meanings(words, start, links, language):
             for (items, unknown), before in here:
+                # Ways that differ in light words alone are one way, and the nearest counts.
                 after = items if item.tag in ("light", "unknown") else (*items, item)
                 lost = (*unknown, words[start].text) if item.tag == "unknown" else unknown
                 there = reached[start + length]
@@ -132,6 +124,7 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     meant = told.any or any(length == 1 for _, length, _ in others)
     is_title = len(word.tokens) == 1 and links.is_title(word.tokens[0])
     may_be_noun = word.tokens and not (told.known or is_title) and _may_be_noun(word, meant, language)
+    # Decision 0043: a noun that nothing in the table backs may be what its rows are; the answer tells so.
     if may_be_noun and _is_row_noun(words, start, links, language):
         line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
         yield Item("rows", "noun", (line,)), 1, _WORD + _NOUN

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final, get_args
 
-from agentsvc_nb.agents.offline.tables.grammar.amounts import is_year
-from agentsvc_nb.agents.offline.tables.grammar.items import Item
-from agentsvc_nb.agents.offline.tables.grammar.periods import When, between, compared
-from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, has, rule, values
+from agentsvc_nb.agents.offline.tables.grammar.amounts import When, between, compared, is_year
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks, is_form_of_any
 from agentsvc_nb.formats.plans.conditions import (
     AllOf,
@@ -90,6 +88,7 @@ def _in(items: Sequence[Item], links: TableLinks) -> Made:
     column, texts = values(items, "cells")[0]
     if set(values(items, "cmp")) - {"="}:
         return None
+    # A value of another column than the one that is named is no condition of either.
     if any(named != column for named in values(items, "column")):
         return None
     condition = Criterion(column, "=", texts[0]) if len(texts) == 1 else OneOf(column, texts)
@@ -282,6 +281,7 @@ def _yes(items: Sequence[Item], links: TableLinks) -> Made:
     return _negated(items, Criterion(column, "=", True))
 
 
+# Rules that need more come before those that need less: the first that fits takes the items.
 CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("column not? contains text|cell", _containing),
     rule("cell than|versus cell", _pair),

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final, Literal, cast
 
-from agentsvc_nb.agents.offline.tables.grammar.items import Item
-from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, rule, values
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import alike
 from agentsvc_nb.formats.plans.conditions import Column
@@ -65,6 +64,7 @@ def _by_mixed(items: Sequence[Item], links: TableLinks) -> Made:
     if first is None or not makes_groups(column, links):
         return None
     pair = [Item("group", first), Item("group", grouped(column, links))]
+    # In the order in which they were said.
     return pair if items[1].tag == "period" else pair[::-1]
 
 

@@ -1,4 +1,5 @@
-"""Rules over sequences of items: patterns of their tags, as regular expressions have them of characters."""
+"""The items of a question, and rules over sequences of them: patterns of their tags, as regular expressions have them
+of characters."""
 
 from __future__ import annotations
 
@@ -7,8 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A part of a question: its `tag` says what it is, `value` which one."""
+
+    tag: str
+    value: Any = None
+    told: tuple[str, ...] = ()
+    plural: bool = False
+    """Of a column: whether it was named in the plural, unlike its header."""
+
 
 _PIECE: Final = re.compile(r"\((?P<group>[^)]*)\)(?P<times>[?*+]?)|(?P<tag>[\w|]+)(?P<often>[?*+]?)")
 _ROUNDS_MAX: Final = 30
@@ -19,6 +31,7 @@ Made = Item | Sequence[Item] | None
 
 def pattern(written: str) -> re.Pattern[str]:
     """`not? (column cells)+ one|other` as an expression over tags that end with a blank each."""
+    # In the text of an item list each tag ends with a blank: a rule begins where a tag does, and its tags are whole.
     return re.compile(rf"(?<!\S)(?=\S){_of(written)}")
 
 
@@ -49,6 +62,7 @@ def reduced(items: Sequence[Item], rules: Sequence[Rule], links: TableLinks) -> 
     """The items after all rules, each applied wherever it fits, from left to right, until none does."""
     now = list(items)
     text = _text(now)
+    # What a rule makes may be what an earlier one looks for, so all are tried anew until nothing changes.
     for _ in range(_ROUNDS_MAX):
         before = now
         for one in rules:
@@ -69,6 +83,7 @@ def _applied(one: Rule, items: list[Item], text: str, links: TableLinks) -> list
             if made is not None:
                 new = _telling(made, items[first : first + count])
                 items = items[:first] + new + items[first + count :]
+                # Not behind it: what was made may fit the rule together with what follows.
                 text, at = _text(items), found.start()
                 continue
         at = text.index(" ", found.start()) + 1
@@ -82,6 +97,7 @@ def _text(items: Sequence[Item]) -> str:
 def _telling(made: Item | Sequence[Item], of: Sequence[Item]) -> list[Item]:
     """What was made, with what there is to be told of the items it was made of."""
     told = tuple(dict.fromkeys(line for item in of for line in item.told))
+    # The first item carries them on: where each line came from is not asked later.
     new = [made] if isinstance(made, Item) else list(made)
     return [Item(new[0].tag, new[0].value, tuple(dict.fromkeys((*told, *new[0].told)))), *new[1:]] if new else []
 

@@ -7,7 +7,6 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Final, cast
 
-from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped, makes_groups
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
     LIMIT_MAX,
@@ -17,7 +16,7 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
     focus,
     period_asked,
 )
-from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.checks import Code
 from agentsvc_nb.formats.plans.conditions import Column, Condition, Empty, Not, OneOf
@@ -29,7 +28,7 @@ from agentsvc_nb.formats.plans.roles import is_identifier
 def superlative(parts: Parts) -> QuestionReading | None:
     """`which channel had the highest revenue`, `who has the most points`, `the highest price for each channel`."""
     sup = next(item for item in parts.core if item.tag in _SUPERLATIVES)
-    parts = paired(parts)
+    parts = _paired(parts)
     if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not either(parts):
         return None
     descending = sup.value == "desc" or sup.tag == "more"
@@ -89,7 +88,7 @@ def _row_names(parts: Parts) -> Column | None:
     return (parts.links.label(named=called) or parts.links.identifier()) if asked else None
 
 
-def paired(parts: Parts) -> Parts:
+def _paired(parts: Parts) -> Parts:
     """`A or B`, of which one is asked for, as a condition."""
     pairs = values(parts.core, "pair")
     chosen = [OneOf(column, (one, two)) for column, one, two in pairs]
@@ -154,7 +153,7 @@ def _of_group(column: Column, summed: bool, descending: bool, parts: Parts) -> M
 
 def most_rows(parts: Parts) -> QuestionReading | None:
     """`which channel appears most often`, `the most common reason`."""
-    parts = paired(parts)
+    parts = _paired(parts)
     named, most = values(parts.core, "column"), values(parts.core, "most") or ["desc"]
     group = period_asked(parts.core, parts)
     if not named and group is None and (column := focus(parts)):
@@ -175,11 +174,11 @@ def implied(parts: Parts) -> QuestionReading | None:
     """`the cheapest product`, `who is the oldest`: the superlative says of which column."""
     item = next(item for item in parts.core if item.tag in ("implied", "implied_more"))
     which, _, direction = item.value.partition(" ")
-    parts = paired(parts)
+    parts = _paired(parts)
     if item.tag == "implied_more" and not either(parts):
         return None
     links, named = parts.links, values(parts.core, "column")
-    found = implied_columns(which, links)
+    found = _implied_columns(which, links)
     if which == "age" and not found:
         found = [links.column(one.name) for one in links.named("birth", "born") if one.kind != "text"]
         direction = "asc" if direction == "desc" else "desc"
@@ -256,7 +255,7 @@ _IMPLIED: Final = {
 }
 
 
-def implied_columns(which: str, links: TableLinks) -> list[Column]:
+def _implied_columns(which: str, links: TableLinks) -> list[Column]:
     """The columns of the nearest noun that some header has."""
     found = links.dates() or links.years() if which == "time" else []
     for noun in _IMPLIED.get(which, ()):

@@ -1,18 +1,53 @@
-"""The tokens that BERT's uncased models read: words in lower case without accents, in the longest pieces that the
-vocabulary has."""
+"""The child process of `embeddings`: all-MiniLM-L6-v2 in ONNX Runtime, and the tokens that it reads. A question is
+JSON, the model's file and texts; its answer their vectors of length 1 as 16-bit floats, one after the other."""
 
 from __future__ import annotations
 
+import json
+import os
 import unicodedata
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from agentsvc_nb.formats.children.pool import answer_questions
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+_ERRORS: Final = 3
+
+
+@cache
+def _session(path: str) -> onnxruntime.InferenceSession:
+    import onnxruntime  # an extra: the tokens are read without it
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = max((os.cpu_count() or 1) // 2, 1)  # the service has others to answer
+    options.enable_cpu_mem_arena = False  # which never shrinks
+    options.log_severity_level = _ERRORS
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def _embed(path: str, text: str) -> bytes:
+    tokens = np.array([token_ids(text)], np.int64)
+    given = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
+    mean = _session(path).run(None, given)[0][0].mean(axis=0)
+    return bytes((mean / np.linalg.norm(mean)).astype(np.float16).tobytes())
+
+
+def _answer(question: bytearray) -> bytes:
+    """Each text is embedded alone: in a batch the short ones are as dear as the longest."""
+    given = json.loads(question)
+    return b"".join(_embed(given["file"], text) for text in given["texts"])
+
 
 TOKENS_MAX: Final = 256
 """What all-MiniLM-L6-v2 was trained to read at once; the rest of a text is left out."""
 _WORD_CHARS: Final = 100
-_IDEOGRAPHS: Final = (("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U0002fa1f"))
-_FIRST, _LAST, _UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
+_BEGIN, _END, _UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
 
 
 @cache
@@ -33,7 +68,7 @@ def token_ids(text: str) -> list[int]:
         if len(found) >= TOKENS_MAX:
             break
     known = vocabulary()
-    return [known[_FIRST], *found[: TOKENS_MAX - 2], known[_LAST]]
+    return [known[_BEGIN], *found[: TOKENS_MAX - 2], known[_END]]
 
 
 def _words(text: str) -> list[str]:
@@ -74,3 +109,7 @@ def _pieces(word: str) -> list[int]:
         found.append(known[mark + word[at:end]])
         at = end
     return found
+
+
+if __name__ == "__main__":
+    answer_questions(_answer)
