@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.formats.children.turns import caller
+from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats

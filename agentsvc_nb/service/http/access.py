@@ -10,7 +10,7 @@ from typing import Final, Literal
 from starlette.requests import Request
 from starlette.types import Scope
 
-from agentsvc_nb.formats.children import turns
+from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Database
 from agentsvc_nb.service.records.accounts import AccountRecord
@@ -18,7 +18,6 @@ from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.usecases import accounts, money
 from agentsvc_nb.service.usecases.accounts import KeyDirectory
 from agentsvc_nb.service.usecases.context import UseCaseContext
-from agentsvc_nb.tools import shares
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +64,8 @@ def authenticated(request: Request, credential: Credential, account: str, caller
     """Store who sent the request: its credential, the account, and the caller, which is the id of its key or session.
     What it does counts to their fair shares."""
     request.scope["state"].update(credential=credential, account=account, caller=caller)
-    shares.account.set(account)
-    turns.caller.set(caller)
+    fairness.account.set(account)
+    fairness.caller.set(caller)
 
 
 def credential_of(scope: Scope) -> Credential | None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
-from agentsvc_nb.formats.indexing import IndexedText
-from agentsvc_nb.formats.reading import DocumentReader
+from agentsvc_nb.formats.indexing import DocumentReader, IndexedText
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.usecases import reading
 from agentsvc_nb.service.usecases.context import UseCaseContext

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentsvc_nb.agents.port import Agent, StepsExceeded
-from agentsvc_nb.formats.children.turns import caller
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.logs import fields
@@ -20,7 +21,6 @@ from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.usecases import attempts, runs
 from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.runs import STEPS_EXCEEDED
-from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
@@ -63,7 +63,7 @@ class RunRunner:
         run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
         if run is None:
             return
-        shares.account.set(run.account)
+        fairness.account.set(run.account)
         caller.set(run.key_id)
         context: LiveRunContext | None = None
         try:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from agentsvc_nb.formats.children.turns import FairQueue
+from agentsvc_nb.formats.children.fairness import FairQueue
 from agentsvc_nb.service.logs import Tally
 from agentsvc_nb.service.sockets.callers import Callers, Owner
 from agentsvc_nb.service.sockets.selecting import FairSelector

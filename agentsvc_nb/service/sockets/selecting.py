@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from agentsvc_nb.formats.children.turns import FairQueue
+from agentsvc_nb.formats.children.fairness import FairQueue
 from agentsvc_nb.service.sockets.callers import Owner
 
 TURN_SECONDS: Final = 0.005

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.children.fairness import FairTurns
 from agentsvc_nb.service.ports import Clock, Database, Index, Signals, Tx, Workers
 from agentsvc_nb.service.usecases.lanes import Lane
 from agentsvc_nb.settings import Settings

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.children.fairness import FairTurns
 from agentsvc_nb.formats.memory import return_freed
 
 T = TypeVar("T")

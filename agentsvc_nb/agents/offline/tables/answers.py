@@ -12,12 +12,10 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood
 from agentsvc_nb.agents.offline.tables.wording import measure, question
 from agentsvc_nb.agents.offline.writing import code
-from agentsvc_nb.formats.plans.conditions import Criterion
 from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.plan import Compared, Plan
+from agentsvc_nb.formats.plans.plan import Compared, Criterion, Plan
 from agentsvc_nb.formats.plans.profiles import Tables
-from agentsvc_nb.formats.plans.results import Result
-from agentsvc_nb.formats.plans.showing import left_out, markdown, plain, shown
+from agentsvc_nb.formats.plans.results import Result, left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
 from agentsvc_nb.formats.safe_text import FOLDED, escape
 from agentsvc_nb.wire.runs import Basis

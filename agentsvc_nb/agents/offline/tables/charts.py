@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.charts import BARE, BARS, BEFORE, LINES, POINTS, WITHIN
-from agentsvc_nb.formats.charts.choosing import ChartKind
+from agentsvc_nb.formats.plans.charts import ChartKind
 
 _POLITE: Final = r"(?:(?:please|bitte|can you|could you|kannst du|por favor|s'il te plaît|s'il vous plaît),?\s+)?"
 _BEFORE: Final = re.compile(rf"^\s*{_POLITE}(?:{'|'.join(BEFORE)})", re.IGNORECASE)

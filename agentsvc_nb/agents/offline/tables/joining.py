@@ -20,8 +20,7 @@ from agentsvc_nb.agents.offline.tables.understanding import (
     by_links,
     understand,
 )
-from agentsvc_nb.formats.plans.conditions import Column, columns_of
-from agentsvc_nb.formats.plans.plan import Correlation, Join, Plan, aggregates, columns_of_operand
+from agentsvc_nb.formats.plans.plan import Column, Correlation, Join, Plan, aggregates, columns_of, columns_of_operand
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables
 
 _TABLES_MAX: Final = 12

@@ -12,10 +12,9 @@ from typing import Final
 from agentsvc_nb.agents.offline.tables.charts import ChartWish
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.charts.choosing import ChartError, ChartKind
 from agentsvc_nb.formats.media_types import safe_name
-from agentsvc_nb.formats.plans.exporting import CSV, exported
-from agentsvc_nb.formats.plans.results import Result
+from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
+from agentsvc_nb.formats.plans.results import CSV, Result, exported
 from agentsvc_nb.tools.port import WorkFailure
 
 FOLDER: Final = "results/"

@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from agentsvc_nb.formats.plans.exporting import CSV, SCHEMA, TABLE_BYTES, exported
-from agentsvc_nb.formats.plans.results import Result, ResultColumn
-from agentsvc_nb.formats.plans.showing import plain
+from agentsvc_nb.formats.plans.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultColumn, exported, plain
 from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable, UnreadableTable
 from agentsvc_nb.formats.tables.reading import read_tables
 from agentsvc_nb.notebook.previews.child import CannotDecode

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from PIL import Image, ImageChops
 
-from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.children.fairness import FairTurns
 from agentsvc_nb.formats.sandbox import LimitedChild, Limits
-from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.limits import PICTURE_PIXELS
@@ -72,7 +72,7 @@ async def read_picture(file: Path, name: str) -> Image.Image:
     """The picture, upright, as RGBA with its `info`; a larger one is reduced. It is decoded in a limited process, for
     it may be hostile. Raises `WorkFailure("invalid_tool_input")` for a file that is no picture, or too large."""
     question = json.dumps({"file": str(file), "side": _SIDE, "pixels": PICTURE_PIXELS})
-    async with _turns.turn(shares.account.get()):
+    async with _turns.turn(fairness.account.get()):
         # When the job is cancelled, leaving the block kills the child, which ends the thread's wait for it.
         with LimitedChild(_CHILD, limits=_LIMITS) as child:
             answer = await asyncio.to_thread(child.ask, question.encode(), _PATIENCE_SECONDS, _ANSWER_BYTES)

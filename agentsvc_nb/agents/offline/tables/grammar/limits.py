@@ -13,7 +13,7 @@ from agentsvc_nb.agents.offline.tables.grammar.items import Item
 from agentsvc_nb.agents.offline.tables.grammar.periods import When, between, compared
 from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks, is_form_of_any
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.plan import (
     AllOf,
     AnyOf,
     Between,
@@ -28,8 +28,7 @@ from agentsvc_nb.formats.plans.conditions import (
     Operator,
     columns_of,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile
-from agentsvc_nb.formats.plans.roles import is_identifier, is_rank
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, is_identifier, is_rank
 
 _OPERATORS: Final = get_args(Operator)
 

@@ -6,9 +6,18 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading, focus
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
-from agentsvc_nb.formats.plans.conditions import Column, Criterion, Empty, OneOf, column_of, columns_of, leaves
-from agentsvc_nb.formats.plans.plan import Aggregate, Group
-from agentsvc_nb.formats.plans.roles import is_currency, is_identifier, is_label
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
+    Column,
+    Criterion,
+    Empty,
+    Group,
+    OneOf,
+    column_of,
+    columns_of,
+    leaves,
+)
+from agentsvc_nb.formats.plans.profiles import is_currency, is_identifier, is_label
 
 _KINDS: Final = frozenset(
     ("category", "type", "kind", "class", "genre", "region", "channel", "segment", "department", "language", "brand",

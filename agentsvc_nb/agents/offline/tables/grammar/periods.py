@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from agentsvc_nb.agents.offline.tables.columns import day_of
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.plan import (
     AllOf,
     Between,
     Column,

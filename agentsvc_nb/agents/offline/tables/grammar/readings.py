@@ -12,8 +12,7 @@ from agentsvc_nb.agents.offline.tables.grammar.phrases import period
 from agentsvc_nb.agents.offline.tables.grammar.rules import values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.checks import Code
-from agentsvc_nb.formats.plans.conditions import Column, Condition, Criterion, OneOf, column_of, leaves
-from agentsvc_nb.formats.plans.plan import Group, Measure, Plan
+from agentsvc_nb.formats.plans.plan import Column, Condition, Criterion, Group, Measure, OneOf, Plan, column_of, leaves
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
 
 LIMIT_MAX: Final = 1000

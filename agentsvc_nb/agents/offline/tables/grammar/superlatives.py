@@ -20,10 +20,8 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.checks import Code
-from agentsvc_nb.formats.plans.conditions import Column, Condition, Empty, Not, OneOf
-from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
-from agentsvc_nb.formats.plans.profiles import ColumnProfile
-from agentsvc_nb.formats.plans.roles import is_identifier
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Condition, Empty, Group, Measure, Not, OneOf, Order
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, is_identifier
 
 
 def superlative(parts: Parts) -> QuestionReading | None:
