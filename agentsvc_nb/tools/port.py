@@ -280,7 +280,7 @@ class Tool(Described, Protocol):
 
     async def run(self, given: Any, context: ToolContext) -> Outcome:
         """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`), and looks there
-        from time to time whether it is to stop (`tools.stopping`)."""
+        from time to time whether it is to stop (`tools.support.stopping`)."""
         ...
 
 

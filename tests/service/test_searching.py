@@ -26,7 +26,7 @@ from agentsvc_nb.service.usecases import files, searching
 from agentsvc_nb.service.usecases.lanes import DEAR_SECONDS, Lane
 from agentsvc_nb.service.usecases.searching import BATCH
 from agentsvc_nb.tools.port import WorkFailure
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 from tests.bench.process import resident_mb

@@ -11,8 +11,8 @@ import pytest
 
 from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
-from agentsvc_nb.tools import stopping
-from agentsvc_nb.tools.stopping import ReadTime, Stopped
+from agentsvc_nb.tools.support import stopping
+from agentsvc_nb.tools.support.stopping import ReadTime, Stopped
 
 
 async def never() -> bool:

@@ -128,7 +128,7 @@ def kind_of(subject: Subject) -> Kind:
     found = media_type(head[:SIGNATURE_BYTES])
     if found is not None:
         return _BY_MEDIA_TYPE.get(found, BYTES)
-    ending = table_ending(subject)
+    ending = ending_of(subject)
     for signature, inside in _CONTAINERS:
         if head.startswith(signature):
             return EXCEL if inside in head or ending in EXCEL.endings.split() else BYTES
@@ -149,7 +149,7 @@ def _text_kind(ending: str, text: str) -> Kind:
 
 def mismatch(subject: Subject, kind: Kind) -> str:
     """Return a sentence if the name or media type of a file contradicts its bytes; else an empty text."""
-    ending, media = table_ending(subject), subject.file.media_type.partition(";")[0].strip().lower()
+    ending, media = ending_of(subject), subject.file.media_type.partition(";")[0].strip().lower()
     named = {ending for other in KINDS for ending in other.endings.split()}
     if ending in named and ending not in kind.endings.split():
         return f"Its name ends with {ending}, but its bytes say: {kind.noun}."
@@ -159,6 +159,6 @@ def mismatch(subject: Subject, kind: Kind) -> str:
     return ""
 
 
-def table_ending(subject: Subject) -> str:
+def ending_of(subject: Subject) -> str:
     """The ending of the file's name in small letters, such as `.csv`."""
     return PurePosixPath(subject.file.path).suffix.lower()

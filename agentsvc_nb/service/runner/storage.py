@@ -23,7 +23,7 @@ from agentsvc_nb.service.runner.tables import ChatTables
 from agentsvc_nb.service.usecases import files, searching
 from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.tools.port import WorkFailure, WorkspaceEntry
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.service.usecases.attempts import LostRun
-from agentsvc_nb.tools import stopping
+from agentsvc_nb.tools.support import stopping
 
 T = TypeVar("T")
 STORE_AGAIN_SECONDS = 1.0
@@ -56,8 +56,8 @@ class TaskSupervisor:
     async def interruptible(
         self, name: str, work: Coroutine[Any, Any, T], asked_to_stop: Callable[[], Awaitable[bool]]
     ) -> T:
-        """Run `work` as a task that `interrupt(name)` cancels, with its threads (`tools.stopping`). It is cancelled at
-        once if `asked_to_stop` returns True, because an interrupt from before found no task to cancel."""
+        """Run `work` as a task that `interrupt(name)` cancels, with its threads (`tools.support.stopping`). It is
+        cancelled at once if `asked_to_stop` returns True, because an interrupt from before found no task to cancel."""
         context = copy_context()
         stop = context.run(stopping.begin)
         inner: asyncio.Task[T] = asyncio.create_task(work, context=context)

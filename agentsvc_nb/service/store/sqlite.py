@@ -19,7 +19,7 @@ from agentsvc_nb.formats.children.fairness import FairQueue
 from agentsvc_nb.service.folder import inode
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 from agentsvc_nb.service.store.migrations import migrate
-from agentsvc_nb.tools.stopping import ReadTime, ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000

@@ -9,7 +9,7 @@ import numpy as np
 
 from agentsvc_nb.agents.offline.embeddings.vectors import EmbeddingError, Vectors
 from agentsvc_nb.tools.port import WorkFailure
-from agentsvc_nb.tools.upstream import Upstream
+from agentsvc_nb.tools.support.upstream import Upstream
 
 AT_ONCE: Final = 32
 DIMENSIONS_MAX: Final = 8_192

@@ -15,7 +15,7 @@ import numpy as np
 from agentsvc_nb.agents.offline.passages.splitting import Passage
 from agentsvc_nb.agents.offline.words import STOP, Vectors, meanings, stem
 from agentsvc_nb.formats.queries import tokens
-from agentsvc_nb.tools import stopping
+from agentsvc_nb.tools.support import stopping
 
 PASSAGES_COMPARED: Final = 5_000
 _COVERED: Final = 0.1

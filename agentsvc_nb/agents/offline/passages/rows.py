@@ -16,7 +16,7 @@ from agentsvc_nb.agents.offline.passages.splitting import Passage, row_passage
 from agentsvc_nb.formats.decoding import decode
 from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.tables.plain import delimiter
-from agentsvc_nb.tools import stopping
+from agentsvc_nb.tools.support import stopping
 
 LARGE_BYTES: Final = 300_000
 """Smaller tables are read as passages."""

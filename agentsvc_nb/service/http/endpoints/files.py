@@ -13,7 +13,7 @@ from agentsvc_nb.service.http.multipart import MultipartForm, Rules, is_multipar
 from agentsvc_nb.service.http.operations import file_response
 from agentsvc_nb.service.usecases import chats, files, searching
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import NewName, NewProject, ProjectList, RetiredChat, StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 
