@@ -19,7 +19,8 @@ from agentsvc_nb.formats.plans.plan import (
     Order,
     Plan,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, is_identifier, is_label, is_rank, is_ratio
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_rank, is_ratio
 from tests.plans.sales import ROWS, SALES, TABLES, column, total
 from tests.plans.test_operations import TABLE
 

@@ -130,6 +130,7 @@ class FairThreads(ThreadPoolExecutor):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads, "worker")
+        # Two threads are left to the others, however much one account asks for.
         self._fair: FairQueue[tuple[Future[Any], Callable[[], Any]]] = FairQueue(threads - 2)
         self._lock = threading.Lock()
 

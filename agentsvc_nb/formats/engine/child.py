@@ -102,9 +102,11 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
     with duckdb.connect(":memory:", config=ENGINE) as engine:
         for table, source in _attached(engine, folder, question.tables):
             engine.execute(sql_view(table.profile, source))
+        # Locked, for the SQL that follows could switch them on again.
         engine.execute("SET enable_external_access = false")
         engine.execute("SET lock_configuration = true")
         try:
+            # What is attached could be attached again to be written to; this holds for any file that is reached.
             with _nothing_written():
                 found = _found(engine, question)
             return _told(question, found, folder)
@@ -186,6 +188,7 @@ def _cell(value: object) -> Any:
 
 def _answered(question: bytearray) -> bytes:
     _limit_time()
+    # The question comes from the service, which is trusted; the answer goes to it as JSON, for this process is not.
     return answer(pickle.loads(question), Path()).model_dump_json().encode()
 
 

@@ -38,6 +38,7 @@ def read(folder: Path, file: TableFile) -> TableAnswer:
         os.utime(told)
         return TableAnswer.model_validate_json(told.read_bytes())
     made = _made(database, file)
+    # Other children read this folder at the same time: each file appears as a whole.
     part = _part(told)
     part.write_text(made.model_dump_json())
     part.replace(told)
@@ -53,6 +54,7 @@ def _made(database: Path, file: TableFile) -> TableAnswer:
             made = TableAnswer(tables=tuple(_loaded(engine, file)))
     except UnreadableTable as error:
         made = TableAnswer(error=("unreadable", "", str(error)))
+    # An unreadable file leaves its database, too: `read` looks for both files before it says that it knows the content.
     part.replace(database)
     return made
 

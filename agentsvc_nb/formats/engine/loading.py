@@ -54,6 +54,7 @@ def load(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> None
     engine.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in types.items())})")
     if not table.rows:
         return
+    # Half a pair of surrogates, which no file takes, becomes a question mark.
     with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="", encoding="utf-8", errors="replace") as file:
         csv.writer(file).writerows(zip(*(column.values for column in table.columns), strict=True))
         file.flush()

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentsvc_nb.formats.plans.plan import Aggregate, Along, Column, Compared, Formula, Plan, aggregates, columns_of
-from agentsvc_nb.formats.plans.profiles import (
-    ColumnProfile,
-    TableProfile,
-    Tables,
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables, table_of
+from agentsvc_nb.formats.plans.roles import (
     is_amount,
     is_currency,
     is_identifier,
@@ -18,7 +16,6 @@ from agentsvc_nb.formats.plans.profiles import (
     is_rank,
     is_ratio,
     names_currency,
-    table_of,
 )
 
 Code = Literal[

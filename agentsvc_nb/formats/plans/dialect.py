@@ -180,6 +180,7 @@ _PARTS: Final = {
 
 
 _COMPARED: Final[dict[Kind, tuple[Kind, ...]]] = {"date": ("date", "datetime"), "datetime": ("date", "datetime")}
+"""Kinds that are compared with others than their own."""
 
 
 class Scope:

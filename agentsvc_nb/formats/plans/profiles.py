@@ -1,7 +1,7 @@
 """What a plan may know of tables without reading them: names, kinds, units, decimals and distinct values.
 
-Also how the tables of a chat are named, and what a column's name says of its numbers (which one they mean, a place, or
-a ratio) in English, German, French and Spanish.
+Also how the tables of a chat are named. What a column's name says of its numbers stands in `roles`, apart: that takes
+the tables of `normalization`, which the process that previews tables need not load.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final, Literal
-
-from agentsvc_nb.formats.normalization import fold
 
 Kind = Literal["text", "number", "date", "datetime", "time", "boolean"]
 DECIMALS_MAX: Final = 12
@@ -119,79 +117,3 @@ def _free(name: str, taken: set[str]) -> str:
         free = f"{name}_{number}"
     taken.add(free)
     return free
-
-
-_WORD: Final = re.compile(r"[^\W\d_]+")
-_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-
-def _words(name: str) -> list[str]:
-    return [fold(word) for word in _WORD.findall(_HUMP.sub(" ", name))]
-
-
-_IDENTIFIERS: Final = frozenset(
-    _words(
-        "id ids uuid guid sku nr no num number code key index nummer kennung schluessel numero clave codigo cle zip plz"
-        " phone ean isbn asin"
-    )
-)
-_FIRST: Final = frozenset(_words("id uuid numero num n code codigo cle clave"))
-"""Those that stand first in French and Spanish, as `Numéro de commande`."""
-_RANKS: Final = frozenset(_words("rank ranking place position pos rang platz platzierung posicion puesto"))
-_RATIOS: Final = frozenset(
-    _words(
-        "rate rates percent percentage pct share ratio ctr cvr cpc cpm cpa cpl roas roi aov average avg mean median"
-        " anteil prozent prozentsatz durchschnitt schnitt taux pourcentage moyenne tasa porcentaje proporcion promedio"
-    )
-)
-_CURRENCIES: Final = frozenset(_words("currency currencies währung waehrung devise monnaie moneda divisa"))
-_CURRENCY_CODES: Final = frozenset(_words("eur euro euros usd gbp chf sek nok dkk pln czk jpy cny inr cad aud"))
-_PER: Final = frozenset(_words("per pro je par por"))
-_AMOUNTS: Final = frozenset(
-    _words(
-        "amount cost costs spend spent price prices revenue sales budget fee fees salary wage income turnover gross net"
-        " value betrag kosten preis ausgaben umsatz erlös gehalt montant coût prix dépenses revenu salaire importe"
-        " coste costo precio gasto ingresos sueldo mrr arr"
-    )
-)
-_YEARS: Final = frozenset(_words("year jahr annee année año ano season saison"))
-
-
-def is_identifier(column: ColumnProfile, table: TableProfile) -> bool:
-    """Whether the column says which row is meant, and nothing else: its name says so, and no two cells are equal."""
-    words = _words(column.name)
-    named = bool(words) and (words[-1] in _IDENTIFIERS or words[-1].endswith("nummer") or words[0] in _FIRST)
-    return named and column.distinct == table.rows - column.empty and table.rows > 1
-
-
-def is_rank(column: ColumnProfile) -> bool:
-    return column.kind == "number" and not _RANKS.isdisjoint(_words(column.name))
-
-
-def is_ratio(column: ColumnProfile) -> bool:
-    return column.kind == "number" and (column.unit == "%" or not _RATIOS.isdisjoint(_words(column.name)))
-
-
-def is_per_unit(column: ColumnProfile) -> bool:
-    """Whether each number is one of something else, as `Cost per click` is."""
-    return column.kind == "number" and not _PER.isdisjoint(_words(column.name))
-
-
-def names_currency(column: ColumnProfile) -> bool:
-    """Whether all its amounts are in one currency, which its name says, as `Amount EUR` does."""
-    return not _CURRENCY_CODES.isdisjoint(_words(column.name))
-
-
-def is_currency(column: ColumnProfile) -> bool:
-    """Whether the column says of each row which currency its amounts are in."""
-    return column.kind == "text" and not _CURRENCIES.isdisjoint(_words(column.name))
-
-
-def is_amount(column: ColumnProfile) -> bool:
-    return column.kind == "number" and not _AMOUNTS.isdisjoint(_words(column.name))
-
-
-def is_label(column: ColumnProfile) -> bool:
-    """Whether the numbers are shown without separators of thousands, as years and codes are."""
-    words = _words(column.name)
-    return not _YEARS.isdisjoint(words) or (bool(words) and words[-1] in _IDENTIFIERS)

@@ -171,7 +171,7 @@ def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
         near = value.quantize(Decimal(1).scaleb(-most))
         for decimals in range(least, most):
             if near == (fewer := near.quantize(Decimal(1).scaleb(-decimals))):
-                return fewer if fewer else abs(fewer)
+                return fewer if fewer else abs(fewer)  # 0, never -0
         return near
 
 

@@ -27,8 +27,9 @@ from agentsvc_nb.formats.plans.plan import (
     Order,
     Plan,
 )
-from agentsvc_nb.formats.plans.profiles import Kind, PlanError, Tables, is_label
+from agentsvc_nb.formats.plans.profiles import Kind, PlanError, Tables
 from agentsvc_nb.formats.plans.results import ResultColumn
+from agentsvc_nb.formats.plans.roles import is_label
 
 GROUPS_MAX: Final = 2
 _STEPS: Final = {
@@ -89,6 +90,7 @@ def _where(plan: Plan, scope: Scope) -> str:
 def _looked_up(plan: Plan, scope: Scope, titles: Sequence[str]) -> Statement:
     terms = [scope.term(column) for column in plan.select]
     first = _first(plan, [term.sql for term in terms])
+    # Rows that are equal in order stand as they do in the file, so that the same plan gives the same rows.
     ordered = _ordered(plan.order, [term.sql for term in terms], ["t.rowid"])
     limit = f"\nLIMIT {plan.limit}" if plan.limit is not None and not plan.order else ""
     text = f"SELECT {_titled(terms, titles)}\n{scope.source()}{_where(plan, scope)}{first}{ordered}{limit}"

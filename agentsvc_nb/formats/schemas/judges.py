@@ -43,6 +43,7 @@ class Judges:
     """The children that read and those that judge, so that no schema delays a document. To be closed."""
 
     def __init__(self) -> None:
+        # Two pools, so that no schema delays a body (docs/decisions/0034-costly-json-is-judged-aside.md).
         self._reading = ChildPool(__name__, LIMITS)
         self._judging = ChildPool(__name__, LIMITS)
         self.large_bodies = FairTurns(LARGE_BODIES, share=LARGE_BODIES - 1)

@@ -25,7 +25,7 @@ from agentsvc_nb.formats.tables.model import (
 )
 
 _LEVELS: Final = 4
-"""Objects within a record whose members become columns, named such as `address.city`."""
+"""Levels of objects within a record whose members become columns, named such as `address.city`."""
 _LOOKED_AT: Final = 10_000
 """Members of a document in which tables are looked for."""
 _JSON_CHARS: Final = 2_000

@@ -76,6 +76,7 @@ _SIDE: Final = 2_160
 """The longest side of what is read: no ad is larger."""
 _ANSWER_BYTES: Final = 30_000_000
 _turns = FairTurns(2)
+"""At most two pictures are decoded at a time: each child may take one and a half gigabytes."""
 
 
 async def read_picture(file: Path, name: str) -> Image.Image:

@@ -12,7 +12,8 @@ from agentsvc_nb.agents.offline.tables.compounds import opened
 from agentsvc_nb.agents.offline.tables.question import alike
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.plan import Column
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, is_identifier, is_label, is_ratio
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_ratio
 
 NAMES: Final = frozenset(tokens("name title nom nombre bezeichnung titel"))
 _UNIT_WORDS: Final = {

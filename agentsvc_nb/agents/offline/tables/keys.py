@@ -10,7 +10,8 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.question import alike
 from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, is_label
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.formats.plans.roles import is_label
 
 _IDENTIFIERS: Final = frozenset(
     tokens("id ids nr no num number code key index nummer sku kennung numero clave codigo cle")

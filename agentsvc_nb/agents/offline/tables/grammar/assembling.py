@@ -47,7 +47,7 @@ from agentsvc_nb.formats.plans.plan import (
     columns_of,
     leaves,
 )
-from agentsvc_nb.formats.plans.profiles import is_identifier
+from agentsvc_nb.formats.plans.roles import is_identifier
 
 _ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among", "kinds"})
 _SLOT: Final = re.compile(r"(?P<tags>[\w|]+)(?P<times>[?*+]?)")

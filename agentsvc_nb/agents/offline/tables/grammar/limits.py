@@ -28,7 +28,8 @@ from agentsvc_nb.formats.plans.plan import (
     Operator,
     columns_of,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, is_identifier, is_rank
+from agentsvc_nb.formats.plans.profiles import ColumnProfile
+from agentsvc_nb.formats.plans.roles import is_identifier, is_rank
 
 _OPERATORS: Final = get_args(Operator)
 

@@ -17,7 +17,7 @@ from agentsvc_nb.formats.plans.plan import (
     columns_of,
     leaves,
 )
-from agentsvc_nb.formats.plans.profiles import is_currency, is_identifier, is_label
+from agentsvc_nb.formats.plans.roles import is_currency, is_identifier, is_label
 
 _KINDS: Final = frozenset(
     ("category", "type", "kind", "class", "genre", "region", "channel", "segment", "department", "language", "brand",

@@ -11,7 +11,7 @@ from agentsvc_nb.agents.offline.tables.grammar.rules import Made, Rule, rule, va
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import alike
 from agentsvc_nb.formats.plans.plan import Aggregate, Column, Compared, Correlation, Formula, Group, Operation, Period
-from agentsvc_nb.formats.plans.profiles import is_identifier
+from agentsvc_nb.formats.plans.roles import is_identifier
 
 GROUPS_LIKELY_MAX: Final = 24
 """A column of amounts with more different values makes no groups."""

@@ -21,7 +21,8 @@ from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.checks import Code
 from agentsvc_nb.formats.plans.plan import Aggregate, Column, Condition, Empty, Group, Measure, Not, OneOf, Order
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, is_identifier
+from agentsvc_nb.formats.plans.profiles import ColumnProfile
+from agentsvc_nb.formats.plans.roles import is_identifier
 
 
 def superlative(parts: Parts) -> QuestionReading | None:
