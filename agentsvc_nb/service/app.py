@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import Agent
+from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
@@ -40,7 +41,6 @@ from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.catalog import tools, within
 from agentsvc_nb.wire.failures import build_all
 
@@ -94,7 +94,7 @@ class ServiceState:
 
     async def start(self) -> None:
         """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
-        asyncio.get_running_loop().set_default_executor(shares.FairThreads(THREADS))
+        asyncio.get_running_loop().set_default_executor(fairness.FairThreads(THREADS))
         self._database.open()
         await files.index_older_files(self.services.use_case)
         self.services.blobs.sweep_incoming()

@@ -13,9 +13,8 @@ from agentsvc_nb.client.batch import rows
 from agentsvc_nb.client.batch.grids import grid
 from agentsvc_nb.formats.engine.child import answer
 from agentsvc_nb.formats.engine.messages import ComputeQuestion, ReadQuestion, TableFile, UsedTable
-from agentsvc_nb.formats.engine.naming import named
-from agentsvc_nb.formats.plans.conditions import Column
-from agentsvc_nb.formats.plans.plan import Aggregate, Plan
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Plan
+from agentsvc_nb.formats.plans.profiles import named
 from agentsvc_nb.notebook.errors import AskError
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview

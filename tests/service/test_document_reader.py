@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.formats import reading
+from agentsvc_nb.formats import indexing
 from agentsvc_nb.formats.children.pool import NoAnswer
-from agentsvc_nb.formats.indexing import IndexedText
-from agentsvc_nb.formats.reading import DocumentReader
+from agentsvc_nb.formats.indexing import DocumentReader, IndexedText
 from agentsvc_nb.formats.sandbox import Limits
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
@@ -71,7 +70,7 @@ def test_a_document_is_read_with_its_tokens(reader: DocumentReader, report: Path
 def test_one_that_takes_too_much_memory_is_not_read_and_harms_no_other(
     report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "LIMITS", Limits(memory_bytes=110 * 2**20))
+    monkeypatch.setattr(indexing, "LIMITS", Limits(memory_bytes=110 * 2**20))
     (report.parent / "hungry.docx").write_bytes(HUNGRY)
     reader = DocumentReader()
     try:
@@ -86,7 +85,7 @@ def test_one_that_takes_too_long_is_not_read_and_harms_no_other(
     reader: DocumentReader, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(reading, "PATIENCE_SECONDS", 0.0)
+        patched.setattr(indexing, "PATIENCE_SECONDS", 0.0)
         assert read(reader, report) == ["unread"]
     assert "Größe" in read(reader, report)[0]
 

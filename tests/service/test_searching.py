@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.formats.children.turns import caller
+from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
@@ -25,7 +25,7 @@ from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import DEAR_SECONDS, Lane, files
 from agentsvc_nb.service.usecases.files import INDEX_BATCH
 from agentsvc_nb.tools.port import WorkFailure
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 from tests.bench.process import resident_mb

@@ -11,8 +11,8 @@ import pytest
 
 from agentsvc_nb.service.runner import workers as runner_workers
 from agentsvc_nb.service.runner.workers import TaskSupervisor
-from agentsvc_nb.tools import stopping
-from agentsvc_nb.tools.stopping import ReadTime, Stopped
+from agentsvc_nb.tools.support import stopping
+from agentsvc_nb.tools.support.stopping import ReadTime, Stopped
 
 
 async def never() -> bool:

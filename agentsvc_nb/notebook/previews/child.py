@@ -247,8 +247,7 @@ def _tables(path: str, *cells_max: int) -> list[ReadTable]:
 
 
 def _exported(table: ReadTable) -> dict[str, Any]:
-    from agentsvc_nb.formats.plans.exporting import CSV, SCHEMA, TABLE_BYTES, exported
-    from agentsvc_nb.formats.plans.results import Result
+    from agentsvc_nb.formats.plans.results import CSV, SCHEMA, TABLE_BYTES, Result, exported
 
     rows = tuple(zip(*(column.values for column in table.columns), strict=True))
     files = exported(Result(tuple(map(_column, table.columns)), rows, table.rows, table.rows), table.name)
@@ -267,7 +266,7 @@ def _column(column: ReadColumn) -> ResultColumn:
 
 def _cell(column: ReadColumn, row: int) -> str:
     """The value as it was read; where there is none, the cell as it stands."""
-    from agentsvc_nb.formats.plans.showing import plain
+    from agentsvc_nb.formats.plans.results import plain
 
     value = column.values[row]
     return column.texts[row] if value is None else plain(value, _column(column))

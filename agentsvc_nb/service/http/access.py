@@ -12,13 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from agentsvc_nb.formats.children import turns
+from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.ports import Database
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, money
-from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.limits import SESSION_SECONDS
 
 log = logging.getLogger(__name__)
@@ -66,8 +65,8 @@ def authenticated(request: Request, credential: Credential, account: str, caller
     """Store who sent the request: its credential, the account, and the caller, which is the id of its key or session.
     What it does counts to their fair shares."""
     request.scope["state"].update(credential=credential, account=account, caller=caller)
-    shares.account.set(account)
-    turns.caller.set(caller)
+    fairness.account.set(account)
+    fairness.caller.set(caller)
 
 
 def credential_of(scope: Scope) -> Credential | None:

@@ -14,10 +14,10 @@ from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.payloads import StoredEvent
 from agentsvc_nb.service.usecases import UseCaseContext, runs
-from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.limits import STREAM_PING_SECONDS, STREAM_RETRY_MS
 
@@ -169,7 +169,7 @@ class Streams:
         if (run_id, after) in self._full:
             await asyncio.sleep(0)  # others have their turn, also the news that this connection is lost
             return await self._page(run_id, after)
-        async with self._use_case.more_events.turn(shares.account.get()):
+        async with self._use_case.more_events.turn(fairness.account.get()):
             page = await self._page(run_id, after)
             await asyncio.sleep(0)
             return page

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentsvc_nb.agents.port import Agent, StepsExceeded
-from agentsvc_nb.formats.children.turns import caller
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.logs import fields
@@ -18,7 +19,6 @@ from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workers import TaskSupervisor
 from agentsvc_nb.service.usecases import attempts, runs
-from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
@@ -62,7 +62,7 @@ class RunRunner:
         if run is None:
             return
         # Threads and processes serve accounts in turn: what this run has done there counts to its account and key.
-        shares.account.set(run.account)
+        fairness.account.set(run.account)
         caller.set(run.key_id)
         context: LiveRunContext | None = None
         try:

@@ -18,9 +18,8 @@ from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
 from agentsvc_nb.formats.documents import has_text, is_quick, read_text
 from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.formats.indexing import IndexedText, indexed_text
-from agentsvc_nb.formats.reading import DocumentReader
-from agentsvc_nb.formats.tables.kinds import ending_of
+from agentsvc_nb.formats.indexing import DocumentReader, IndexedText, indexed_text
+from agentsvc_nb.formats.media_types import table_ending
 from agentsvc_nb.service.records.files import Content, FileRecord, UploadRecord
 from agentsvc_nb.service.usecases import UseCaseContext, files
 
@@ -155,7 +154,7 @@ class Storage:
     async def describe(self, file_name: str, blob: Blob) -> Content:
         """The media type and size of a stored blob, and its text if that is read at once (`_read`)."""
         content = await asyncio.to_thread(self._describe, file_name, blob)
-        if content.size_bytes >= _LARGE_TABLE_BYTES and ending_of(file_name, content.media_type):
+        if content.size_bytes >= _LARGE_TABLE_BYTES and table_ending(file_name, content.media_type):
             self.tables.warm()
         return content
 

@@ -21,9 +21,10 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
 from agentsvc_nb.service.usecases import UseCaseContext, files, jobs, tool_calls
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, price_of
-from agentsvc_nb.tools import port, stopping
-from agentsvc_nb.tools.fetching import addresses, goes_to
+from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
+from agentsvc_nb.tools.support import stopping
+from agentsvc_nb.tools.support.fetching import addresses, goes_to
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 

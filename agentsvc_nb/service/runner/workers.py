@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.service.usecases.attempts import LostRun
-from agentsvc_nb.tools import stopping
+from agentsvc_nb.tools.support import stopping
 
 if TYPE_CHECKING:  # they are run by this module's supervisor
     from agentsvc_nb.service.runner.jobs import JobRunner

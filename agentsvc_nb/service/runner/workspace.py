@@ -13,27 +13,28 @@ from typing import Any, Final, Protocol
 
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.charts.choosing import ChartError, ChartKind
-from agentsvc_nb.formats.engine.answers import FileTables, Plot, QueryAnswer
+from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.engine.messages import (
     ChartQuestion,
     ComputeQuestion,
+    FileTables,
+    Plot,
+    QueryAnswer,
     SqlQuestion,
     TableAnswer,
     TableFile,
     UsedTable,
 )
-from agentsvc_nb.formats.engine.naming import file_names, named
+from agentsvc_nb.formats.media_types import table_ending
+from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
 from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile
+from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, file_names, named
 from agentsvc_nb.formats.plans.results import Result
-from agentsvc_nb.formats.tables.kinds import ending_of
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.usecases import files
-from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.port import COMPUTED, WorkFailure, WorkspaceEntry
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
 FOUND_MAX: Final = 100
@@ -136,7 +137,7 @@ class ChatTables:
         files = {path: file for path, entry in entries.items() if (file := self._file(entry)) is not None}
         every = [path for path in files if not grammar.is_scratch(path) and entries[path].output_type not in COMPUTED]
         chosen = [path for path in files if path in paths] if paths else every[:FILES_MAX]
-        answers = await asyncio.gather(*(self._asker.read(files[path], shares.account.get()) for path in chosen))
+        answers = await asyncio.gather(*(self._asker.read(files[path], fairness.account.get()) for path in chosen))
         made = named({path: said.tables for path, said in zip(chosen, answers, strict=True)}, file_names(files))
         for path in chosen:
             for place, profile in enumerate(made[path]):
@@ -154,23 +155,23 @@ class ChatTables:
         if any(name not in self._named for name in wanted):
             await self.profiles()
         used = tuple(self._named[name] for name in wanted if name in self._named)
-        said = _sound(await self._asker.ask(ComputeQuestion(plan=plan, tables=used), shares.account.get()))
+        said = _sound(await self._asker.ask(ComputeQuestion(plan=plan, tables=used), fairness.account.get()))
         assert said.result is not None
         return said.result
 
     async def query(self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None) -> QueryAnswer:
         found = await self.profiles(paths)
         used = tuple(self._named[table.name] for one in found for table in one.tables)
-        said = _sound(await self._asker.ask(SqlQuestion(sql=sql, tables=used, plot=plot), shares.account.get()))
+        said = _sound(await self._asker.ask(SqlQuestion(sql=sql, tables=used, plot=plot), fairness.account.get()))
         assert said.query is not None
         return replace(said.query, picture=base64.b64decode(said.picture))
 
     async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
         question = ChartQuestion(result=result, title=title, kind=kind)
-        return base64.b64decode(_sound(await self._asker.ask(question, shares.account.get())).picture)
+        return base64.b64decode(_sound(await self._asker.ask(question, fairness.account.get())).picture)
 
     def _file(self, entry: WorkspaceEntry) -> TableFile | None:
-        ending = ending_of(entry.path, entry.media_type)
+        ending = table_ending(entry.path, entry.media_type)
         return TableFile(entry.sha256, ending, str(self._file_of(entry).absolute())) if ending else None
 
 

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from agentsvc_nb.formats.children.turns import FairQueue
+from agentsvc_nb.formats.children.fairness import FairQueue
 from agentsvc_nb.service.logs import Tally
 from agentsvc_nb.service.server.crowds import Callers, Owner
 

@@ -14,12 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from agentsvc_nb.formats.children.turns import FairQueue
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.children.fairness import FairQueue
 from agentsvc_nb.service.folder import inode
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 from agentsvc_nb.service.store.migrations import migrate
-from agentsvc_nb.tools import shares
-from agentsvc_nb.tools.stopping import ReadTime, ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
@@ -106,7 +106,7 @@ class SqliteDatabase:
         done: asyncio.Future[T] = loop.create_future()
         job = _Job(use, long, done)
         if long:
-            self._long.put(shares.account.get(), job)
+            self._long.put(fairness.account.get(), job)
         else:
             self._asked.append(job)
         return await done

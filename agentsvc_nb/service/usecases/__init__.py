@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.children.fairness import FairTurns
 from agentsvc_nb.formats.memory import return_freed
 from agentsvc_nb.service.ports import Clock, Database, Index, Signals, Tx, Workers
 from agentsvc_nb.settings import Settings

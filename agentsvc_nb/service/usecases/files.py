@@ -17,7 +17,7 @@ from agentsvc_nb.service.records import chats as chat_records
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
 from agentsvc_nb.service.usecases import UseCaseContext, chats
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import FilePage, FileSearch, SearchResult, SnippetPart
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS, SEARCH_MAX_RESULTS, SEARCH_SECONDS, SNIPPETS_PER_MATCH

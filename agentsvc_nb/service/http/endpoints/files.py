@@ -16,7 +16,7 @@ from agentsvc_nb.service.records.media import MediaRecord
 from agentsvc_nb.service.usecases import chats, files, media
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.tools.media_transcript import MediaTranscript
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import NewName, NewProject, ProjectList, RetiredChat, StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 from agentsvc_nb.wire.media import LabelList, NewLabels

@@ -22,11 +22,10 @@ from agentsvc_nb.service.usecases import jobs, tool_calls
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
 from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.service.usecases.runs import Start
-from agentsvc_nb.tools.ask_stefanbrain import AskInput, AskStefanBrain
+from agentsvc_nb.tools.catalog import AskInput, AskStefanBrain, offered
 from agentsvc_nb.tools.catalog import describe as describe_tool
-from agentsvc_nb.tools.catalog import offered
-from agentsvc_nb.tools.fetching import Fetched, Fetcher
 from agentsvc_nb.tools.port import Described, Tool, WorkFailure
+from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.tools import ToolError, ToolList, ToolResult
 

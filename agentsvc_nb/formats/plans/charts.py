@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Final, Literal, cast
 
-from agentsvc_nb.formats.plans.conditions import Value
+from agentsvc_nb.formats.plans.plan import Value
 from agentsvc_nb.formats.plans.results import Result, ResultColumn
 
 ChartKind = Literal["bar", "line", "scatter"]
