@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.records.files import Content
     from agentsvc_nb.service.records.media import MediaRecord
     from agentsvc_nb.service.store.blobs import LocalBlobs
-    from agentsvc_nb.wire.media import MediaKind
+    from agentsvc_nb.wire.resources import MediaKind
 
 _CAPTION_SUFFIXES: Final = (".srt", ".vtt")
 _COPY_BYTES: Final = 1024 * 1024
@@ -92,7 +92,7 @@ def _media_type(file: Path) -> str:
 
     from agentsvc_nb.formats import media_types
     from agentsvc_nb.service.api_error import ApiError
-    from agentsvc_nb.wire.media import MediaKind
+    from agentsvc_nb.wire.resources import MediaKind
 
     with file.open("rb") as opened:
         media_type = media_types.media_type(opened.read(media_types.HEAD_BYTES)) or ""

@@ -59,10 +59,19 @@ class StefanBrainError(Showing, Exception):
         body: Any = None,
     ) -> None:
         super().__init__(message)
-        self.message, self.status, self.code, self.request_id = message, status, code, request_id
-        self.retry_after_seconds, self.reset_at, self.active_run_id = retry_after_seconds, reset_at, active_run_id
-        self.hint, self.body = hint, body
-        self.method, self.path, self.attempts = "", "", 0
+        self.message = message
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retry_after_seconds = retry_after_seconds
+        self.reset_at = reset_at
+        self.active_run_id = active_run_id
+        self.hint = hint
+        self.body = body
+        # Filled in by whoever knows them, after the error was made: `Core`, and a stream that broke.
+        self.method = ""
+        self.path = ""
+        self.attempts = 0
         self.late = False
         self.last_event_id: int | None = None
 

@@ -14,8 +14,8 @@ from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
-from agentsvc_nb.wire.feedback import Category, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
+from agentsvc_nb.wire.resources import Category, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.text import escape, label, plain
 
 LIST_LIMIT: Final = 100

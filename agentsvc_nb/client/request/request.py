@@ -24,8 +24,8 @@ from agentsvc_nb.client.errors import (
 )
 from agentsvc_nb.client.models import read
 from agentsvc_nb.client.request import options
+from agentsvc_nb.client.request.files import Part
 from agentsvc_nb.client.request.history import History, attempted
-from agentsvc_nb.client.request.inputs import Part
 from agentsvc_nb.client.request.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, tell

@@ -1,6 +1,6 @@
 """The two implementations of `io.IO`, blocking and on asyncio.
 
-Of the client only this module, `messages`, `deadline`, `proving` and `library` use the HTTP library.
+Of the client only this module, `messages` and `connections` use the HTTP library.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from agentsvc_nb.client.errors import deadline_passed
-from agentsvc_nb.client.transport import deadline, messages
+from agentsvc_nb.client.transport import connections, messages
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response
-from agentsvc_nb.client.transport.library import httpx
-from agentsvc_nb.client.transport.messages import FAILURES, build, failure, to_response
-from agentsvc_nb.client.transport.worker_pool import TaskPool, ThreadPool
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, TaskPool, ThreadPool
+from agentsvc_nb.client.transport.messages import FAILURES, build, failure, httpx, to_response
 
 T = TypeVar("T")
 SyncTransport = httpx.BaseTransport
@@ -60,7 +58,7 @@ class SyncIO(_Clocks):
         _check("transport", transport, SyncTransport)
         _check("http_client", client, SyncClient)
         _check_proved(secret, transport or client)
-        self._transport, self._own = transport, client and deadline.bounded(client)
+        self._transport, self._own = transport, client and connections.bounded(client)
         self._tls, self._secret = tls, secret
         self._clients: dict[int, httpx.Client] = {}
 
@@ -111,7 +109,7 @@ class SyncIO(_Clocks):
     def _until(self, ends: float) -> Iterator[None]:
         """End waits at the deadline, and turn exceptions of the HTTP library into `APIConnectionError`."""
         try:
-            with deadline.until(ends, self.now):
+            with connections.until(ends, self.now):
                 yield
         except FAILURES as error:
             failed = failure(error)

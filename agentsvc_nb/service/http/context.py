@@ -23,7 +23,7 @@ from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import RateLimiter
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Tool
-from agentsvc_nb.wire.keys import CreatedKey
+from agentsvc_nb.wire.resources import CreatedKey
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records.queries import load
-from agentsvc_nb.wire.keys import ApiKey
+from agentsvc_nb.wire.resources import ApiKey
 from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("keys")

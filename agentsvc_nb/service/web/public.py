@@ -14,7 +14,7 @@ from agentsvc_nb.service.http import sessions
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.web.rendering import render
-from agentsvc_nb.wire import keys as wire_terms
+from agentsvc_nb.wire import resources as wire_terms
 
 _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript"}
@@ -44,7 +44,7 @@ async def sign_out(context: RequestContext) -> Response:
 
 
 async def terms(context: RequestContext) -> Response:
-    return render("terms.html", version=wire_terms.VERSION, text=wire_terms.TEXT)
+    return render("terms.html", version=wire_terms.TERMS_VERSION, text=wire_terms.TERMS_TEXT)
 
 
 async def static(context: RequestContext) -> Response:

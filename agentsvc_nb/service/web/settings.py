@@ -15,10 +15,8 @@ from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.usage import UsageRecord
 from agentsvc_nb.service.usecases import accounts, feedback
 from agentsvc_nb.service.web.rendering import render
-from agentsvc_nb.wire.feedback import Category, Impact, NewFeedback
-from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
-from agentsvc_nb.wire.keys import CreatedKey
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, KEY_NAME_CHARS
+from agentsvc_nb.wire.resources import TERMS_VERSION, Category, CreatedKey, Impact, NewFeedback
 
 _KINDS = {"tokens": "tokens", "picture": "pictures", "web_search": "web searches"}
 

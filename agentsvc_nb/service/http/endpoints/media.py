@@ -14,7 +14,7 @@ from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.media import LABELS
 from agentsvc_nb.tools.media_transcript import MediaTranscript
-from agentsvc_nb.wire.media import LabelList, NewLabels
+from agentsvc_nb.wire.resources import LabelList, NewLabels
 
 
 async def labels_list(context: RequestContext) -> Response:

@@ -11,7 +11,7 @@ from agentsvc_nb.service.usecases.media import LABELS
 from agentsvc_nb.wire.codes import ErrorType
 from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
-from agentsvc_nb.wire.media import NewLabels
+from agentsvc_nb.wire.resources import NewLabels
 from agentsvc_nb.wire.routes import ROUTES
 
 JsonSchema = dict[str, Any]
