@@ -26,6 +26,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     _add_account(commands, data)
 
 
+# -- keys -----------------------------------------------------------------------------------------------------------
+
+
 def _add_keys(commands: Subparsers, data: Parser) -> None:
     keys = commands.add_parser("keys", help="keys to the service").add_subparsers(required=True, metavar="COMMAND")
     create = keys.add_parser("create", parents=[data], help="make a key, beside a running service or without one")
@@ -103,6 +106,9 @@ def _key_state(key: KeyRecord) -> str:
     if key.revoked_at is not None:
         return "revoked"
     return "active" if key.suspended_at is None else "suspended"
+
+
+# -- the account ----------------------------------------------------------------------------------------------------
 
 
 def _add_account(commands: Subparsers, data: Parser) -> None:
@@ -198,6 +204,8 @@ def _limit(plan: ServicePlan, name: str) -> str:
     limit = "no limit" if kept == "unset" else f"of {kept}"
     return limit if kept == here else f"{limit}; here {here}, which counts after `agentsvc restart`"
 
+
+# -- feedback -------------------------------------------------------------------------------------------------------
 
 REPORTS_LISTED: Final = 100
 

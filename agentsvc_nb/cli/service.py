@@ -191,6 +191,8 @@ def _started_at(folder: DataFolder) -> str:
     return datetime.fromtimestamp(ready_at).strftime("%Y-%m-%d %H:%M:%S")
 
 
+# -- backup and restore ---------------------------------------------------------------------------------------------
+
 PROGRESS_SECONDS: Final = 1.0
 """Time between two lines of progress; a backup that takes less prints none."""
 

@@ -247,6 +247,10 @@ def _content_of(response: Response) -> str | None:
     return tag[1] if tag else None
 
 
+# -- tables ---------------------------------------------------------------------------------------------------------
+#
+# As CSV with a Table Schema each (docs/api/files.md "Tables and charts").
+
 TABLE: Final = "table"
 SCHEMA_ENDING: Final = ".schema.json"
 _DTYPES: Final[Mapping[str, str]] = {

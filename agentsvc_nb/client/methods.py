@@ -99,7 +99,9 @@ class operation(_Method, Generic[P, R]):
         return self._bound(instance)
 
 
-class _Face:
+class _StreamFace:
+    """What both faces of an event stream have."""
+
     def __init__(self, events: ResumableEventStream) -> None:
         self._events = events
 
@@ -126,7 +128,7 @@ class _Face:
         return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
 
 
-class EventStream(_Face):
+class EventStream(_StreamFace):
     """The events of a run; leave it early with `close`, `with`, or by dropping it, and the run goes on.
 
     >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
@@ -159,7 +161,7 @@ class EventStream(_Face):
         self.close()
 
 
-class AsyncEventStream(_Face):
+class AsyncEventStream(_StreamFace):
     """The events of a run, for `async for`; see `EventStream`."""
 
     async def final_status(self) -> Run:
@@ -215,7 +217,10 @@ class stream(_Method, Generic[P]):
 
 
 class Paged(Generic[T]):
-    """The state of an iteration over pages: each page is fetched when its first item is needed."""
+    """The state of an iteration over pages: each page is fetched when its first item is needed.
+
+    A class with `next` and no async generator, because the blocking client must be able to `step` it.
+    """
 
     def __init__(self, fetch: Fetch[T], start: Any, kind: type[T]) -> None:
         self._fetch, self._cursor, self._kind = fetch, start, kind

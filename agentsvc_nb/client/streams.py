@@ -21,6 +21,8 @@ from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
 
+# -- events ---------------------------------------------------------------------------------------------------------
+
 BACKOFF_SECONDS: Final = 5.0
 """Longest wait between two connections."""
 READ_SECONDS: Final = 75.0
@@ -217,6 +219,8 @@ def _event(frame: ServerSentEvent) -> Event:
 
 
 T = TypeVar("T")
+# -- waiting for an end ---------------------------------------------------------------------------------------------
+
 LAST_LOOK_SECONDS: Final = 1.0
 """How long the last poll may take, which begins when `timeout` ends. A `deadline` still cuts it off."""
 

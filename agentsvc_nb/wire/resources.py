@@ -15,6 +15,8 @@ from agentsvc_nb.wire.limits import (
     KEY_NAME_CHARS,
 )
 
+# -- keys and terms -------------------------------------------------------------------------------------------------
+
 TERMS_VERSION: Final = "2026-11-21"
 """Version of the developer terms."""
 
@@ -94,6 +96,8 @@ class DeletedKey(Model):
     deleted: bool = True
 
 
+# -- feedback (docs/api/feedback.md) --------------------------------------------------------------------------------
+
 Category = Literal["bug", "idea", "question", "praise", "other"]
 Impact = Literal["blocking", "major", "minor"]
 Status = Literal["open", "answered", "closed"]
@@ -142,6 +146,8 @@ class FeedbackList(Model):
     object: str = "list"
     data: list[FeedbackReport] = Field(default_factory=list)
 
+
+# -- media and landing pages ----------------------------------------------------------------------------------------
 
 MediaKind = Literal["video", "audio", "image"]
 

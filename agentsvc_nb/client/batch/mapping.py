@@ -106,6 +106,8 @@ async def map_(
     return so_far()
 
 
+# -- DataFrames -----------------------------------------------------------------------------------------------------
+
 _NARWHALS: Final = {"string": "String", "Int64": "Int64", "Float64": "Float64", "boolean": "Boolean"}
 
 

@@ -232,6 +232,9 @@ def _about(row: BatchRow) -> dict[str, Any]:
     }
 
 
+# -- answers that are kept ------------------------------------------------------------------------------------------
+
+
 class ResultCache:
     """Completed runs by the key of their row, in a file (mode 0600) to which each row adds one line of JSON.
 
@@ -275,6 +278,8 @@ class ResultCache:
             except (ValueError, KeyError, TypeError):  # a line cut off by a crash
                 continue
 
+
+# -- rows that failed -----------------------------------------------------------------------------------------------
 
 # Codes that every row would fail with, though their status does not say so.
 _EACH_ALIKE: Final = frozenset({"invalid_output_config", "project_not_found"})

@@ -310,7 +310,7 @@ class AdaptiveLimit:
     """How many rows may be asked at once: at first `most`, half as many after a refusal, then slowly more again.
 
     Refusals of rows that began before the last halving do not halve it again: they report the same overload. No row
-    begins before `held_until`, a time; `seen` counts the answered rows.
+    begins before `held_until`, a time; `seen` counts the answered rows. Times are arguments, for the tests.
     """
 
     def __init__(self, most: int) -> None:

@@ -28,6 +28,8 @@ from agentsvc_nb.wire.resources import (
 )
 from agentsvc_nb.wire.tools import JobAccepted
 
+# -- projects and chats ---------------------------------------------------------------------------------------------
+
 
 async def create_project(core: Core, name: str, **options: Unpack[Options]) -> Project:
     """Make a project; give its id as `project` to runs and jobs. Never sent twice.
@@ -56,6 +58,9 @@ async def retire_chat(core: Core, chat: str, **options: Unpack[Options]) -> Reti
     True
     """
     return await core.scoped(options).ask(RetiredChat, ApiRequest("chats.retire", {"chat": chat}))
+
+
+# -- files of a chat ------------------------------------------------------------------------------------------------
 
 
 async def upload_files(
@@ -120,6 +125,9 @@ async def rename_file(core: Core, path: str, name: str, *, chat: str, **options:
     """
     request = ApiRequest("files.rename", query={"chat_id": chat, "path": path}, body={"name": name})
     return await core.scoped(options).ask(WorkspaceFile, request)
+
+
+# -- feedback (docs/api/feedback.md) --------------------------------------------------------------------------------
 
 
 async def send_feedback(
@@ -206,6 +214,9 @@ async def get_feedback(core: Core, id: str, **options: Unpack[Options]) -> Feedb
     >>> client.feedback.get("fb_1").reply  # doctest: +SKIP
     """
     return await core.scoped(options).ask(FeedbackReport, ApiRequest("feedback.get", {"id": id}))
+
+
+# -- media and landing pages ----------------------------------------------------------------------------------------
 
 
 async def get_media(core: Core, media_id: str, **options: Unpack[Options]) -> AdMedia:

@@ -184,6 +184,8 @@ def _unnamed(content: object) -> Part:
     )
 
 
+# -- names of files that arrive -------------------------------------------------------------------------------------
+
 _UNSAFE: Final = re.compile(
     r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]'
     "|[\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"  # surrogates; invisible characters

@@ -24,6 +24,12 @@ from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unpr
 if TYPE_CHECKING:
     import httpx  # not here: `messages` imports it, without its command line
 
+# -- the deadline ---------------------------------------------------------------------------------------------------
+#
+# The HTTP library fixes the read timeout when a response begins, and each byte restarts it. So a stream that is silent,
+# or sends only pings, would hold its reader well past the deadline. On asyncio a timeout cancels the whole call, and
+# nothing of this is needed.
+
 Clock = Callable[[], float]
 _left: ContextVar[Clock | None] = ContextVar("seconds to the deadline", default=None)
 
@@ -112,6 +118,12 @@ class _DeadlineStream(httpcore.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
+
+# -- the proof ------------------------------------------------------------------------------------------------------
+#
+# The embedded service stops when it is idle, and another process may then take its port. Verifying once is not enough,
+# because the connection pool opens new connections whenever it has none left. So the pool's network backend requests
+# the proof on each new connection, and closes one without a proof as if it had been refused. See docs/decisions/0028.
 
 PROOF_SECONDS: Final = 5.0
 """Limit for one proof. It takes a millisecond: a peer that takes so long is not the service, or is unusable."""
@@ -236,6 +248,8 @@ class _AsyncProvingBackend(httpcore.AsyncNetworkBackend):
     async def sleep(self, seconds: float) -> None:
         await self._backend.sleep(seconds)
 
+
+# -- early responses ------------------------------------------------------------------------------------------------
 
 _UPLOAD: Final = b"multipart/form-data"
 _READ_BYTES: Final = 64 * 1024

@@ -147,6 +147,8 @@ def step(work: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("the client's core awaited something other than its I/O; please report this")
 
 
+# -- worker pools ---------------------------------------------------------------------------------------------------
+
 LOOK_SECONDS: Final = 0.5
 """Longest single wait; `next` then returns None. On some systems an interrupt does not end a longer one."""
 
