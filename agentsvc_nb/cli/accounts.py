@@ -71,12 +71,11 @@ def _create_key(args: argparse.Namespace) -> int:
 
 
 def _list_keys(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.records import keys
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
     from agentsvc_nb.wire.times import rfc3339
 
-    with open_beside(arguments.existing_folder(args.data)) as database:
+    with arguments.database(args.data) as database:
         found = database.read(lambda tx: keys.all(tx, ACCOUNT))
     for key in found:
         budget = "" if key.budget_cents is None else f"  {key.budget_cents} cents a month"
@@ -87,7 +86,6 @@ def _list_keys(args: argparse.Namespace) -> int:
 
 
 def _change_key(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.usecases import accounts
 
     changes: dict[str, Callable[..., KeyRecord]] = {
@@ -96,7 +94,7 @@ def _change_key(args: argparse.Namespace) -> int:
         "revoke": accounts.revoke_key,
     }
     now = arguments.now()
-    with open_beside(arguments.existing_folder(args.data)) as database:
+    with arguments.database(args.data) as database:
         key = database.write_now(lambda tx: changes[args.change](tx, args.key, now))
     print(f"{key.id} ({json.dumps(key.name)}) is {_key_state(key)}.")
     return 0
@@ -158,27 +156,24 @@ def _reconcile(args: argparse.Namespace) -> int:
 
 def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) -> int:
     """Change the account and print its new state."""
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
-    with open_beside(arguments.existing_folder(args.data)) as database:
+    with arguments.database(args.data) as database:
         database.write_now(lambda tx: change(tx, ACCOUNT))
     return _show(args)
 
 
 def _show(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.usecases import accounts
-    from agentsvc_nb.service.usecases.accounts import ACCOUNT
     from agentsvc_nb.wire.runs import CENT
     from agentsvc_nb.wire.times import rfc3339
 
     folder = arguments.existing_folder(args.data)
     now = arguments.now()
     plan = plan_of(folder.path)
-    with open_beside(folder) as database:
-        found = database.read(lambda tx: accounts.standing(tx, ACCOUNT, now))
+    with arguments.database(args.data) as database:
+        found = database.read(lambda tx: accounts.standing(tx, accounts.ACCOUNT, now))
     until = found.account.state_until
     state = found.account.state_at(now)
     print(f"state:  {state}{f' until {rfc3339(until)}' if until and state != 'active' else ''}")
@@ -227,11 +222,10 @@ def add_feedback_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _list_reports(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.records import feedback
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
-    with open_beside(arguments.existing_folder(args.data)) as database:
+    with arguments.database(args.data) as database:
         found = database.read(lambda tx: feedback.page(tx, ACCOUNT, args.status, REPORTS_LISTED))
     for record in found:
         print(_report_text(record))
@@ -239,20 +233,18 @@ def _list_reports(args: argparse.Namespace) -> int:
 
 
 def _reply_to_report(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.usecases import feedback
 
     now = arguments.now()
-    with open_beside(arguments.existing_folder(args.data)) as database:
+    with arguments.database(args.data) as database:
         print(_report_text(database.write_now(lambda tx: feedback.reply(tx, args.id, args.text, now))))
     return 0
 
 
 def _close_report(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.usecases import feedback
 
-    with open_beside(arguments.existing_folder(args.data)) as database:
+    with arguments.database(args.data) as database:
         print(_report_text(database.write_now(lambda tx: feedback.close(tx, args.id))))
     return 0
 
