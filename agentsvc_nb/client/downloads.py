@@ -141,7 +141,10 @@ class _Download:
     """
 
     def __init__(self, core: Core, path: str, make: Open, on_progress: OnBytes | None) -> None:
-        self._core, self._path, self._make, self._on_progress = core, path, make, on_progress
+        self._core = core
+        self._path = path
+        self._make = make
+        self._on_progress = on_progress
         self._partial: PartialDownload | None = None
         self._continued = False
 

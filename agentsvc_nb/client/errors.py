@@ -116,7 +116,8 @@ class APIConnectionError(StefanBrainError):
 
     def __init__(self, message: str, *, sent: bool = True, timed_out: bool = False) -> None:
         super().__init__(message)
-        self.sent, self.timed_out = sent, timed_out
+        self.sent = sent
+        self.timed_out = timed_out
 
 
 class ToolResultError(StefanBrainError):
@@ -143,7 +144,8 @@ class JobTimeoutError(StefanBrainError):
     def __init__(self, job_id: str | None, chat: str | None = None) -> None:
         late = f"{job_id} has not ended" if job_id else "The start was not answered"
         super().__init__(f"{late} within the time allowed; it may go on.", hint=None if job_id else MAY_HAVE_STARTED)
-        self.job_id, self.chat = job_id, chat
+        self.job_id = job_id
+        self.chat = chat
 
 
 def chat_busy(refusal: StefanBrainError) -> ChatBusyError:

@@ -223,7 +223,9 @@ class Paged(Generic[T]):
     """
 
     def __init__(self, fetch: Fetch[T], start: Any, kind: type[T]) -> None:
-        self._fetch, self._cursor, self._kind = fetch, start, kind
+        self._fetch = fetch
+        self._cursor = start
+        self._kind = kind
         self._items: deque[T] = deque()
 
     async def next(self) -> T | None:

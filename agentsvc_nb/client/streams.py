@@ -37,8 +37,11 @@ class ResumableEventStream:
     """
 
     def __init__(self, core: Core, run: Run, after: int = 0) -> None:
-        self.run, self.cursor, self.reconnects = run, after, 0
-        self._core, self._io = core, core.io
+        self.run = run
+        self.cursor = after
+        self.reconnects = 0
+        self._core = core
+        self._io = core.io
         self._response: Response | None = None
         self._waiting: deque[Event] = deque()
         self._decoder = EventDecoder()
@@ -232,7 +235,9 @@ class Wait:
     """
 
     def __init__(self, core: Core, timeout: float, notice: WaitNotice, chat: str | None = None) -> None:
-        self.chat, self._core, self._notice = chat, core, notice
+        self.chat = chat
+        self._core = core
+        self._notice = notice
         self._ends = min(core.io.now() + timeout, core.deadline)
 
     @property

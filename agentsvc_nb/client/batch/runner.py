@@ -314,8 +314,11 @@ class AdaptiveLimit:
     """
 
     def __init__(self, most: int) -> None:
-        self.limit, self.held_until, self.seen = most, 0.0, 0
-        self._most, self._probe = most, PROBE_SECONDS
+        self.limit = most
+        self.held_until = 0.0
+        self.seen = 0
+        self._most = most
+        self._probe = PROBE_SECONDS
         self._cut_at = self._changed_at = -math.inf
         self._lasted: deque[float] = deque(maxlen=_RECENT_ROWS)
 

@@ -135,7 +135,9 @@ class _UploadReader:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        self.read, self.seekable, self._file = file.read, file.seekable, file
+        self.read = file.read
+        self.seekable = file.seekable
+        self._file = file
         self._start = file.tell() if file.seekable() else 0
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:

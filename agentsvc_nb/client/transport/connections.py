@@ -183,7 +183,8 @@ class _ProvingBackend(httpcore.NetworkBackend):
     """A network backend that requests the proof on each new connection, and closes one without it."""
 
     def __init__(self, backend: httpcore.NetworkBackend, secret: Secret) -> None:
-        self._backend, self._secret = backend, secret
+        self._backend = backend
+        self._secret = secret
 
     def connect_tcp(
         self,
@@ -218,7 +219,8 @@ class _AsyncProvingBackend(httpcore.AsyncNetworkBackend):
     """`_ProvingBackend` for asyncio."""
 
     def __init__(self, backend: httpcore.AsyncNetworkBackend, secret: Secret) -> None:
-        self._backend, self._secret = backend, secret
+        self._backend = backend
+        self._secret = secret
 
     async def connect_tcp(
         self,

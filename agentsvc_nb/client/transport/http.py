@@ -58,8 +58,10 @@ class SyncIO(_Clocks):
         _check("transport", transport, SyncTransport)
         _check("http_client", client, SyncClient)
         _check_proved(secret, transport or client)
-        self._transport, self._own = transport, client and connections.bounded(client)
-        self._tls, self._secret = tls, secret
+        self._transport = transport
+        self._own = client and connections.bounded(client)
+        self._tls = tls
+        self._secret = secret
         self._clients: dict[int, httpx.Client] = {}
 
     def _client(self) -> httpx.Client:
@@ -145,7 +147,9 @@ class _Timely(httpx.SyncByteStream):
     """A request body that raises at the deadline instead of being sent further."""
 
     def __init__(self, body: httpx.SyncByteStream, io: SyncIO, ends: float) -> None:
-        self._body, self._io, self._ends = body, io, ends
+        self._body = body
+        self._io = io
+        self._ends = ends
 
     def __iter__(self) -> Iterator[bytes]:
         for chunk in self._body:
@@ -170,7 +174,10 @@ class AsyncIO(_Clocks):
         _check("transport", transport, AsyncTransport)
         _check("http_client", client, AsyncClient)
         _check_proved(secret, transport or client)
-        self._transport, self._own, self._tls, self._secret = transport, client, tls, secret
+        self._transport = transport
+        self._own = client
+        self._tls = tls
+        self._secret = secret
         self._clients: _ByLoop = weakref.WeakKeyDictionary()
         self._parents: list[_ByLoop] = []
         """The clients of the parent process, in a forked child: referenced so that garbage collection does not close

@@ -165,7 +165,9 @@ class ThreadPool(Generic[T]):
     """
 
     def __init__(self, io: IO, lane: Callable[[], IO] | None = None) -> None:
-        self._left, self._lane, self._here = threading.Event(), lane, threading.local()
+        self._left = threading.Event()
+        self._lane = lane
+        self._here = threading.local()
         self._begun: queue.SimpleQueue[Coroutine[Any, Any, T] | None] = queue.SimpleQueue()
         self._ended: queue.SimpleQueue[Future[T]] = queue.SimpleQueue()
         self._busy = self._threads = 0  # a thread is started only when all others are busy
@@ -210,8 +212,13 @@ class _ThreadIO:
     """The I/O of a pool's threads. Once the pool is left, the next I/O operation of a thread raises `_Left`."""
 
     def __init__(self, io: IO, left: threading.Event, here: threading.local) -> None:
-        self._io, self._left, self._here = io, left, here
-        self.close, self.drop, self.now, self.today = io.close, io.drop, io.now, io.today
+        self._io = io
+        self._left = left
+        self._here = here
+        self.close = io.close
+        self.drop = io.drop
+        self.now = io.now
+        self.today = io.today
 
     async def send(self, request: HttpRequest) -> Response:
         self._go_on()

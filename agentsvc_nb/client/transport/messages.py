@@ -33,7 +33,9 @@ class ProgressBody(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A request body that reports to `hook` the bytes sent so far. Each attempt counts from zero again."""
 
     def __init__(self, body: object, total: int | None, hook: OnBytes) -> None:
-        self._body, self._total, self._hook = body, total, hook
+        self._body = body
+        self._total = total
+        self._hook = hook
 
     def __iter__(self) -> Iterator[bytes]:
         sent = 0
