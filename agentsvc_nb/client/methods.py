@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
 T = TypeVar("T")
-Fetch = Callable[[Any], Coroutine[Any, Any, tuple[list[T], Any]]]
-"""Fetches the page at a cursor; returns its items and the next cursor, which is None after the last page."""
 
 
 class Sync:
@@ -97,6 +94,9 @@ class operation(_Method, Generic[P, R]):
     def __get__(self, instance: HasOperations[Async], owner: type) -> Callable[P, Coroutine[Any, Any, R]]: ...
     def __get__(self, instance: HasOperations[Any] | None, owner: type) -> Any:
         return self._bound(instance)
+
+
+# -- events ---------------------------------------------------------------------------------------------------------
 
 
 class _StreamFace:
@@ -216,6 +216,12 @@ class stream(_Method, Generic[P]):
         return self._bound(instance)
 
 
+# -- pages ----------------------------------------------------------------------------------------------------------
+
+Fetch = Callable[[Any], Coroutine[Any, Any, tuple[list[T], Any]]]
+"""Fetches the page at a cursor; returns its items and the next cursor, which is None after the last page."""
+
+
 class Paged(Generic[T]):
     """The state of an iteration over pages: each page is fetched when its first item is needed.
 
@@ -319,6 +325,9 @@ class pages(_Method, Generic[P, R]):
     def __get__(self, instance: HasOperations[Async], owner: type) -> Callable[P, AsyncPages[R]]: ...
     def __get__(self, instance: HasOperations[Any] | None, owner: type) -> Any:
         return self._bound(instance)
+
+
+# -- docstrings and signatures --------------------------------------------------------------------------------------
 
 
 def _document(

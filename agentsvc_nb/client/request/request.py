@@ -191,6 +191,7 @@ class Core:
         they share its deadline.
         """
         core = self.configured(options) if options else self
+        # Within an operation that was scoped before, its deadline goes on; only one that is given anew begins again.
         if core.settings.deadline is None or (self.deadline < math.inf and "deadline" not in options):
             return core
         return core.within(core.settings.deadline)

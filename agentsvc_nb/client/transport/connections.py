@@ -51,7 +51,7 @@ def until(ends: float, now: Clock) -> Iterator[None]:
 def bounded(client: httpx.Client) -> httpx.Client:
     """Make the client's connections, also those through proxies, keep to `until`. Returns the same client."""
     for transport in (client._transport, *client._mounts.values()):
-        pool = getattr(transport, "_pool", None)
+        pool = getattr(transport, "_pool", None)  # a transport of the caller's own may have none: it is left as it is
         if isinstance(pool, httpcore.ConnectionPool) and not isinstance(pool._network_backend, _DeadlineBackend):
             pool._network_backend = _DeadlineBackend(pool._network_backend)
     return client
