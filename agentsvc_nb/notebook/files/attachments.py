@@ -35,14 +35,13 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
     """
     value = _variable("--df", name, variables)
     content = files.encoded(value)
-    if content is None or content.name != "table.csv":
+    if content is None or content.name != "table.csv":  # the name that the client gives to tables
         raise AskError(
             f"--df {name}: that is a {type(value).__name__}, not a DataFrame; nothing was sent.",
             "Make a pandas DataFrame of it, or save it to a file and use --file.",
         )
-    return (
-        made := in_memory_file(f"{name}.csv", content.data)
-    ), f"{made.path}: {_summary(value)}, {size(len(content.data))}"
+    made = in_memory_file(f"{name}.csv", content.data)
+    return made, f"{made.path}: {_summary(value)}, {size(len(content.data))}"
 
 
 def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:

@@ -1,13 +1,20 @@
-"""Call a tool: parse its input from the cell's body, and show its answer."""
+"""Call a tool: parse its input from the cell's body, and show its answer.
+
+Also the way back: an input as the cell that sends it (`key: value` lines if they can express it, else JSON), or as a
+call of the client.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import html
 import json
-from collections.abc import Callable, Mapping
+import pprint
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from agentsvc_nb.client.batch.rows import REFERENCE
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
 from agentsvc_nb.notebook import template
 from agentsvc_nb.notebook.display import file_table
@@ -16,7 +23,7 @@ from agentsvc_nb.notebook.display.render import MUTED, Bundle, mark
 from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import AskError, RunFailed, to_ask_error
-from agentsvc_nb.notebook.files.storing import fetcher
+from agentsvc_nb.notebook.files.workspace import fetcher
 from agentsvc_nb.notebook.jobs.foreground import JobResult, follow, refusal
 from agentsvc_nb.notebook.state.session import Session, remember_job
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -86,7 +93,9 @@ class ToolAnswer(WorkResult):
 
     def __init__(self, result: ToolResult, bundle: Bundle) -> None:
         super().__init__(bundle, (), result.chat or None)
-        self.result, self.data, self.content = result, result.data, result.content
+        self.result = result
+        self.data = result.data
+        self.content = result.content
 
     @property
     def text(self) -> str:
@@ -193,3 +202,68 @@ def _json_bundle(value: Any) -> Bundle:
         text = json.dumps(value, indent=2, ensure_ascii=False)
     shown = excerpt(text, DATA_CHARS)
     return {"text/plain": shown, "text/html": f"{_PRE}{html.escape(shown)}</pre>"}
+
+
+_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def as_cell(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
+    r"""Return the `%%tool` (or `%%job`) cell that sends this input.
+
+    >>> print(as_cell("web_search", False, {"query": "tents", "count": 8}))
+    %%tool web_search
+    query: tents
+    count: 8
+    """
+    return f"{'%%job' if asynchronous else '%%tool'} {label(tool, 64)}\n{_written_body(_escaped(given))}"
+
+
+def as_client_call(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
+    """Return the call of the client that sends this input, for hosts without magics.
+
+    >>> print(as_client_call("web_search", False, {"query": "tents", "count": 8}))
+    client.tools.invoke('web_search', {'query': 'tents', 'count': 8})
+    """
+    name = "client.jobs.submit" if asynchronous else "client.tools.invoke"
+    return plain(f"{name}({label(tool, 64)!r}, {pprint.pformat(dict(given), width=100, sort_dicts=False)})")
+
+
+def _written_body(given: Any) -> str:
+    try:
+        lines = "\n".join(_written_lines(given, ""))
+        if plain(lines) == lines and read_input(lines, {}) == read_input(json.dumps(given), {}):
+            return lines
+    except AskError:
+        pass  # for example a key that can't stand in a line
+    text = json.dumps(given, indent=2, ensure_ascii=False)
+    return text if plain(text) == text else json.dumps(given, indent=2)
+
+
+def _written_lines(given: Mapping[str, Any], before: str) -> Iterator[str]:
+    for key, value in given.items():
+        if not _KEY.fullmatch(key):
+            raise AskError(f"{key!r} can't stand in a line.")
+        if isinstance(value, dict) and value:
+            yield from _written_lines(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}: {_written_value(value)}"
+
+
+def _written_value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, str) or value != value.strip() or not value or "\n" in value:
+        return text
+    try:
+        json.loads(value)
+    except ValueError:
+        return value
+    return text  # unquoted, it would be read as another JSON value, such as a number
+
+
+def _escaped(value: Any) -> Any:
+    """Escape `{{name}}` in all texts, so that it is sent as it stands."""
+    if isinstance(value, dict):
+        return {key: _escaped(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_escaped(part) for part in value]
+    return REFERENCE.sub(lambda match: "\\" + match[0], value) if isinstance(value, str) else value

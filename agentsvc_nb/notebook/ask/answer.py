@@ -151,7 +151,10 @@ class CellAnswer(WorkResult):
         fetch_tables: Callable[[], list[pd.DataFrame]] = list,
     ) -> None:
         super().__init__(bundle, files, run.chat)
-        self.run, self.text, self.again, self._shape = run, text, again, shape
+        self.run = run
+        self.text = text
+        self.again = again
+        self._shape = shape
         self._fetch_tables = fetch_tables
         self.inputs = tuple(inputs)
         """SHA-256s of the attached files."""

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.notebook.ask.answer import CellAnswer
+from agentsvc_nb.notebook.ask.history import runs, the_run
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle
 from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, cost, mark, seconds_of
 from agentsvc_nb.notebook.display.results import PrintedText, grid
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.storing import fetcher
-from agentsvc_nb.notebook.runs.answer import CellAnswer
-from agentsvc_nb.notebook.runs.history import runs, the_run
+from agentsvc_nb.notebook.files.workspace import fetcher
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import plain
@@ -66,7 +66,8 @@ class Comparison(Showing):
     """Two runs compared: their facts, and a unified diff of their answers in `text`."""
 
     def __init__(self, first: Run, second: Run) -> None:
-        self.first, self.second = first, second
+        self.first = first
+        self.second = second
         before, after = (plain(run.output or "").splitlines() for run in (first, second))
         names = (first.run_id, second.run_id)
         self.lines = tuple(difflib.unified_diff(before, after, *names, lineterm="", n=2))

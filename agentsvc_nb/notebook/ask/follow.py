@@ -68,7 +68,8 @@ class Feed:
     """
 
     def __init__(self, open_stream: Open, cancel: Callable[[str], object]) -> None:
-        self._open, self._cancel_run = open_stream, cancel
+        self._open = open_stream
+        self._cancel_run = cancel
         self._items: SimpleQueue[Item] = SimpleQueue()
         self._control = StartControl(self._items.put)
         self._opened = threading.Event()
@@ -116,11 +117,12 @@ class Feed:
             self._stream = stream
             self._opened.set()
             self._items.put(stream.run)
-            if not self._left:
+            if not self._left:  # the cell may have been left while the start was on its way
                 for event in stream:
                     self._items.put(event)
 
     def _cancel(self) -> None:
+        # Until the start is answered, the run has no id to cancel it by; left alone, it would go on unwatched.
         self._opened.wait()
         if self._stream is None:
             return  # the start failed
@@ -199,7 +201,11 @@ class _FollowLoop:
         closing: Callable[[], bool],
         clock: Callable[[], float],
     ) -> None:
-        self.feed, self.view, self.screen, self.on_open, self.clock = feed, view, screen, on_open, clock
+        self.feed = feed
+        self.view = view
+        self.screen = screen
+        self.on_open = on_open
+        self.clock = clock
         self.closing = closing
         self.cancelled = False
         self.began = clock()

@@ -12,10 +12,10 @@ from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
+from agentsvc_nb.notebook.jobs import calling
+from agentsvc_nb.notebook.jobs.fields import MISSING, Field, field, shown
 from agentsvc_nb.notebook.jobs.foreground import refusal
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
-from agentsvc_nb.notebook.tools import writing
-from agentsvc_nb.notebook.tools.fields import MISSING, Field, field, shown
 from agentsvc_nb.wire.text import escape, excerpt, label, plain
 from agentsvc_nb.wire.tools import ToolDescription
 
@@ -134,7 +134,7 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
     fields = [*islice(lines(whole), _FIELDS)]
     rows = [(code(path), kind, "yes" if needed else "", about) for path, kind, needed, about in fields]
     table = grid("Input", ("field", "type", "required", "what it is"), rows)
-    write = writing.cell if magics else writing.call
+    write = calling.as_cell if magics else calling.as_client_call
     cell = excerpt(write(tool.name, tool.asynchronous, {**beginning(whole), **given}), _CELL_CHARS)
     facts = ["job" if tool.asynchronous else "tool"]
     facts += [*["idempotent"] * tool.idempotent, *["has an effect outside"] * tool.effect]

@@ -1,4 +1,6 @@
-"""The runs started from this machine: list them, find one by the beginning of its id, wait for them, cancel them."""
+"""The runs started from this machine: list them, find one by the beginning of its id, wait for them, cancel them; list
+their tool calls that wait for approval, and decide on them.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.approvals import Watched
+from agentsvc_nb.client.approvals import WaitingCall, Watched
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.approval import print_new_calls, why_late
-from agentsvc_nb.notebook.display.render import cost, mark, moment
+from agentsvc_nb.notebook.display.render import calls_bundle, cost, mark, moment, print_new_calls, why_late
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import CENT, TERMINAL
+from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
+
 
 LAST: Final = "last"
 POLL_SECONDS: Final = 1.0
@@ -44,7 +47,7 @@ def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
     return _table(session, rows)
 
 
-def active(session: Session, *, everywhere: bool = False) -> list[str]:
+def _active(session: Session, *, everywhere: bool = False) -> list[str]:
     """Return the ids of runs that were active when last seen, of this notebook or (`everywhere`) of this machine."""
     rows = session.journal.runs(None if everywhere else _name(session))
     return [row["run_id"] for row in rows if _stale(session, row)]
@@ -174,3 +177,89 @@ def _wait(session: Session, wanted: Iterable[str], timeout: float) -> None:
 
 def _name(session: Session) -> str:
     return session.notebook or session.label
+
+
+_CALL: Final = "call_"
+_CALL_ID_CHARS: Final = 10
+"""The least number of characters of a call id that is given by its beginning, `call_` included."""
+_LISTS: Final = "`%approve` lists what waits."
+
+
+def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
+    """List the tool calls that wait for approval, of this notebook's runs or (`everywhere`) of all of this machine.
+
+    The runs of `%%ask --each` are not in the journal, so only those that this kernel started are included. Raises
+    `AskError` when the service cannot be asked.
+    """
+    found = _waiting(session, everywhere)
+    session.known.calls = [call.call_id for call in found]
+    bundle = calls_bundle(found)
+    if not found:
+        said = "Nothing waits for approval."
+        bundle = {"text/plain": said, "text/html": f"<div>{said}</div>"}
+    rows = [{name: getattr(call, name) for name in results.APPROVALS} for call in found]
+    return ResultTable(bundle, lambda: frame(rows, results.APPROVALS, notebook=session.notebook))
+
+
+def approve(session: Session, given: str, *, refuse: bool = False, reason: str = "") -> PrintedText:
+    """Approve or refuse a tool call.
+
+    Args:
+        given: a call id or its beginning, or a run (as `the_run` takes it, except `last`) with just one waiting call.
+        refuse: refuse the call instead of approving it.
+        reason: why it is refused; the agent is told.
+
+    Raises `AskError` when no call or several calls fit, when the call no longer waits, or the service fails.
+    """
+    if reason and not refuse:
+        raise AskError("--reason goes with --refuse; nothing was sent.", "The agent is told why its call was refused.")
+    call = _the_call(session, given)
+    decide(session, call, not refuse, reason)
+    return PrintedText(f"{'Refused' if refuse else 'Approved'}: {label(call.tool, 60)} of run {call.run_id}.")
+
+
+def decide(session: Session, call: WaitingCall, approved: bool, reason: str) -> None:
+    """Send the decision on a tool call. Raises `AskError` when the call no longer waits, or the service fails."""
+    with errors_as_cells(session):
+        if approved:
+            session.client().runs.approve(call.run_id, call.call_id)
+        else:
+            session.client().runs.refuse(call.run_id, call.call_id, reason=reason)
+    session.known.calls = [known for known in session.known.calls if known != call.call_id]
+
+
+def _the_call(session: Session, given: str) -> WaitingCall:
+    if given.startswith(_CALL):
+        # A call id does not tell its run, so all runs of this machine are searched.
+        found = [c for c in _waiting(session, True) if len(given) >= _CALL_ID_CHARS and c.call_id.startswith(given)]
+        what = f"call {label(given, 64)}"
+    elif given == LAST:  # when the notebook is run again, this would approve a call that nobody has looked at
+        raise AskError("Name the call or its run; nothing was sent.", _LISTS)
+    else:
+        run_id = the_run(session, given)
+        found, what = _of_run(session, run_id), f"call of run {run_id}"
+    if not found:
+        raise AskError(f"No {what} waits for approval; nothing was sent.", _LISTS)
+    if len(found) > 1:
+        names = ", ".join(label(call.call_id, 64) for call in found[:9])
+        raise AskError(f"{len(found)} calls wait; nothing was sent.", f"Name one of them: {names}")
+    return found[0]
+
+
+def _waiting(session: Session, everywhere: bool) -> list[WaitingCall]:
+    known = dict.fromkeys(_active(session, everywhere=everywhere)) | session.known.rows
+    return [call for run_id in known for call in _of_run(session, run_id)]
+
+
+def _of_run(session: Session, run_id: str) -> list[WaitingCall]:
+    run = Watched(session.client(), run_id)
+    with errors_as_cells(session):
+        try:
+            run.look()
+        except StefanBrainError as error:
+            if error.status != 404:  # 404: a run of another account
+                raise
+            session.known.rows.pop(run_id, None)
+    if run.status in TERMINAL:
+        session.known.rows.pop(run_id, None)
+    return [*run.waiting.values()]

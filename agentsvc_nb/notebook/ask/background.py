@@ -10,12 +10,11 @@ from concurrent.futures import TimeoutError as WaitedLongEnough
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from agentsvc_nb.client.errors import JobTimeoutError
-from agentsvc_nb.notebook.display.approval import print_new_calls, watched_bundle
-from agentsvc_nb.notebook.display.render import Bundle, error_bundle
+from agentsvc_nb.notebook.ask.answer import CellAnswer
+from agentsvc_nb.notebook.ask.turn import RunWatcher
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle, print_new_calls, watched_bundle
 from agentsvc_nb.notebook.display.results import DisplayedResult
 from agentsvc_nb.notebook.errors import RunStopped
-from agentsvc_nb.notebook.runs.answer import CellAnswer
-from agentsvc_nb.notebook.runs.turn import RunWatcher
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 
@@ -144,7 +143,9 @@ class Background(BackgroundResult[CellAnswer]):
     def __init__(
         self, turn: RunWatcher, go: Callable[[], CellAnswer], then: Callable[[Background], None] = nothing
     ) -> None:
-        self._turn, self._go, self._then = turn, go, then
+        self._turn = turn
+        self._go = go
+        self._then = then
         super().__init__()
 
     def make(self) -> CellAnswer:
