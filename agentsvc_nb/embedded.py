@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 
 from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import Met, Unproved, meet
-from agentsvc_nb.service.child import EXIT_HELD, Child
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
 from agentsvc_nb.service.plan import ServicePlan, plan_of, restart_command
+from agentsvc_nb.service.serve import EXIT_HELD, Child
 from agentsvc_nb.settings import data_folder
 
 if TYPE_CHECKING:

@@ -66,8 +66,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _exit_code(error: Exception) -> int | None:
     """The exit code of an expected failure; None for a bug of ours."""
-    from agentsvc_nb.service.child import EXIT_HELD
     from agentsvc_nb.service.folder import FolderHeld, disk_fault
+    from agentsvc_nb.service.serve import EXIT_HELD
     from agentsvc_nb.settings import SettingsError
 
     if isinstance(error, SettingsError):

@@ -17,8 +17,8 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 if TYPE_CHECKING:
     from agentsvc_nb.service.plan import ServicePlan
     from agentsvc_nb.service.ports import Tx
+    from agentsvc_nb.service.records.accounts import KeyRecord
     from agentsvc_nb.service.records.feedback import FeedbackRecord
-    from agentsvc_nb.service.records.keys import KeyRecord
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -71,12 +71,12 @@ def _create_key(args: argparse.Namespace) -> int:
 
 
 def _list_keys(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.records import keys
+    from agentsvc_nb.service.records import accounts
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
     from agentsvc_nb.wire.times import rfc3339
 
     with arguments.database(args.data) as database:
-        found = database.read(lambda tx: keys.all(tx, ACCOUNT))
+        found = database.read(lambda tx: accounts.all_keys(tx, ACCOUNT))
     for key in found:
         budget = "" if key.budget_cents is None else f"  {key.budget_cents} cents a month"
         kind = "member" if key.member else ", ".join(key.scopes) or "full access"

@@ -57,11 +57,10 @@ def _add_model(command: Parser) -> None:
 
 
 def _serve(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.child import end_with_parent
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.logs import log_to_stderr
     from agentsvc_nb.service.plan import plan_of
-    from agentsvc_nb.service.serve import ListenAddress, serve
+    from agentsvc_nb.service.serve import ListenAddress, end_with_parent, serve
     from agentsvc_nb.settings import warnings_for
 
     if args.end_with_parent:

@@ -18,12 +18,11 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records import files as records
 from agentsvc_nb.service.records.files import Author, FileRecord
-from agentsvc_nb.service.runner.readings import Readings
-from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.runner.storage import Readings, Storage
+from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import reading as usecase
-from agentsvc_nb.service.usecases import searching
+from agentsvc_nb.service.usecases import files as usecase
 from tests.service import contexts
 from tests.service.test_reading import DOCX, WORD, W, packed, pdf
 
@@ -108,7 +107,7 @@ class Folder:
         self.workspace = ChatWorkspace(self.storage, self.chat)
 
     def found(self, q: str) -> list[str]:
-        results = asyncio.run(searching.search(self.use_case, "acct_1", self.chat, q)).results
+        results = asyncio.run(usecase.search(self.use_case, "acct_1", self.chat, q)).results
         return [f"{one.path} {one.match}" for one in results]
 
     def waiting(self) -> list[str]:
@@ -209,7 +208,7 @@ def test_a_text_that_cannot_be_stored_is_not_read_again_at_once(
         await asyncio.wait(list(folder.storage.readings._accounts.values()))
 
     with monkeypatch.context() as patch:
-        patch.setattr(usecase, "finish", full)
+        patch.setattr(usecase, "finish_reading", full)
         asyncio.run(write())
     assert (tried, folder.waiting()) == (1, ["report.docx"])
     folder.start_again()

@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.formats.children import turns
-from agentsvc_nb.service.http import crowds
 from agentsvc_nb.service.http.access import Credential, authenticated
-from agentsvc_nb.service.http.connections import CHUNKED_READ_BYTES, BoundedConnection
-from agentsvc_nb.service.http.crowds import TAKING_SECONDS, Activity, Connections
-from agentsvc_nb.service.listener import bind
-from agentsvc_nb.service.sockets.transports import (
+from agentsvc_nb.service.server import crowds
+from agentsvc_nb.service.server.connections import CHUNKED_READ_BYTES, BoundedConnection
+from agentsvc_nb.service.server.crowds import TAKING_SECONDS, Activity, Connections
+from agentsvc_nb.service.server.listener import bind
+from agentsvc_nb.service.server.sockets import (
     JOIN_BYTES,
     READ_BYTES,
     CoalescingTransport,

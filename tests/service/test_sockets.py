@@ -13,10 +13,9 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb.service.listener import bind
-from agentsvc_nb.service.sockets.accepting import Reception
-from agentsvc_nb.service.sockets.callers import KNOWN_MAX, Callers, Owner
-from agentsvc_nb.service.sockets.selecting import ALONE_SECONDS, AT_LEAST, TURN_SECONDS, FairSelector
+from agentsvc_nb.service.server.crowds import KNOWN_MAX, Callers, Owner
+from agentsvc_nb.service.server.listener import bind
+from agentsvc_nb.service.server.sockets import ALONE_SECONDS, AT_LEAST, TURN_SECONDS, FairSelector, Reception
 
 MANY: Final = 100
 RESET: Final = struct.pack("ii", 1, 0)

@@ -15,8 +15,8 @@ from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
+from agentsvc_nb.service.runner.workers import TaskSupervisor
 from agentsvc_nb.service.usecases import jobs, tool_calls
 from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.tools import port, shares
@@ -78,6 +78,7 @@ class JobRunner:
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id))
         if job is None:
             return
+        # As in `RunRunner`: what the job has done in threads and processes counts to its account and key.
         shares.account.set(job.account)
         caller.set(job.key_id)
         ending = await self._ending(job)

@@ -172,6 +172,7 @@ class SqliteDatabase:
         connection = self._writer
         with self._writing:
             try:
+                # In the event loop the patience is 0: while another process writes, the writer's thread waits instead.
                 connection.execute(f"PRAGMA busy_timeout = {patience_ms}")
                 connection.execute("BEGIN IMMEDIATE")
                 until = time.monotonic() + seconds
@@ -221,10 +222,12 @@ class SqliteDatabase:
         return connection
 
     def _connect(self) -> sqlite3.Connection:
+        # Transactions are begun by hand, and `close` closes the connections of all threads.
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         connection.row_factory = _as_dict
         connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         connection.execute("PRAGMA journal_mode = WAL")
+        # Nothing is lost when the process dies; a power cut may lose the last moment (docs/decisions/0004-sqlite.md).
         connection.execute("PRAGMA synchronous = NORMAL")
         self._connections.append(connection)
         return connection

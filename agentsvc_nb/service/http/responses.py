@@ -1,4 +1,5 @@
-"""A run's events as a server-sent stream (docs/api/events.md "The stream")."""
+"""Responses: models as JSON, failures as the error envelope, and a run's events as a server-sent stream
+(docs/api/events.md "The stream")."""
 
 from __future__ import annotations
 
@@ -7,16 +8,38 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.payloads import StoredEvent
-from agentsvc_nb.service.usecases import runs
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext, runs
 from agentsvc_nb.tools import shares
+from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.limits import STREAM_PING_SECONDS, STREAM_RETRY_MS
+
+JSON = "application/json"
+
+
+def answer(model: Model, status: int = 200) -> Response:
+    return Response(model.model_dump_json(), status, media_type=JSON)
+
+
+def answer_json(document: dict[str, Any], status: int = 200) -> Response:
+    return Response(to_json(document, inf_nan_mode="null"), status, media_type=JSON)
+
+
+def refusal(error: ApiError) -> Response:
+    """The error envelope, which every non-2xx answer has (docs/api/errors.md "Envelope")."""
+    response = answer_json(error.envelope(), error.row.status)
+    response.headers.update(error.headers)
+    return response
+
+
+# Event streams.
 
 FULL_PAGES: Final = 64
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -46,7 +69,7 @@ class EventStreamResponse(Response):
     """Sends frames until they end or the client goes away.
 
     Starlette's `StreamingResponse` needs two tasks and a task group for the same: 6 kB for each idle stream. Here the
-    connection says when it is lost (`http.connections`); on another server, sending fails later.
+    connection says when it is lost (`server.connections`); on another server, sending fails later.
     """
 
     media_type = "text/event-stream"

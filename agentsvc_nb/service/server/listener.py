@@ -19,12 +19,10 @@ from typing import Any, Final, cast
 import uvicorn
 from starlette.applications import Starlette
 
-from agentsvc_nb.service.http.connections import KEEP_ALIVE_SECONDS, BoundedConnection
-from agentsvc_nb.service.http.crowds import Connections
 from agentsvc_nb.service.logs import Tally
-from agentsvc_nb.service.sockets.accepting import Reception
-from agentsvc_nb.service.sockets.selecting import FairSelector
-from agentsvc_nb.service.sockets.transports import coalescing
+from agentsvc_nb.service.server.connections import KEEP_ALIVE_SECONDS, BoundedConnection
+from agentsvc_nb.service.server.crowds import Connections
+from agentsvc_nb.service.server.sockets import FairSelector, Reception, coalescing
 from agentsvc_nb.wire.limits import CONNECTIONS_MAX
 
 log = logging.getLogger(__name__)
@@ -40,10 +38,10 @@ QUEUE: Final = 2048
 ACCEPTED_AT_ONCE: Final = 16
 """In one turn of the event loop, on Windows, before the first of them can be refused."""
 WAITING_SHARE: Final = 4
-"""One in so many of all connections may wait to be connected, beside them."""
+"""Accepted connections may wait to be connected: a quarter as many as may be open."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
-"""What macOS allows, whatever it says."""
+"""What macOS allows, whatever limit it reports."""
 RESERVED: Final = 128
 """Descriptors that are not for connections: those just accepted, the database, children, what runs read and write."""
 SWITCH_SECONDS: Final = 0.0005
@@ -183,7 +181,7 @@ def _connections() -> int:
 
 
 def _descriptors() -> int:
-    """The number of descriptors that this process may have, after it was raised as far as the system lets it."""
+    """The number of descriptors that this process may have, after the limit was raised as far as possible."""
     if sys.platform == "win32":  # sockets are no descriptors there
         return DESCRIPTORS_MAX
     import resource

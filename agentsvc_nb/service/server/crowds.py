@@ -1,23 +1,59 @@
 """All connections together: how many there may be, which of them makes room, and what their answers may hold
-(docs/api/conventions.md "Before a key is seen", docs/decisions/0036)."""
+(docs/api/conventions.md "Before a key is seen", docs/decisions/0036); and whose they are (docs/decisions/0051)."""
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, cast
 
 from uvicorn.server import ServerState
 
 from agentsvc_nb.service.logs import Tally
-from agentsvc_nb.service.sockets.callers import Callers
 from agentsvc_nb.wire.limits import UNREAD_BYTES
 
 if TYPE_CHECKING:
-    from agentsvc_nb.service.http.connections import BoundedConnection
+    from agentsvc_nb.service.server.connections import BoundedConnection
+
+KNOWN_MAX: Final = 4_096
+_SHOWS_A_KEY: Final = (b"x-api-key", b"authorization", b"cookie")
+_SHOWN: Final = re.compile(rb"\r\n(?:" + rb"|".join(_SHOWS_A_KEY) + rb")[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r\n", re.I)
+
+
+Owner = tuple[str, str]
+"""An account, and the caller of it, which is the id of a key or a session."""
+
+
+class Callers:
+    """The owners of credentials that were shown lately, and of open connections by their descriptor. A new connection
+    is known by the credential that it shows. All others count as one account, whose name is empty, and their addresses
+    as its callers."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Owner] = {}
+        self.owners: dict[int, Owner] = {}
+
+    def of_head(self, head: bytes, peer: str) -> Owner:
+        """The owner of the beginning of a request."""
+        shown = _SHOWN.search(head)
+        return (self._known.get(hash(shown[1])) if shown else None) or ("", peer)
+
+    def learn(self, headers: Iterable[tuple[bytes, bytes]], descriptor: int, owner: Owner) -> None:
+        """Remember whose the credential in these headers is, and the connection that it was shown on."""
+        self.owners[descriptor] = owner
+        for name, value in headers:
+            if name in _SHOWS_A_KEY:
+                shown = hash(value)
+                if shown not in self._known and len(self._known) >= KNOWN_MAX:
+                    del self._known[next(iter(self._known))]
+                self._known[shown] = owner
+                return
+
 
 CROWDED_SECONDS: Final = 5
 """How long a peer may send nothing of a body while there are too many of them."""
@@ -25,7 +61,7 @@ TAKING_SECONDS: Final = CROWDED_SECONDS if sys.platform == "linux" else 30
 """How long an answer may wait for its peer while they hold too much; longer where what is taken is seen in large steps
 (`CoalescingTransport.taken`)."""
 LOOK_SECONDS: Final = 0.05
-"""How long one look at a crowd, and whom it found, counts."""
+"""How long the result of one look at all connections of an address is used."""
 LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
 
 _tally = Tally(logging.getLogger(__name__))
@@ -40,9 +76,9 @@ class Activity(IntEnum):
     IDLE = 2
     """Its last request showed a key and is answered; its client opens another when it has a next one."""
     STILL = 3
-    """A body that was to come stands still."""
+    """The body of its request has stopped arriving."""
     STREAM = 4
-    """Its client takes the stream up again where it was."""
+    """Closing it costs little: its client resumes the stream where it was."""
     WORK = 5
 
 
@@ -82,6 +118,7 @@ class _Crowd:
         for each in self.open:
             if each is not new:
                 by_activity.setdefault(each.activity, []).append(each)
+        # A few fresh connections are honest callers on their way; many are a flood, and make room like the others.
         if len(by_activity.get(Activity.FRESH, ())) < len(self.open) // 4:
             by_activity.pop(Activity.FRESH, None)
         by_activity.pop(Activity.WORK, None)
@@ -90,6 +127,7 @@ class _Crowd:
             return False
         self._activity = min(by_activity)
         found = by_activity[self._activity]
+        # The account with most streams gives one up, so that one caller's streams do not close another's.
         if self._activity is Activity.STREAM:
             most = Counter(each.account for each in found).most_common(1)[0][0]
             found = [each for each in found if each.account == most]
@@ -115,6 +153,7 @@ class Connections(ServerState):
         if len(own.open) <= most and len(self.connections) <= self.most:
             return True
         _tally.note("full", "there are too many connections", peer=new.peer, open=len(self.connections))
+        # Where the total is full, the address with most connections makes room.
         largest = own if len(own.open) > most else max(self._by_peer.values(), key=lambda crowd: len(crowd.open))
         return largest.make_room(new)
 
@@ -134,6 +173,7 @@ class Connections(ServerState):
         total = sum(each.transport.waiting for each in waiting)
         if total <= UNREAD_BYTES:
             return
+        # Those whose rest would take the longest go first, so a steady reader comes last (docs/decisions/0036).
         slow = [each for each in waiting if each.waited > TAKING_SECONDS]
         for each in sorted(slow, key=lambda one: one.seconds_left, reverse=True):
             total -= each.transport.waiting

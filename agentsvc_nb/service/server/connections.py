@@ -13,10 +13,10 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http.answers import refusal
-from agentsvc_nb.service.http.crowds import CROWDED_SECONDS, Activity, Connections
+from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import Tally
-from agentsvc_nb.service.sockets.transports import READ_BYTES
+from agentsvc_nb.service.server.crowds import CROWDED_SECONDS, Activity, Connections
+from agentsvc_nb.service.server.sockets import READ_BYTES
 from agentsvc_nb.wire.limits import (
     DISCARD_BYTES,
     DISCARD_SECONDS,
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from agentsvc_nb.service.sockets.transports import CoalescingTransport
+    from agentsvc_nb.service.server.sockets import CoalescingTransport
 
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
 CHUNK_BYTES: Final = 16
-"""What a chunk may take beside its data; more counts as a header would."""
+"""Bytes that a chunk may have beside its data; more of them count like a header."""
 TINY_BYTES: Final = 32
-"""Of chunks that take less, on average, `CHUNKED_READ_BYTES` are read at once: each takes a microsecond or two."""
+"""If chunks are smaller on average, only `CHUNKED_READ_BYTES` are read at once: each takes a microsecond or two."""
 CHUNKED_READ_BYTES: Final = 4_096
 PIPELINED_MAX: Final = 32
 """Requests of one connection that wait for the one before."""
 FRESH_SECONDS: Final = 0.02
-"""A new connection has so long to send its first request before it may make room."""
+"""How long a new connection has for its first request before it may be closed for another."""
 PACE_SECONDS: Final = 16
-"""Of about so many seconds a peer's pace is the mean: it takes in steps, of 0.1 MB with usual buffers."""
+"""The time over which a peer's pace is averaged: it takes data in steps, of 0.1 MB with usual buffers."""
 
 _tally = Tally(logging.getLogger(__name__))
 
@@ -59,7 +59,7 @@ class _Pipeline(list[Any]):
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """uvicorn's protocol, with bounds on what comes before a request, and the error envelope for what is none.
+    """uvicorn's protocol, with bounds on what comes before a request, and the error envelope for what is not a request.
 
     A request's scope has the list `on_disconnect`: what is called when the connection is lost.
     """
@@ -204,6 +204,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        # Once for each connection: its later requests nearly always show the same credential.
         if not self._known and (caller := self._active.scope["state"].get("caller")):
             self._known = True
             self.server_state.callers.learn(self._active.scope["headers"], self.descriptor, (self.account, caller))

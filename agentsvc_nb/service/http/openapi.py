@@ -1,14 +1,20 @@
 """The OpenAPI 3.1 document, generated from the tables and models of `wire/` (docs/api/conventions.md "Versions":
-version 1.0.0)."""
+version 1.0.0). Imported at its first request: pydantic's schema generator takes a while."""
 
 from __future__ import annotations
 
 import functools
 import json
-from typing import Any, Final
+from typing import Any, Final, get_args
 
-from agentsvc_nb.service.http.openapi import schemas
-from agentsvc_nb.wire.codes import CODES
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from agentsvc_nb.service.usecases.media import LABELS
+from agentsvc_nb.wire.codes import CODES, ErrorType
+from agentsvc_nb.wire.failures import Model
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
+from agentsvc_nb.wire.resources import NewLabels
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Parameter, Route
 
@@ -89,7 +95,7 @@ def document() -> Json:
         "components": {
             "securitySchemes": SECURITY,
             "responses": {_name(status): _refusal(status, named) for status, named in _SHARED.items()},
-            "schemas": schemas.components(),
+            "schemas": _components(),
         },
     }
 
@@ -133,15 +139,15 @@ def _parameter(parameter: Parameter) -> Json:
 def _body(route: Route) -> Json | None:
     content: Json = {}
     if route.body is not None:
-        content["application/json"] = {"schema": schemas.reference(route.body)}
+        content["application/json"] = {"schema": _reference(route.body)}
     if route.form:
-        content["multipart/form-data"] = {"schema": schemas.form(route.body)}
+        content["multipart/form-data"] = {"schema": _form(route.body)}
     return {"required": True, "content": content} if content else None
 
 
 def _responses(route: Route) -> Json:
     answers = {route.status: route.answer, **route.also}
-    found = {str(status): _success(route, schemas.answer(model)) for status, model in sorted(answers.items())}
+    found = {str(status): _success(route, _answer(model)) for status, model in sorted(answers.items())}
     if route.produces == "bytes":
         found["206"] = {**found["200"], "description": "The range that was asked for."}
     refusals = {str(status): _shared_or_own(status, named) for status, named in route.errors_by_status().items()}
@@ -173,5 +179,94 @@ def _refusal(status: int, named: list[str]) -> Json:
     return {
         "description": "\n".join(f"- `{code}`: {CODES[code].cause}" for code in named),
         "headers": REQUEST_ID | HEADERS.get(status, {}),
-        "content": {"application/json": {"schema": schemas.refusal(named)}},
+        "content": {"application/json": {"schema": _envelope(named)}},
     }
+
+
+_AT: Final = "#/components/schemas/"
+_FILES: Final[Json] = {
+    "type": "array",
+    "maxItems": ATTACHMENTS_MAX,
+    "items": {"type": "string", "format": "binary"},
+    "description": "Files; audio and video are refused.",
+}
+_ERROR: Final[Json] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "type"],
+            "properties": {
+                "message": {"type": "string", "description": "For a person."},
+                "type": {"enum": list(get_args(ErrorType))},
+                "code": {"type": "string", "description": "For a program."},
+            },
+            "additionalProperties": True,
+        },
+        "activeRunId": {"type": "string", "format": "uuid", "description": "The run that holds the chat, on a 409."},
+        "requiredDeveloperTermsVersion": {"type": "string", "description": "The current terms, on a 400."},
+    },
+    "additionalProperties": True,
+}
+
+
+def _components() -> Json:
+    """Every model by name."""
+    asked: list[tuple[type[BaseModel], JsonSchemaMode]] = []
+    for route in ROUTES.values():
+        answers = (route.answer, *route.also.values())
+        asked += [(model, "serialization") for model in answers if model is not None]
+        asked += [(route.body, "validation")] if route.body else []
+    _, found = models_json_schema(asked, ref_template=_AT + "{model}")
+    schemas: Json = found["$defs"]
+    for schema in schemas.values():
+        _finish(schema)
+    _name_labels(schemas[NewLabels.__name__])
+    return {"Error": _ERROR, **dict(sorted(schemas.items()))}
+
+
+def _reference(model: type[BaseModel]) -> Json:
+    return {"$ref": _AT + model.__name__}
+
+
+def _answer(model: type[Model] | None) -> Json:
+    return {"type": "object"} if model is None else _reference(model)
+
+
+def _form(payload: type[BaseModel] | None) -> Json:
+    """A multipart body: files, and the JSON object of a request that takes one."""
+    if payload is None:
+        return {"type": "object", "required": ["files"], "properties": {"files": {**_FILES, "minItems": 1}}}
+    part = {**_reference(payload), "description": "The JSON object."}
+    return {"type": "object", "required": ["payload"], "properties": {"payload": part, "files": _FILES}}
+
+
+def _envelope(codes: list[str]) -> Json:
+    """The error envelope, with its code limited to these."""
+    named = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
+    return {"allOf": [{"$ref": _AT + "Error"}, named]}
+
+
+def _finish(schema: Json) -> None:
+    """Adapt pydantic's schema of a model: `object` and `type` become constants and `..._at` times
+    (docs/api/conventions.md). Titles, which repeat names, and defaults of answers, whose fields are always sent, go."""
+    schema.pop("title", None)
+    for name, field in schema.get("properties", {}).items():
+        field.pop("title", None)
+        if name in ("object", "type") and "default" in field:
+            field["const"] = field["default"]
+        if field.get("default") is None or "additionalProperties" in schema:
+            field.pop("default", None)
+        if name.endswith("_at"):
+            for branch in field.get("anyOf", [field]):
+                branch |= {"format": "date-time"} if branch.get("type") == "string" else {}
+
+
+def _name_labels(schema: Json) -> None:
+    """Add the labels and their values, which the wire model does not know: they are a table of the service."""
+    values = {
+        name: {"anyOf": [{"enum": label.values}, {"type": "null"}], "description": label.description}
+        for name, label in LABELS.items()
+    }
+    schema["properties"]["labels"] |= {"properties": values, "additionalProperties": False}
