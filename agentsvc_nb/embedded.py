@@ -128,7 +128,8 @@ class Local:
     is refused, the client finds or starts the service again (`revive`)."""
 
     def __init__(self, data: str | Path | None, model: str | None) -> None:
-        self._data, self._model = data, model
+        self._data = data
+        self._model = model
         self._client: AgentService | None = None
         self._async_client: AsyncAgentService | None = None
 

@@ -20,8 +20,8 @@ from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire import ids, limits
-from agentsvc_nb.wire.feedback import Category, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
+from agentsvc_nb.wire.resources import Category, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.text import escape, label, plain
 
 AskKey = Callable[[str], str]

@@ -15,7 +15,7 @@ from agentsvc_nb.settings import variable
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices, WorkFailure
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.wire.limits import CAPTIONS_SEGMENTS
-from agentsvc_nb.wire.media import Segment, Transcript
+from agentsvc_nb.wire.resources import Segment, Transcript
 
 
 class MediaTranscriptInput(ToolInput):

@@ -20,8 +20,8 @@ from agentsvc_nb.notebook.jobs.catalog import tool_bundle, tools_bundle
 from agentsvc_nb.notebook.jobs.history import bars_bundle
 from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, now
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.wire.feedback import FeedbackReport
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
+from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.images import png

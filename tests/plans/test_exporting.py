@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.client.downloads.tables import read_table
+from agentsvc_nb.client.downloads import read_table
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.formats.plans import results
 from agentsvc_nb.formats.plans.results import CSV, SCHEMA, Result, ResultColumn, exported

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from agentsvc_nb.client.streams.sse import EventDecoder
+from agentsvc_nb.client.sse import EventDecoder
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.http.responses import frame
 from agentsvc_nb.service.records.jobs import JobRecord

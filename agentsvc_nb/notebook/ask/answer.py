@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
 from agentsvc_nb.client import models
-from agentsvc_nb.client.downloads.tables import table_files
+from agentsvc_nb.client.downloads import table_files
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import NO_TABLE, frame
 from agentsvc_nb.notebook.display.render import Bundle

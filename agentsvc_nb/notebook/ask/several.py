@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentsvc_nb.client.batch.grids import grid as grid_of
-from agentsvc_nb.client.batch.mapping import CONCURRENCY, MapStopped
+from agentsvc_nb.client.batch.mapping import CONCURRENCY, MapStopped, grid_of
 from agentsvc_nb.client.batch.rows import ABOUT, referenced_columns
 from agentsvc_nb.client.batch.runner import MapProgress
 from agentsvc_nb.notebook.ask.answer import CellAnswer

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.downloads import tables
+from agentsvc_nb.client import downloads
 from agentsvc_nb.formats.sandbox import LimitedChild, Limits
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.previews.kinds import CannotShow
@@ -123,4 +123,4 @@ def _chosen(found: list[dict[str, Any]], sheet: str | None) -> dict[str, Any]:
 
 
 def _frame(one: dict[str, Any], path: str) -> pd.DataFrame:
-    return tables.read_table(one["csv"].encode(), one["schema"].encode(), path=path, notes=one["notes"])
+    return downloads.read_table(one["csv"].encode(), one["schema"].encode(), path=path, notes=one["notes"])

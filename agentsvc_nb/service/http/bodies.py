@@ -24,7 +24,6 @@ from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.chats import check as check_where
 from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids, proof
-from agentsvc_nb.wire.keys import NewKey
 from agentsvc_nb.wire.limits import (
     ATTACHMENTS_MAX,
     EVENT_ID_MAX,
@@ -34,6 +33,7 @@ from agentsvc_nb.wire.limits import (
     NONCE_MIN_CHARS,
     SESSION_CHARS,
 )
+from agentsvc_nb.wire.resources import NewKey
 
 _RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
 

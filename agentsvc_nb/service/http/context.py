@@ -22,7 +22,7 @@ from agentsvc_nb.service.usecases.accounts import KeyDirectory
 from agentsvc_nb.service.usecases.money import RateLimiter
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Tool
-from agentsvc_nb.wire.keys import CreatedKey
+from agentsvc_nb.wire.resources import CreatedKey
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from agentsvc_nb.service.usecases.media import LABELS
 from agentsvc_nb.wire.codes import CODES, ErrorType
 from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
-from agentsvc_nb.wire.media import NewLabels
+from agentsvc_nb.wire.resources import NewLabels
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Parameter, Route
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import load
-from agentsvc_nb.wire.keys import ApiKey
+from agentsvc_nb.wire.resources import ApiKey
 from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("accounts")

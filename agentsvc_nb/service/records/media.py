@@ -11,7 +11,7 @@ from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import load
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.media import AdMedia, LandingPage, MediaKind, Transcript
+from agentsvc_nb.wire.resources import AdMedia, LandingPage, MediaKind, Transcript
 
 _sql = load("media")
 

@@ -24,7 +24,7 @@ from agentsvc_nb.service.usecases import media
 from agentsvc_nb.tools.port import CODE_CHARS, Outcome, Tool, WorkFailure
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import MESSAGE_CHARS, RESULT_BYTES
-from agentsvc_nb.wire.media import MediaKind
+from agentsvc_nb.wire.resources import MediaKind
 
 
 @dataclass(frozen=True, slots=True)

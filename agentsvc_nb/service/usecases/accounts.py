@@ -15,9 +15,8 @@ from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
 from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
-from agentsvc_nb.wire.keys import CreatedKey, NewKey
 from agentsvc_nb.wire.limits import SESSION_SECONDS
+from agentsvc_nb.wire.resources import TERMS_VERSION, CreatedKey, NewKey
 from agentsvc_nb.wire.routes.route import SCOPES
 from agentsvc_nb.wire.times import utc_month
 

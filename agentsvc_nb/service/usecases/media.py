@@ -12,7 +12,7 @@ from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts, MediaRecord, PageRecord
 from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.tools.support.fetching import is_web_address
-from agentsvc_nb.wire.media import Label, NewLabels
+from agentsvc_nb.wire.resources import Label, NewLabels
 
 _LABEL_ROWS: Final = (
     Label(

@@ -19,11 +19,8 @@ from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.usage import UsageRecord
 from agentsvc_nb.service.usecases import accounts, feedback
 from agentsvc_nb.service.web import render
-from agentsvc_nb.wire.feedback import Category, Impact, NewFeedback
-from agentsvc_nb.wire.keys import TEXT as TERMS_TEXT
-from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
-from agentsvc_nb.wire.keys import CreatedKey
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, KEY_NAME_CHARS
+from agentsvc_nb.wire.resources import TERMS_TEXT, TERMS_VERSION, Category, CreatedKey, Impact, NewFeedback
 
 _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript"}

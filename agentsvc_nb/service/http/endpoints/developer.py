@@ -15,10 +15,17 @@ from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import JSON, answer, answer_json
 from agentsvc_nb.service.usecases import accounts, feedback
 from agentsvc_nb.wire import proof
-from agentsvc_nb.wire.feedback import FeedbackList, FeedbackReceipt, NewFeedback, Status
-from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
-from agentsvc_nb.wire.keys import DeletedKey, DeveloperTerms, KeyList
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_DEFAULT, FEEDBACK_PAGE_MAX
+from agentsvc_nb.wire.resources import (
+    TERMS_VERSION,
+    DeletedKey,
+    DeveloperTerms,
+    FeedbackList,
+    FeedbackReceipt,
+    KeyList,
+    NewFeedback,
+    Status,
+)
 from agentsvc_nb.wire.routes import ROUTES
 
 

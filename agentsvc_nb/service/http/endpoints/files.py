@@ -19,7 +19,7 @@ from agentsvc_nb.tools.media_transcript import MediaTranscript
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import NewName, NewProject, ProjectList, RetiredChat, StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
-from agentsvc_nb.wire.media import LabelList, NewLabels
+from agentsvc_nb.wire.resources import LabelList, NewLabels
 
 
 async def projects_create(context: RequestContext) -> Response:

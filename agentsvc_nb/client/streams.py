@@ -1,21 +1,27 @@
-"""A run's events as they happen, each exactly once, also when the connection drops and is opened again."""
+"""What the client waits for: a run's events as they happen, the end of a run or a job, a chat that is busy.
+
+Each event comes exactly once, also when the connection drops and is opened again.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Literal, TypeVar
 
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.models import Run, read
 from agentsvc_nb.client.request import options
-from agentsvc_nb.client.request.request import ApiRequest, Core
-from agentsvc_nb.client.streams.sse import EventDecoder, ServerSentEvent
-from agentsvc_nb.client.transport.io import Response, step
+from agentsvc_nb.client.request.options import WaitNotice
+from agentsvc_nb.client.request.request import ApiRequest, Core, log
+from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
+from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
+
+# -- events ---------------------------------------------------------------------------------------------------------
 
 BACKOFF_SECONDS: Final = 5.0
 """Longest wait between two connections."""
@@ -31,8 +37,11 @@ class ResumableEventStream:
     """
 
     def __init__(self, core: Core, run: Run, after: int = 0) -> None:
-        self.run, self.cursor, self.reconnects = run, after, 0
-        self._core, self._io = core, core.io
+        self.run = run
+        self.cursor = after
+        self.reconnects = 0
+        self._core = core
+        self._io = core.io
         self._response: Response | None = None
         self._waiting: deque[Event] = deque()
         self._decoder = EventDecoder()
@@ -212,90 +221,137 @@ def _event(frame: ServerSentEvent) -> Event:
         raise StefanBrainError(what) from None
 
 
-class _Face:
-    def __init__(self, events: ResumableEventStream) -> None:
-        self._events = events
+T = TypeVar("T")
+# -- waiting for an end ---------------------------------------------------------------------------------------------
 
-    @property
-    def run(self) -> Run:
-        """The run as last known: from the start, then from its events; the final record once it has ended."""
-        return self._events.run
-
-    @property
-    def run_id(self) -> str:
-        return self.run.run_id
-
-    @property
-    def cursor(self) -> int:
-        """Id of the last event that was handed out; attach with `after=` to go on from there."""
-        return self._events.cursor
-
-    @property
-    def reconnects(self) -> int:
-        """How often the stream was picked up again after a dropped connection."""
-        return self._events.reconnects
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
+LAST_LOOK_SECONDS: Final = 1.0
+"""How long the last poll may take, which begins when `timeout` ends. A `deadline` still cuts it off."""
 
 
-class EventStream(_Face):
-    """The events of a run; leave it early with `close`, `with`, or by dropping it, and the run goes on.
+class Wait:
+    """One wait for the run or job of `notice`: polls until `timeout` seconds or the core's deadline have passed.
 
-    >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
-    ...     for event in stream:
-    ...         print(event.type)
-    ...     print(stream.final_status().output)
+    `chat` is the chat of the run or job once known; it goes into the `JobTimeoutError`.
     """
 
-    def final_status(self) -> Run:
-        """Read to the end; the finished run."""
-        return step(self._events.final_status())
+    def __init__(self, core: Core, timeout: float, notice: WaitNotice, chat: str | None = None) -> None:
+        self.chat = chat
+        self._core = core
+        self._notice = notice
+        self._ends = min(core.io.now() + timeout, core.deadline)
 
-    def close(self) -> None:
-        """Stop reading. May be called from another thread."""
-        step(self._events.close())
+    @property
+    def left(self) -> float:
+        return self._ends - self._core.io.now()
 
-    def __iter__(self) -> Self:
-        return self
+    @property
+    def core(self) -> Core:
+        """The core for the next poll: its deadline is the end of the wait, or 1 s from now for the last poll."""
+        return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
 
-    def __next__(self) -> Event:
-        event = step(self._events.next())
-        if event is None:
-            raise StopIteration
-        return event
+    async def look(self, reading: Coroutine[Any, Any, T]) -> T:
+        """One poll: the result of `reading`. Raises `JobTimeoutError` if the wait ended before an answer came."""
+        try:
+            return await reading
+        except APIConnectionError as error:
+            if error.late or self.left <= 0:
+                raise self._late() from None
+            raise
 
-    def __enter__(self) -> Self:
-        return self
+    async def pause(self, seconds: float, status: str, chat: str | None) -> None:
+        """Sleep until the next poll. Raises `JobTimeoutError` when no time is left."""
+        self.chat = chat or self.chat
+        if self.left <= 0:
+            raise self._late()
+        wait = min(seconds, self.left)
+        await self._core.tell(replace(self._notice, status=status, seconds=wait))
+        await self._core.io.sleep(wait)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+    def _late(self) -> JobTimeoutError:
+        return JobTimeoutError(self._notice.id, self.chat)
 
 
-class AsyncEventStream(_Face):
-    """The events of a run, for `async for`; see `EventStream`."""
+async def in_time(chat: str | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
+    """The result of `call`. Raises `JobTimeoutError` if no answer came before its deadline.
 
-    async def final_status(self) -> Run:
-        """Read to the end; the finished run."""
-        return await self._events.final_status()
+    `job_id` is None for a start, which has no id yet.
+    """
+    try:
+        return await call
+    except APIConnectionError as error:
+        if error.late:
+            raise JobTimeoutError(job_id, chat) from None
+        raise
 
-    async def close(self) -> None:
-        """Stop reading."""
-        await self._events.close()
 
-    def __aiter__(self) -> Self:
-        return self
+OnBusy = Literal["reject", "wait"]
 
-    async def __anext__(self) -> Event:
-        event = await self._events.next()
-        if event is None:
-            raise StopAsyncIteration
-        return event
 
-    async def __aenter__(self) -> Self:
-        return self
+async def ended(core: Core, run_id: str, timeout: float, poll: float = RUN_POLL_SECONDS) -> Run:
+    """Wait until the run has ended, and return it. Raises `JobTimeoutError` after `timeout` seconds.
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.close()
+    Reads the run, then follows its events; if there is no event stream, reads the run every `poll` seconds.
+    """
+    waiting = Wait(core, timeout, WaitNotice("run", run_id))
+    run = await waiting.look(_read(waiting.core, run_id))
+    if not run.ended and waiting.left > 0:
+        run = await _followed(core.within(waiting.left), run)
+    while not run.ended:
+        await waiting.pause(poll, run.status, run.chat)
+        run = await waiting.look(_read(waiting.core, run_id))
+    return run
+
+
+async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
+    """The result of `start`. While the chat is busy, wait for the run that holds it and call `start` again.
+
+    Raises the last refusal (`agent_run_rejected`) after `timeout` seconds.
+    """
+    core = core.within(timeout)
+    waited_for: str | None = None
+    while True:
+        try:
+            return await start()
+        except StefanBrainError as error:
+            if error.code != "agent_run_rejected":
+                raise
+            refusal, holder = error, error.active_run_id
+        await core.tell(WaitNotice("chat_busy", holder))
+        if holder is None or holder == waited_for or not await _seen_to_end(core, holder):
+            await core.rest(RUN_POLL_SECONDS)
+        if core.left <= 0:
+            raise refusal
+        waited_for = holder
+
+
+async def _read(core: Core, run_id: str) -> Run:
+    return await core.ask(Run, ApiRequest("runs.get", {"run_id": run_id}))
+
+
+async def _followed(core: Core, run: Run) -> Run:
+    """Follow the run's events and return its record: ended, unless there is no event stream."""
+    await core.tell(WaitNotice("run", run.run_id, run.status))
+    stream = ResumableEventStream(core, run)
+    try:
+        while await stream.next():
+            pass
+    except JobTimeoutError:
+        raise
+    except StefanBrainError as error:
+        log.info("%s has no event stream, it is read instead: %s", run.run_id, error.message)
+    finally:
+        await stream.close()
+    return stream.run
+
+
+async def _seen_to_end(core: Core, run_id: str) -> bool:
+    """Wait for the run's end or the core's deadline, and return True; False if this key cannot read the run."""
+    try:
+        await ended(core, run_id, max(0.0, core.left))
+    except JobTimeoutError:
+        return True
+    except StefanBrainError as error:
+        if error.code != "run_not_found":
+            raise
+        return False
+    return True

@@ -1,6 +1,6 @@
-"""Converts what a caller gives as a file into parts of a multipart body.
+"""Files: those to send, as parts of a multipart body, and the safe names of those that arrive.
 
-A file is a path, an open binary file, bytes, a DataFrame, a figure or a picture; all but a path also as
+A file to send is a path, an open binary file, bytes, a DataFrame, a figure or a picture; all but a path also as
 `(name, content)`.
 """
 
@@ -10,14 +10,14 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, Final, NamedTuple, Protocol, cast
 
 from agentsvc_nb.client.errors import refused
-from agentsvc_nb.client.request import safe_paths
 from agentsvc_nb.wire.files import KNOWN_BEGINNINGS
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
@@ -135,7 +135,9 @@ class _UploadReader:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        self.read, self.seekable, self._file = file.read, file.seekable, file
+        self.read = file.read
+        self.seekable = file.seekable
+        self._file = file
         self._start = file.tell() if file.seekable() else 0
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
@@ -155,7 +157,7 @@ def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part
     if len(files) + already > ATTACHMENTS_MAX:
         raise refused(code)
     made = [_part(file) for file in files]
-    names = iter(safe_paths.distinct(part.name for part in made if part.made_up))
+    names = iter(distinct_names(part.name for part in made if part.made_up))
     return tuple(replace(part, name=next(names)) if part.made_up else part for part in made)
 
 
@@ -182,3 +184,66 @@ def _unnamed(content: object) -> Part:
         f"Cannot send a {type(content).__name__}: give a path, bytes, a DataFrame, a figure, a picture, (name, bytes), "
         "(name, file) or a file opened with 'rb'."
     )
+
+
+# -- names of files that arrive -------------------------------------------------------------------------------------
+
+_UNSAFE: Final = re.compile(
+    r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]'
+    "|[\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"  # surrogates; invisible characters
+)
+# Windows opens a device for these names, whatever their suffix.
+_DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²³])\s*(\..*)?", re.IGNORECASE)
+_NAME_BYTES: Final = 200
+
+
+def download_target(to: str | os.PathLike[str], path: str) -> Path:
+    """The file to write: `to` itself, or, if `to` is a folder, a file in it with the name of `path`.
+
+    A `to` that ends with a slash is a folder, and is created if it does not exist.
+    """
+    place = download_folder(to) if os.fspath(to).endswith(("/", os.sep)) else Path(to).expanduser()
+    return place / safe_name(path) if place.is_dir() else place
+
+
+def download_folder(to: str | os.PathLike[str]) -> Path:
+    """The folder `to`, created if it does not exist."""
+    place = Path(to).expanduser()
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def safe_name(path: str) -> str:
+    """A safe file name for `path`, which comes from the service and is not trusted. It is never hidden (`.bashrc`).
+
+    >>> safe_name("../../.bashrc"), safe_name("out/con.txt"), safe_name("..")
+    ('_bashrc', '_con.txt', '_')
+    """
+    safe = _UNSAFE.sub("_", PurePosixPath(path).name).strip(" ").rstrip(". ")
+    safe = safe.encode()[-_NAME_BYTES:].decode(errors="ignore").lstrip(" ")
+    if safe.startswith("."):
+        safe = f"_{safe.lstrip('.')}"
+    return f"_{safe}" if not safe or _DEVICE.fullmatch(safe) else safe
+
+
+def distinct_names(paths: Iterable[str]) -> list[str]:
+    """A safe file name for each path, unique also on file systems that ignore case.
+
+    >>> distinct_names(["a/plan.md", "b/Plan.md", "b/x.md"])
+    ['plan.md', 'Plan-2.md', 'x.md']
+    """
+    taken: set[str] = set()
+    names = []
+    for wanted in map(safe_name, paths):
+        given, count = wanted, 1
+        while _folded(given) in taken:
+            count += 1
+            stem, dot, suffix = wanted.rpartition(".")
+            given = f"{stem}-{count}.{suffix}" if dot and stem else f"{wanted}-{count}"
+        taken.add(_folded(given))
+        names.append(given)
+    return names
+
+
+def _folded(given: str) -> str:
+    return unicodedata.normalize("NFC", given).casefold()
