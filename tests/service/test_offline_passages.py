@@ -16,6 +16,7 @@ from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import writing
 from agentsvc_nb.agents.offline.library import Library
 from agentsvc_nb.agents.offline.passages.corpus import LARGE_BYTES, READ_FILES_MAX, Corpus, find_rows
+from agentsvc_nb.agents.offline.passages.expecting import holds
 from agentsvc_nb.agents.offline.passages.search import passages_for
 from agentsvc_nb.agents.offline.passages.splitting import PASSAGE_CHARS, passages, sentences
 from agentsvc_nb.formats.queries import tokens
@@ -304,3 +305,61 @@ def test_a_search_that_is_too_much_work_ends_no_answer(tmp_path: Path, monkeypat
     said = ask("Does the walrus sing?", tmp_path, files).said
     assert "The files have walrus" in said
     assert "sing" not in said, "nobody looked into the other files"
+
+
+FARM = """# Farm log
+
+The red tractor of 1987 was bought in May from the Ulmer estate.
+
+To repair the old press cost 14,200 euros in 1998.
+
+Two apprentices were hired on 3 April; both live near by. The old barn was sold for timber.
+
+The blue harvester was rented on 12 June 2023 by our neighbours. The weather stayed dry.
+
+Coffee in the yard is free for visitors of the market.
+
+The guard dog is called Rollo. Two geese guard the gate.
+
+The names of the fields are on a map in the kitchen. Paying guests sleep above the stable, and rent is due on Fridays.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "claimed"),
+    [
+        ("How much did it cost to repair the old press?", True),
+        ("When were the two apprentices hired?", True),
+        ("When was the blue harvester rented?", True),
+        ("How much was paid for the red tractor?", False),
+        ("What did the blue harvester cost?", False),
+        ("How much rent was paid for the blue harvester by our neighbours?", False),
+        ("What are the names of the two apprentices who were hired?", False),
+    ],
+)
+def test_a_passage_without_what_is_asked_for_is_no_quotation(question: str, claimed: bool, tmp_path: Path) -> None:
+    assert (basis(ask(question, tmp_path, {"log.md": FARM})) == "quoted") is claimed
+
+
+def test_one_row_of_many_does_not_tell_the_most(tmp_path: Path) -> None:
+    rows = "".join(f"{at},Bid {at},lost,Rival {at % 3},price\n" for at in range(20))
+    files = {"bids.csv": f"no,bid,stage,beaten by,reason\n{rows}"}
+    assert basis(ask("Which rival lost us the most bids by reason of price?", tmp_path, files)) != "quoted"
+
+
+@pytest.mark.parametrize(
+    ("expected", "text", "held"),
+    [
+        ("money", "The sextant of 1789 is on show since 4 May.", False),
+        ("money", "The sextant of 1789 was bought for 2000 euros.", True),
+        ("money", "Le billet coûte 12 € depuis le 3 mai.", True),
+        ("money", "Der Eintritt ist kostenlos.", True),
+        ("money", "Doors open at 10:30 on 12.06.2024.", False),
+        ("money", "They ask for two dollars.", True),
+        ("name", "Two engineers begin on Monday in December.", False),
+        ("name", "Her successor is Casimir Penhale.", True),
+        ("number", "It was long.", False),
+    ],
+)
+def test_what_is_held_of_what_is_expected(expected: str, text: str, held: bool) -> None:
+    assert holds(expected, text, {"two", "sextant"} if expected != "money" else {"sextant"}) is held

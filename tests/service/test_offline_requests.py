@@ -176,9 +176,16 @@ def test_the_language_of_a_question(question: str, language: str) -> None:
 
 
 def test_questions_for_numbers() -> None:
-    asked = ["How many?", "Wann beginnt es?", "Combien coûte le pain ?", "¿Cuánto cuesta?"]
-    assert [expects(one) for one in asked] == ["number"] * 4
+    asked = ["How many?", "Wann beginnt es?", "Combien de pains ?", "¿Cuánto pesa?", "How much rain fell?"]
+    assert [expects(one) for one in asked] == ["number"] * 5
     assert not expects("Who begins?")
+
+
+def test_questions_for_money_and_for_names() -> None:
+    asked = ["How much does the guided tour cost?", "What is the fee?", "Was kostet der Schlüssel?"]
+    asked += ["Combien coûte le pain ?", "¿Cuánto cuesta?"]
+    assert [expects(one) for one in asked] == ["money"] * 5
+    assert {expects(one) for one in ("What is the name of the dog?", "Comment s'appelle le chien ?")} == {"name"}
 
 
 @given(st.text(max_size=200))

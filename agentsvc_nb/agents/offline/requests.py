@@ -93,15 +93,31 @@ def outline_words(sentence: str) -> Sequence[str] | None:
 
 
 def expects(question: str) -> str:
-    """`number` when the answer of a question holds a number or a time, else nothing."""
+    """What the answer of a question holds: a `number` (or a time), `money`, a `name`, or nothing that can be told.
+
+    >>> expects("How many came?"), expects("What did the van cost?"), expects("Who came?")
+    ('number', 'money', '')
+    """
     folded = _folded(question)
-    return "number" if any(_pattern(name, "amounts").match(folded) for name in REQUESTS) else ""
+    kinds = {"named": "name", "prices": "money", "amounts": "number"}
+    found = (kind for field, kind in kinds.items() for name in REQUESTS if _pattern(name, field).match(folded))
+    return next(found, "")
 
 
 def has_number(text: str, but: Collection[str] = ()) -> bool:
     """Whether a text holds a number or a time, in digits or in words, that is none of the folded words `but`."""
     found = [token for token in tokens(text) if token not in but]
     return any(char.isdigit() for token in found for char in token) or not _numbers().isdisjoint(found)
+
+
+def is_free(text: str) -> bool:
+    """Whether a text says that there is nothing to pay.
+
+    >>> is_free("Children get in free of charge."), is_free("Adults pay 5 euros.")
+    (True, False)
+    """
+    folded = f" {' '.join(tokens(text))} "
+    return any(f" {phrase} " in folded for name in REQUESTS for phrase in filter(None, phrases_of(REQUESTS[name].free)))
 
 
 @cache

@@ -63,6 +63,11 @@ REQUESTS: Final = Requests(
     "|septembre|octobre|novembre|décembre|printemps|été|automne|hiver|matin|midi|soir|nuit|minuit|jour|semaine|mois"
     "|année|heure|minute|chaque|aujourd|demain|hier|avant|après|jusqu|pendant|toujours|jamais|plusieurs|quelques"
     "|bientôt|gratuit|mensuel|annuel|quotidien|hebdomadaire|fois",
+    prices="combien * coûte|combien * coûtent|combien * coûté|combien * coûter|combien * paie|combien * paient"
+    "|combien * payer|combien * payé|combien * gagne|combien * gagnent|quel prix|quel est le prix"
+    "|quel loyer|quel est le loyer|quel tarif|quel est le tarif",
+    free="gratuit|gratuite|gratuits|gratuites|gratuitement|rien|offert",
+    named="comment s appelle|comment s appellent|quel est le nom|quels sont les noms",
     irregular="vendre vendu vente|acheter achat|payer paiement|perdre perdu perte|coûter coût",
 )
 

@@ -72,6 +72,11 @@ REQUESTS: Final = Requests(
     "|sommer|herbst|winter|morgens|mittags|abends|nachts|mitternacht|täglich|wöchentlich|monatlich|jährlich|jeden"
     "|jede|jedes|heute|morgen|gestern|wochenende|tag|woche|monat|jahr|stunde|minute|vor|nach|bis|während|immer|nie"
     "|mehrere|einige|bald|sofort|kostenlos|sobald|nachdem|bevor",
+    prices="wie viel * kostet|wie viel * kosten|wie viel * kostete|wie viel * gekostet|wie viel * bezahlt"
+    "|wie viel * bezahlen|wie viel * zahlt|wie viel * zahlen|wie viel * verdient|wie viel * verdienen"
+    "|was kostet|was kosten|was kostete|was hat * gekostet|wie teuer|welche miete|welcher preis"
+    "|wie hoch ist die miete|wie hoch ist der preis|wie hoch ist die gebühr",
+    free="kostenlos|gratis|umsonst|kostenfrei|nichts|gebührenfrei",
     irregular="gehen ging gegangen|kommen kam gekommen|sehen sah gesehen|nehmen nahm genommen"
     "|sprechen sprach gesprochen|finden fand gefunden|schreiben schrieb geschrieben|bleiben blieb geblieben"
     "|liegen lag gelegen|tragen trug getragen|verlieren verlor verloren|gewinnen gewann gewonnen"

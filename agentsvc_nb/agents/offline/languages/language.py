@@ -133,7 +133,9 @@ class Requests:
     opinions: what asks for a judgement anywhere, judged: as the last word of a question that begins with `is_it`.
     describes: what asks for a description of one of `pictures`. summaries: what asks for a summary, at the beginning;
     shapes: words that say how it is to look. amounts: beginnings of questions whose answer holds a number or a time;
-    numbers: words that are one. irregular: forms of a word whose beginning differs, the word first.
+    numbers: words that are one. prices: beginnings of questions whose answer is an amount of money; free: what says
+    that there is nothing to pay; named: beginnings of questions whose answer is a name. irregular: forms of a word
+    whose beginning differs, the word first.
     """
 
     markers: str
@@ -153,6 +155,9 @@ class Requests:
     shapes: str
     amounts: str
     numbers: str
+    prices: str = ""
+    free: str = ""
+    named: str = ""
     irregular: str = ""
 
 

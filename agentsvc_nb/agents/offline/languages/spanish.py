@@ -58,6 +58,11 @@ REQUESTS: Final = Requests(
     "|agosto|septiembre|octubre|noviembre|diciembre|primavera|verano|otoño|invierno|mañana|mediodía|tarde|noche"
     "|medianoche|día|semana|mes|año|hora|minuto|cada|hoy|ayer|antes|después|hasta|durante|siempre|nunca|varios|varias"
     "|pronto|gratis|mensual|anual|diario|semanal|vez|veces|tras",
+    prices="cuánto * cuesta|cuánto * cuestan|cuánto * costó|cuánto * costará|cuánto * paga|cuánto * pagan"
+    "|cuánto * pagó|cuánto * pagamos|cuánto * pagar|cuánto * gana|cuánto * ganan|cuál es el precio"
+    "|qué precio|cuál es el alquiler|qué alquiler|cuál es la tarifa",
+    free="gratis|gratuito|gratuita|nada|sin coste",
+    named="cómo se llama|cómo se llaman|cuál es el nombre|cuáles son los nombres",
     irregular="vender vendió venta|comprar compra|pagar pago|perder pérdida|costar costo coste cuesta|empezar empieza",
 )
 

@@ -11,9 +11,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
+from agentsvc_nb.agents.offline.passages import expecting
 from agentsvc_nb.agents.offline.passages.corpus import CorpusReading
 from agentsvc_nb.agents.offline.passages.splitting import Passage, sentences
-from agentsvc_nb.agents.offline.requests import base_forms, expects, function_words, has_number, language_of
+from agentsvc_nb.agents.offline.requests import base_forms, expects, function_words, language_of
 from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, phrases, stem
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools.support import stopping
@@ -36,6 +37,8 @@ _TOLD: Final = 0.7
 """A passage that covers less of the question's words does not answer it, ..."""
 _TOLD_TOGETHER: Final = 0.65
 """... nor one whose best sentence, with its headings, covers less."""
+_FEW: Final = 3
+"""Of so few words each is what the question is about: none may be lacking."""
 _FLOOR: Final = 0.7
 """Passages below this part of the best score are left out, ..."""
 _MATCHING: Final = 0.45
@@ -48,9 +51,6 @@ _LEADING = re.compile(
     r"^\s*[Nn]ame\b|\bmay\b|^\s*May(?= (?:I|you|we|they|he|she|it|one|someone|anyone|the|an?|my|our|your|\w+ be)\b)"
 )
 """Words that say little as they stand: `name the rivals`, `when may I` (but not May)."""
-_ID = re.compile(r"(?i)\b(?:\w*_)?(?:id|uuid|sku|nr|no|code|key): [^·]*")
-_NUMBERING = re.compile(r"\A\(?(?:\d+[.)]|\d+(?:\.\d+)+)\s+(?=[^\W\d_a-z])")
-"""The number of a section, which answers nothing (but not that of `2.5 million`)."""
 _COLUMN = re.compile(r"(?:^|(?<=· ))[^:·]+:(?= )")
 _ELIDED = re.compile(r"\b(?:qu|[cdjlmnst])['’](?=\w)|['’]s\b", re.I)
 """Articles and endings that are written as a part of a word: `d'apprentis`, `Nora's`."""
@@ -68,7 +68,8 @@ class Wanted:
     """The search terms of a question: its words as written, their stems, and exact phrases as tokens. `required` are
     stems of names and numbers, for which nothing else can stand, `light` those of words that say little (`came`);
     `modifiers` stand right before another of the words, which mean something else without them (`rented tents`);
-    `expects` is what the answer must hold, beside what is `said` in the question."""
+    `expects` is what the answer must hold, beside what is `said` in the question, and `most` whether it must tell the
+    most of something."""
 
     words: Sequence[str]
     stems: Sequence[str]
@@ -78,6 +79,7 @@ class Wanted:
     modifiers: frozenset[str] = frozenset()
     expects: str = ""
     said: frozenset[str] = frozenset()
+    most: bool = False
 
     @classmethod
     def of(cls, question: str, but: Collection[str] = ()) -> Wanted:
@@ -99,7 +101,15 @@ class Wanted:
         pairs = [(terms_of(one), terms_of(other)) for one, other in pairwise(said)]
         modifiers = {one[0] for one, other in pairs if one and other and one != other and other[0] not in light}
         return cls(
-            words, found, quoted, required, frozenset(light), frozenset(modifiers), expects(question), frozenset(said)
+            words,
+            found,
+            quoted,
+            required,
+            frozenset(light),
+            frozenset(modifiers),
+            expects(question),
+            frozenset(said),
+            expecting.asks_for_most(question),
         )
 
     @property
@@ -109,8 +119,16 @@ class Wanted:
 
     def suits(self, passage: Passage) -> bool:
         """Whether the passage holds what is asked for, as far as its kind goes: a number, or anything."""
-        text = _ID.sub("", passage.text) if passage.kind == "row" else _NUMBERING.sub("", passage.text)
-        return self.expects != "number" or has_number(text, self.said)
+        return self.expects not in ("number", "money") or expecting.holds_number(passage, self.said)
+
+    def answered_in(self, passage: Passage, shares: Sequence[float]) -> bool:
+        """Whether what is asked for is where the passage speaks of it; `shares`: of each sentence, how much it holds of
+        the question's words."""
+        if self.most and (passage.kind == "row" or not expecting.tells_most(passage.text)):
+            return False
+        if passage.kind == "row" and self.expects == "name":
+            return True  # its columns say what is one
+        return expecting.holds(self.expects, expecting.said_of(passage, shares), self.said)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -159,11 +177,12 @@ def rank(wanted: Wanted, reading: CorpusReading, favoured: Collection[str] = ())
     scored = []
     for passage, found in held:
         covered = sum(weights[word] * share for word, share in found.items()) / whole
-        together = covered
+        together, shares = covered, [covered] * len(sentences(passage.text))
         if covered >= _TOLD_TOGETHER and passage.is_prose:
-            together = max(_covered_by(wanted, passage, one, weights) for one in sentences(passage.text)) / whole
+            shares = [_covered_by(wanted, passage, one, weights) / whole for one in sentences(passage.text)]
+            together = max(shares)
         partly = covered >= _MATCHING and passage.kind != "title" and wanted.required <= set(found)
-        told = covered >= _TOLD and together >= _TOLD_TOGETHER and _may_answer(wanted, passage, found)
+        told = covered >= _TOLD and together >= _TOLD_TOGETHER and _may_answer(wanted, passage, found, shares)
         # A word that no file holds is mostly the one that was asked for (decision 0044).
         told = told and not wanted.telling & (absent | wanted.modifiers - set(found))
         score = (
@@ -222,10 +241,12 @@ def _covered_by(wanted: Wanted, passage: Passage, sentence: str, weights: Mappin
     return sum(weights[word] * share for word, share in found.items())
 
 
-def _may_answer(wanted: Wanted, passage: Passage, found: Mapping[str, float]) -> bool:
-    """Whether the passage has the names and numbers of the question, more than half of its words, and something of the
-    kind that it asks for."""
-    if not wanted.suits(passage):
+def _may_answer(wanted: Wanted, passage: Passage, found: Mapping[str, float], shares: Sequence[float]) -> bool:
+    """Whether the passage has the names and numbers of the question, more than half of its words, all of a few, and
+    something of the kind that it asks for."""
+    if len(wanted.telling) <= _FEW and not wanted.telling <= set(found):
+        return False
+    if not wanted.answered_in(passage, shares):
         return False
     if not wanted.required <= set(found) or 2 * len(wanted.telling & set(found)) <= len(wanted.telling):
         return False
