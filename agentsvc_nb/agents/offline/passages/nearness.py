@@ -8,13 +8,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
 from agentsvc_nb.agents.offline.embeddings import Embeddings
-from agentsvc_nb.agents.offline.passages.splitting import SENTENCE_CHARS, Passage, sentences
+from agentsvc_nb.agents.offline.passages.splitting import SENTENCE_CHARS, TEXTS_KEPT, Passage, sentences
 from agentsvc_nb.agents.offline.words import STOP, Vectors, meanings, stem
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools.support import stopping
@@ -89,7 +90,7 @@ def _with_sentences(asked: Sequence[str], compared: Sequence[Passage], whole: Ve
     return np.asarray(np.where(prose, (1 - _SENTENCE) * whole + _SENTENCE * nearest, whole), np.float32)
 
 
-def _passage_words(passage: Passage) -> list[str]:
+def _passage_words(passage: Passage) -> Sequence[str]:
     return _words(" ".join((passage.text, *passage.headings[-1:])))
 
 
@@ -97,9 +98,14 @@ def _passage_stems(passage: Passage) -> set[str]:
     return {stem(word) for word in _passage_words(passage)}
 
 
-def _words(text: str) -> list[str]:
+def _words(text: str) -> Sequence[str]:
     stopping.check()
-    return [token for token in dict.fromkeys(tokens(text)) if token not in STOP]
+    return _kept_words(text)
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _kept_words(text: str) -> Sequence[str]:
+    return tuple(token for token in dict.fromkeys(tokens(text)) if token not in STOP)
 
 
 def _names(question: str) -> set[str]:

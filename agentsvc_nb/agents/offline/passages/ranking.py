@@ -7,13 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final
 
 from agentsvc_nb.agents.offline.passages import expecting
 from agentsvc_nb.agents.offline.passages.corpus import CorpusReading
-from agentsvc_nb.agents.offline.passages.splitting import Passage, sentences
+from agentsvc_nb.agents.offline.passages.splitting import TEXTS_KEPT, Passage, sentences
 from agentsvc_nb.agents.offline.requests import base_forms, expects, function_words, language_of
 from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, phrases, stem
 from agentsvc_nb.formats.queries import tokens
@@ -214,7 +214,7 @@ def _held(wanted: Wanted, passage: Passage) -> dict[str, float]:
     above = _terms(" ".join(passage.headings))
     body = _terms(passage.text)
     if passage.kind == "row":
-        above |= (columns := _terms(" ".join(_COLUMN.findall(passage.text))))
+        above = above | (columns := _terms(" ".join(_COLUMN.findall(passage.text))))
         body = _terms(_COLUMN.sub(" ", passage.text)) or columns
     named = _terms(passage.path.rpartition("/")[2])
     found = {}
@@ -232,8 +232,9 @@ def _compounded(word: str, other: str) -> bool:
     return len(other) > len(word) and (other.startswith(word) or (len(word) >= 5 and other.endswith(word)))
 
 
-def _terms(text: str) -> set[str]:
-    return {term(token) for token in tokens(_joined(text))}
+@lru_cache(maxsize=TEXTS_KEPT)
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(term(token) for token in tokens(_joined(text)))
 
 
 def _covered_by(wanted: Wanted, passage: Passage, sentence: str, weights: Mapping[str, float]) -> float:

@@ -19,6 +19,9 @@ SENTENCE_CHARS: Final = 2_000
 LIST_CHARS: Final = 400
 """A list up to this size is one passage together with the sentence that introduces it."""
 
+TEXTS_KEPT: Final = 4_096
+"""Texts whose words are kept for the next question, which mostly is of the same files: some 20 MB at most."""
+
 Kind = Literal["text", "item", "row", "title"]
 
 
