@@ -134,6 +134,16 @@ def test_a_server_that_gives_no_vectors_is_told_and_words_are_compared(
     assert turn.of("basis")[0].basis in ("near", "nothing")
 
 
+def test_of_many_texts_some_are_embedded_and_the_others_later(
+    tmp_path: Path, start: Callable[[], EmbeddingServer]
+) -> None:
+    found = choose_embeddings(Settings(tmp_path, embedding_url=f"{start().url}/v1"))
+    assert found is not None
+    texts = [f"dog {number}" for number in range(10)]
+    assert list(asyncio.run(found.of(texts, anew=4))) == texts[:4]
+    assert len(asyncio.run(found.of(texts, anew=4))) == 8
+
+
 def test_the_key_goes_to_no_other_address(tmp_path: Path, start: Callable[[], EmbeddingServer]) -> None:
     server, other = start(), start()
     server.elsewhere, server.fault = f"{other.url}/v1/embeddings", b"moved"

@@ -161,7 +161,8 @@ class _Answer:
         await self._quote(question, library, len(self.questions) - number)
 
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
-        await self.turn.progress(0, 2, f"searching {count_of(library)}")
+        meant = ", comparing what sentences mean" if self.embeddings else ""
+        await self.turn.progress(0, 2, f"searching {count_of(library)}{meant}")
         # The passages that are left are shared by the questions that are, rounded up.
         limit = max(1, -(-self.left // open_questions)) if self.left else 0
         found = await search.passages_for(question, library, self.corpus, limit, self.cited, self.embeddings)

@@ -27,8 +27,9 @@ from agentsvc_nb.tools.support.upstream import Upstream
 
 Vectors = NDArray[np.float32]
 
-PATIENCE_SECONDS: Final = 10.0
-"""How long one question waits for vectors of passages; what is left then is for the next one."""
+PATIENCE_SECONDS: Final = 4.0
+"""How long one question waits for vectors of passages, and again for those of sentences; what is left then is for the
+next one."""
 
 
 class EmbeddingError(Exception):
@@ -60,12 +61,14 @@ class Embeddings:
     def english_only(self) -> bool:
         return self._model.english_only
 
-    async def of(self, texts: Sequence[str], seconds: float = PATIENCE_SECONDS) -> Mapping[str, Vectors]:
-        """The vectors of the texts, of length 1; those that there was no time for are left out, the last ones first.
-        Raises `EmbeddingError`."""
+    async def of(
+        self, texts: Sequence[str], seconds: float = PATIENCE_SECONDS, anew: int | None = None
+    ) -> Mapping[str, Vectors]:
+        """The vectors of the texts, of length 1: those that are kept, and of the others at most `anew`; those that
+        there was no time for are left out, the last ones first. Raises `EmbeddingError`."""
         until = time.monotonic() + seconds
         found = await asyncio.to_thread(self._kept.get, self._model.name, texts)
-        lacking = [text for text in dict.fromkeys(texts) if text not in found]
+        lacking = [text for text in dict.fromkeys(texts) if text not in found][:anew]
         # In portions: each is kept once it is made, so that a question that runs out of time helps the next.
         for at in range(0, len(lacking), self._model.at_once):
             if at and time.monotonic() > until:

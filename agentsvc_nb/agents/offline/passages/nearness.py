@@ -144,9 +144,11 @@ def _unit(vector: Vectors) -> Vectors:
 
 
 _PROSE_MAX: Final = 300
-_ROWS_MAX: Final = 20
-"""Passages that are embedded for a question, 25 ms each; of more, those that are nearest by their words."""
-_LOOKED_AT: Final = 24
+_ROWS_MAX: Final = 8
+"""Passages that are compared; of more, those that are nearest by their words, ..."""
+_EMBEDDED: Final = 64
+"""... and of those that were not before, as many are embedded for one question, 25 ms each."""
+_LOOKED_AT: Final = 20
 """Of these, passages whose sentences are compared one by one, too."""
 _SENTENCES_COVERED: Final = 0.1
 """Weight of the question's words that a passage has, beside the likeness of both."""
@@ -170,7 +172,7 @@ async def most_alike(
     compared = [passage for passage, _ in scored if passage.is_prose][:_PROSE_MAX]
     compared += [passage for passage, _ in scored if not passage.is_prose][:_ROWS_MAX]
     texts = [_with_title(passage) for passage in compared]
-    vectors = await embeddings.of([question, *texts])
+    vectors = await embeddings.of([question, *texts], anew=_EMBEDDED)
     asked = vectors[question]
     first = _ranked(
         {
