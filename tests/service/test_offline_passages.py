@@ -363,3 +363,19 @@ def test_one_row_of_many_does_not_tell_the_most(tmp_path: Path) -> None:
 )
 def test_what_is_held_of_what_is_expected(expected: str, text: str, held: bool) -> None:
     assert holds(expected, text, {"two", "sextant"} if expected != "money" else {"sextant"}) is held
+
+
+EXPORT = "Clicks of May\n\nAd;Place;Clicks\n" + "".join(f"Ad {at};Hall {at % 7};{at},5\n" for at in range(40))
+
+
+def test_a_table_below_a_title_has_the_headers_of_its_columns() -> None:
+    first, row, *_ = passages("clicks.csv", "text/csv", EXPORT)
+    assert (first.text, first.place) == ("Clicks of May", "line 1")
+    assert (row.text, row.place) == ("Ad: Ad 0 · Place: Hall 0 · Clicks: 0,5", "row 1")
+
+
+def test_a_large_table_below_a_title_has_them_too(tmp_path: Path) -> None:
+    (tmp_path / "clicks.csv").write_text(EXPORT + "Zeppelin;Roof;3\n")
+    found = find_rows("clicks.csv", tmp_path / "clicks.csv", ["zeppelin"])
+    assert [one.text for one in found.passages] == ["Ad: Zeppelin · Place: Roof · Clicks: 3"]
+    assert (found.passages[0].place, found.rows) == ("row 41", 41)

@@ -145,6 +145,12 @@ def test_semicolons_speak_for_a_decimal_comma(tmp_path: Path) -> None:
     assert found(table)["views"] == [1234, 5678]
 
 
+def test_a_decimal_comma_in_each_row_is_no_delimiter(tmp_path: Path) -> None:
+    rows = "".join(f"Ad {at};Hall {at % 7};{at},5\n" for at in range(9))
+    [table] = read(tmp_path, "ads.csv", f"Clicks of May\n\nAd;Place;Clicks\n{rows}")
+    assert found(table)["Clicks"] == [at + D("0.5") for at in range(9)]
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "^", "~", "\x1f"])
 def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
     text = "\n".join(delimiter.join(row) for row in (["name", "price"], ["tea", "3.5"], ["coffee", "4"], ["milk", "1"]))

@@ -25,6 +25,7 @@ _WESTERN: Final = ("cp1252", "mac_roman", "cp850")
 """Of Windows, of spreadsheets on a Mac, and of DOS."""
 _SURE: Final = 0.9
 _RARE: Final = 0.5
+_BESIDE_NO_DIGIT: Final = re.compile(r"(?<!\d),|,(?!\d)")
 _FAMILIAR: Final = re.compile(
     r"(?:(?<=[^\W\d_])|(?=.[^\W\d_]))[äöüßéèêëàâáãçñóòôõíìîïúùûýÿœæøåÄÖÜÉÈÊÀÂÁÃÇÑÓÔÕÍÎÚÛŒÆÅØ]|(?<=[A-Za-z])’(?=[A-Za-z])"
     r"|(?<![A-Za-z])[€„“‘–—]|[”“’…€](?![A-Za-z])|[\u00a0°§©®]"
@@ -172,6 +173,11 @@ def _delimiter(sample: str) -> str:
     scores = {mark: _score(lines, mark) for mark in _DELIMITERS if mark in sample}
     scores |= {mark: _score(lines, mark, every=True) for mark in _RARE_DELIMITERS if mark in sample}
     best = max(scores, key=lambda mark: scores[mark], default=",")
+    if best == "," and not _BESIDE_NO_DIGIT.search(sample):
+        # Of `Blue;Hall 1;2,5` the decimal comma divides most lines, and so evenly that it looks like more numbers.
+        divided = sum("," in line for line in lines)
+        others = [mark for mark in ";\t|" if mark in scores and sum(mark in line for line in lines) > divided]
+        best = max(others, key=lambda mark: scores[mark], default=best)
     return best if scores and scores[best][0] > 0 else ","
 
 

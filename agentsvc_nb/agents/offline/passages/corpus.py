@@ -17,7 +17,8 @@ from typing import Final, TextIO
 from agentsvc_nb.agents.offline.passages.splitting import Passage, passages, row_passage
 from agentsvc_nb.formats.decoding import decode
 from agentsvc_nb.formats.normalization import fold
-from agentsvc_nb.formats.tables.plain import delimiter, is_table
+from agentsvc_nb.formats.tables.delimited import CsvForm
+from agentsvc_nb.formats.tables.plain import form, is_table, parse
 from agentsvc_nb.tools.port import WorkFailure, Workspace, WorkspaceEntry
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, QUERY_MAX_CHARS
@@ -177,8 +178,11 @@ def find_rows(path: str, file: Path, words: Sequence[str]) -> RowsFound:
     if head is None:
         return found
     with file.open(encoding=_codec(head.encoding), errors="replace", newline="") as text:
-        header = text.readline(_LINE_CHARS)
-        mark = delimiter(path, head.text)
+        begins = head.text.rpartition("\n")[0] or head.text  # the last line may be cut within a cell
+        divided, table = form(path, begins), parse(path, begins)
+        columns = table.columns if table else []
+        for _ in range(table.first - 1 if table else 1):
+            text.readline(_LINE_CHARS)
         for chunk in _chunks(text):
             stopping.check()
             for start, score in _lines(chunk, words, found.holding):
@@ -186,9 +190,8 @@ def find_rows(path: str, file: Path, words: Sequence[str]) -> RowsFound:
                 best.append((score, -number, chunk[start : _end(chunk, start)][:_LINE_CHARS]))
             best = heapq.nlargest(_ROWS_MAX, best)
             found.rows += chunk.count("\n") + (not chunk.endswith("\n"))
-    columns = _cells(header, mark)
     numbered = sorted((-number, line) for _, number, line in best)
-    found.passages = [row_passage(path, number, columns, _cells(line, mark)) for number, line in numbered]
+    found.passages = [row_passage(path, number, columns, _cells(line, divided)) for number, line in numbered]
     return found
 
 
@@ -243,8 +246,8 @@ def _end(chunk: str, start: int) -> int:
     return len(chunk) if end < 0 else end
 
 
-def _cells(line: str, mark: str) -> list[str]:
+def _cells(line: str, divided: CsvForm) -> list[str]:
     try:
-        return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=mark), [])]
+        return [cell.strip() for cell in next(divided.reader([line.rstrip("\r\n")]), [])]
     except csv.Error:
-        return [cell.strip() for cell in line.split(mark)]
+        return [cell.strip() for cell in line.split(divided.delimiter)]

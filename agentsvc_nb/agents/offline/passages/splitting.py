@@ -45,8 +45,10 @@ class Passage:
 def passages(path: str, media_type: str, text: str) -> list[Passage]:
     """The passages of a file's readable text, in order. Lines and rows are counted from 1."""
     if is_table(path, media_type) and (table := parse(path, text)):
+        titles = enumerate(table.titles, 1)
+        above = [Passage(path, f"line {line}", title, line=line - table.first) for line, title in titles]
         rows = enumerate(table.rows, 1)
-        return [row_passage(path, number, table.columns, row) for number, row in rows if any(row)]
+        return [*above, *(row_passage(path, number, table.columns, row) for number, row in rows if any(row))]
     if path.lower().endswith((".json", ".jsonl", ".ndjson")) and (records := _records(text)):
         return [
             Passage(path, f"record {number}", _fields(record), kind="row", line=number)
