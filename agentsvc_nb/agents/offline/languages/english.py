@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages.english_words import ALIKE, LIGHT, ROWS, SUPERLATIVES, VERBS
 from agentsvc_nb.agents.offline.languages.language import FollowingWords, Requests, Vocabulary, language
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -97,21 +98,22 @@ REQUESTS: Final = Requests(
 
 # What words mean in questions about tables.
 
-_MEANINGS: Final = {
+_MEANINGS: Final = SUPERLATIVES | {
     "wh:thing": "what|which|what kind of|what type of|whats|which one|which ones|which of them|which of the",
     "wh:person": "who|whom",
     "wh:time": "when|what date|on what date|on which date",
     "wh:place": "where",
-    "wh:list": "list|list all|show|show me|name|name all|tell me|give me|give|display|find|identify|tell",
-    "count": "how many|count of|count|how many total|how many in total",
+    "wh:list": "list|list all|show|show me|name|name all|tell me|give me|give|display|find|identify|tell"
+    "|names of|the names of|a list of|list of",
+    "count": "how many|count of|count|how many total|how many in total|how many of|tally of|tally|the count of",
     "count:number": "number of|the number of|total number of|total amount of|amount of|what number of|number",
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
     "|time|line|row|record|entry|occurrence|appear|appears|appeared|occurs|occur|occurred",
     "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|together|combined|sum total|add up|summed"
-    "|totals",
-    "op:mean": "average|mean|avg|on average|average of|mean of|averaged",
-    "op:median": "median|median of",
+    "|totals|all told|put together|taken together|added together|grand total|grand total of|in sum|in aggregate",
+    "op:mean": "average|mean|avg|on average|average of|mean of|averaged|on an average|average value of|mean value of",
+    "op:median": "median|median of|median value of|in the median",
     "op:stddev": "standard deviation|standard deviation of|stddev|std dev|std",
     "op:min": "minimum|min|minimum of|minimal|smallest value of|lowest value of",
     "op:max": "maximum|max|maximum of|maximal|largest value of|highest value of",
@@ -139,7 +141,8 @@ _MEANINGS: Final = {
     "prep": "by|to|through|from|via|against|over|under|on|until|within|across|per|in the case of",
     "relative": "whose|who|where|that|with|without|having|per|there|which|are|were|have|has|had|by|in|except|only",
     "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
-    "|uses a|got a|that have a|that have an",
+    "|uses a|got a|that have a|that have an|left a|leave a|left any|gave a|gave any|wrote a|added a"
+    "|entered a|provided a|made a|carry a|carries a",
     "anyone": "name a|name an|name one|name any|give me an example of|give an example of|an example of|give one",
     "doing": "did|does|do",
     "truth:yes": "yes|true",
@@ -174,23 +177,6 @@ _MEANINGS: Final = {
     "|highest amount of|most number of|greatest amount of|maximum number of|most amount of|biggest number of",
     "most:asc": "fewest|least|the least|the fewest|lowest number of|least number of|smallest number of"
     "|least amount of|smallest amount of|lowest amount of|fewest number of|minimum number of",
-    "sup:desc": "highest|largest|greatest|biggest|top|max|maximum",
-    "sup:asc": "lowest|smallest|least|min|minimum",
-    "implied:cost desc": "most expensive|priciest|costliest|dearest",
-    "implied:cost asc": "cheapest|least expensive",
-    "implied:length desc": "longest",
-    "implied:length asc": "shortest",
-    "implied:height desc": "tallest",
-    "implied:weight desc": "heaviest",
-    "implied:weight asc": "lightest",
-    "implied:depth desc": "deepest",
-    "implied:depth asc": "shallowest",
-    "implied:population desc": "most populous|most populated",
-    "implied:population asc": "least populous|least populated",
-    "implied:time desc": "latest|newest|most recent|most recently",
-    "implied:time asc": "earliest|longest ago",
-    "implied:age desc": "oldest",
-    "implied:age asc": "youngest",
     "top": "top|best|highest|largest|biggest",
     "bottom": "bottom|lowest|smallest|worst",
     "top:first": "first|comes first",
@@ -231,8 +217,8 @@ _MEANINGS: Final = {
     "or": "or|nor",
     "than": "than|then",
     "versus": "versus|vs|compared to|compared with|against",
-    "by": "by|for each|in each|of each|each|grouped by|group by|broken down by|split by|across|for every|by each|every"
-    "|on each|from each|at each|within each|breakdown by|breakdown|along|for the different",
+    "by": "by|down by|down per|for each|in each|of each|each|grouped by|group by|broken down by|split by|across"
+    "|for every|by each|every|on each|from each|at each|within each|breakdown by|breakdown|along|for the different",
     "period:day": "day|days",
     "period:week": "week|weeks",
     "period:month": "month|months",
@@ -313,7 +299,8 @@ song songs track tracks title titles single singles | film films movie movies ti
 book books novel novels title titles | album albums record title titles |
 game games match matches fixture fixtures opponent opponents | player players name | team teams club clubs squad |
 school schools university universities college colleges |
-person people name player players athlete athletes employee employees customer customers |
+person people name player players athlete athletes | person people employee employees |
+person people customer customers |
 athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name racer racers |
 country countries nation nations | city cities town towns place | location locations place places venue venues |
 stadium stadiums venue venues arena arenas | price prices priced cost costs |
@@ -332,6 +319,7 @@ born birth birthday | hired hire hiring | signed signup | delivery delivered del
 shipment shipped shipping ship | start started begin | end ended ending | date dates
 """
 _LEVELS: Final = """
+gust gusts satisfaction likelihood ease
 price prices rate rates ratio temperature temp age height weight score scores rating ratings
 rank percent percentage share average avg mean median speed length width depth distance duration time year size altitude
 elevation latitude longitude lat lon pressure humidity density margin ctr cpc cpm cpa roas roi aov index position grade
@@ -347,8 +335,8 @@ index year speed rank mpg
 ENGLISH: Final[Vocabulary] = language(
     "en",
     _MEANINGS,
-    _LIGHT,
-    _ALIKE,
+    _LIGHT + LIGHT,
+    f"{_ALIKE.rstrip()} | {ALIKE}",
     _LEVELS,
     _UNSUMMED,
     months="january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept"
@@ -356,6 +344,8 @@ ENGLISH: Final[Vocabulary] = language(
     weekdays="monday mondays|tuesday tuesdays|wednesday wednesdays|thursday thursdays|friday fridays|saturday saturdays"
     "|sunday sundays",
     numbers="zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve",
+    verbs=VERBS,
+    rows=ROWS,
 )
 """English."""
 

@@ -12,7 +12,7 @@ from agentsvc_nb.agents.offline.tables.question import alike, opened
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.conditions import Column
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_ratio
+from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_per_unit, is_ratio
 
 NAMES: Final = frozenset(tokens("name title nom nombre bezeichnung titel"))
 _UNIT_WORDS: Final = {
@@ -25,6 +25,13 @@ _UNIT_WORDS: Final = {
     "m": ("m", "meters", "metres", "meter"),
     "s": ("s", "seconds", "sec", "second"),
 }
+_AMOUNTS: Final = {
+    "earning": (("revenue", "sales", "turnover", "takings", "income"), ("total",), ("gross",), ("fare",)),
+    "billing": (("billed", "invoiced", "charged"), ("revenue", "turnover"), ("total",), ("amount",)),
+    "income": (("revenue", "sales", "turnover", "takings", "income"), ("total",)),
+    "spending": (("cost", "spend", "spent", "expense"), ("paid",), ("total",), ("amount",)),
+}
+"""Nouns of columns for what a verb asks, the nearest first."""
 _PERIODS: Final = (("day", 1, 1.6), ("week", 6.5, 8), ("month", 28, 33), ("quarter", 85, 95), ("year", 360, 370))
 
 
@@ -125,6 +132,30 @@ class TableColumns:
             return ""
         days = (high - low).days / (self.table.rows - 1)
         return next((name for name, least, most in _PERIODS if least <= days <= most), "")
+
+    def amount(self, *tiers: tuple[str, ...]) -> Column | None:
+        """The one column of amounts with the nearest nouns; None if there are several, or none."""
+        for nouns in tiers:
+            found = [one for one in self.table.columns if self.adds_up(one) and not is_per_unit(one)]
+            found = [one for one in found if any(alike(noun, word) for noun in nouns for word in self._meant[one.name])]
+            plain = [one for one in found if len(self.headers[one.name]) == 1]
+            if found:
+                chosen = plain if len(plain) == 1 else found
+                return self.column(chosen[0].name) if len(chosen) == 1 else None
+        return None
+
+    def amount_of(self, verb: str) -> Column | None:
+        """What `how much did we earn` asks for: the one column that says so."""
+        return self.amount(*_AMOUNTS.get(verb, ()))
+
+    def size(self) -> Column | None:
+        """By what a row is the largest, where nothing else is said: its one amount of money."""
+        return self.amount(("revenue", "sales", "turnover", "total", "amount", "value", "cost", "price"))
+
+    def row_dates(self) -> Column | None:
+        """The dates of which each row has another one."""
+        keys = [one for one in self.dates() if self.is_key(one)]
+        return self.column(keys[0].name) if len(keys) == 1 else None
 
     def main_dates(self) -> list[ColumnProfile]:
         """The dates that a period without a column's name is of: the only ones, or of several those of each row."""

@@ -49,10 +49,16 @@ class Link:
 class TableLinks(TableColumns):
     """A table's headers and values, to be found by words."""
 
-    def __init__(self, table: TableProfile, language: Vocabulary, alone: bool = True) -> None:
-        """`alone` says that no other table could be meant."""
+    def __init__(
+        self,
+        table: TableProfile,
+        language: Vocabulary,
+        alone: bool = True,
+        elsewhere: frozenset[str] = frozenset(),
+    ) -> None:
+        """`alone` says that no other table could be meant; `elsewhere` are the words of the titles of others."""
         super().__init__(table, language)
-        self.alone = alone
+        self.alone, self.elsewhere = alone, elsewhere
         # A span is asked for again by each look at what comes next.
         self._found: dict[tuple[Word, ...], tuple[Link, ...]] = {}
         self._columns_found: dict[tuple[str, ...], list[Link]] = {}
@@ -100,6 +106,9 @@ class TableLinks(TableColumns):
     def vocabulary(self) -> frozenset[str]:
         return frozenset(token for header in self.headers.values() for token in header)
 
+    def value_words(self) -> frozenset[str]:
+        return frozenset(word for folded in self._cells for word in folded)
+
     def stands(self, word: str) -> bool:
         """Whether a header or a value has the word."""
         return word in self.vocabulary or any(word in folded for folded in self._cells)
@@ -110,13 +119,12 @@ class TableLinks(TableColumns):
         called = self.language.nouns.get((word,), frozenset())
         if any(self.adds_up(self.profile(link.column)) for link in self._columns((word,))):
             called = frozenset()  # `Umsatz` of `sales.csv` is rather an amount
-        return any(
-            alike(word, one) or (one,) in called or any(one in group for group in groups) for one in self._titles
-        )
+        return any(alike(word, one) or (one,) in called or any(one in group for group in groups) for one in self.titles)
 
     @cached_property
-    def _titles(self) -> tuple[str, ...]:
-        """Of titles of several words those in the plural, which are rather what there are several of."""
+    def titles(self) -> tuple[str, ...]:
+        """Words for what the rows are. Of titles of several words those in the plural, which are rather what there are
+        several of."""
         titles = [tuple(tokens(title)) for title in (PurePosixPath(self.table.path).stem, self.table.sheet)]
         several = {word for title in titles for word in title if len(title) > 1 and word.isalpha() and len(word) > 3}
         named = {title[0] for title in titles if len(title) == 1} | {one for one in several if one.endswith("s")}
@@ -316,12 +324,12 @@ class TableLinks(TableColumns):
         near: dict[tuple[str, str | None], int] = {}
         for name, header in self.headers.items():
             essential = [one for one in header if one not in _UNITS and one not in _NAMING]
-            if len(essential) == 1 and (edits := _edits(written, essential[0])) is not None:
-                near[name, None] = edits
+            if len(essential) == 1 and (far := edits(written, essential[0])) is not None:
+                near[name, None] = far
         for folded, places in self._cells.items():
-            if len(folded) == 1 and (edits := _edits(written, folded[0])) is not None:
-                near |= dict.fromkeys(places, edits)
-        best = [place for place, edits in near.items() if edits == min(near.values())]
+            if len(folded) == 1 and (far := edits(written, folded[0])) is not None:
+                near |= dict.fromkeys(places, far)
+        best = [place for place, far in near.items() if far == min(near.values())]
         # Two candidates at the same distance are a guess: the word stays unknown.
         if len(best) == 1:
             name, value = best[0]
@@ -360,7 +368,7 @@ def is_form_of_any(verb: str, header: Sequence[str]) -> bool:
     return any(word in roots or (len(root) > _NOUN_LETTERS_MIN and word.startswith(root)) for word in header)
 
 
-def _edits(one: str, other: str) -> int | None:
+def edits(one: str, other: str) -> int | None:
     """The letters by which two words differ; None if these are too many for a mistake in writing."""
     most = 1 if len(one) < 8 else 2
     if abs(len(one) - len(other)) > most or one[0] != other[0]:

@@ -8,6 +8,8 @@ from itertools import zip_longest
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages import languages_of
+from agentsvc_nb.agents.offline.languages.language import Vocabulary
+from agentsvc_nb.agents.offline.tables.calling import title_words
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
@@ -15,8 +17,9 @@ from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
-from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
+from agentsvc_nb.agents.offline.tables.spelling import mended
 from agentsvc_nb.formats.plans.checks import objections
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
@@ -73,7 +76,7 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     found: list[Understanding] = []
     for language in languages_of(words(question)):
         asked = words(question, local=language.code != "en")
-        found = [by_links(asked, TableLinks(table, language, len(tables) == 1)) for table in tables]
+        found = [by_links(asked, _links(table, tables, language)) for table in tables]
         # The next language is tried only where this one leaves no plan: words of two languages can look alike.
         if any(isinstance(one, Understood) for one in found):
             break
@@ -82,6 +85,11 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     if titled.count(True) == 1:
         return found[titled.index(True)]
     return _chosen(found)
+
+
+def _links(table: TableProfile, tables: Sequence[TableProfile], language: Vocabulary) -> TableLinks:
+    others = (title_words(other) for other in tables if other is not table)
+    return TableLinks(table, language, len(tables) == 1, frozenset().union(*others) - title_words(table))
 
 
 def _chosen(found: Sequence[Understanding]) -> Understanding:
@@ -99,7 +107,7 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
 
 def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
     """What the words ask of what they are linked to."""
-    asked = parted(asked, links.language, links.stands)
+    asked, mendings = mended(parted(asked, links.language, links.stands), links)
     ways = paths(asked, links, links.language)
     whole = [way for way in ways if not way.unknown]
     read = _readings(whole, links)
@@ -115,8 +123,8 @@ def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
         rivals[0].reading,
-        rivals[0].told,
-        rivals[0].cost,
+        (*mendings, *rivals[0].told),
+        rivals[0].cost + TYPO * len(mendings),
         any(links.is_title(token) for word in asked for token in word.tokens),
     )
 

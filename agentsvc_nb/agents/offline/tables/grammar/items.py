@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
+from agentsvc_nb.agents.offline.tables.calling import is_topic, may_be_called
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import (
@@ -34,6 +35,7 @@ _MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$
 """Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
 _DATED_PERIOD: Final = 0.8
+_ASKED_MUCH: Final = frozenset(("much", "most", "least", "more", "less"))
 _VERB_LETTERS_MIN: Final = 4
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
 
@@ -117,8 +119,9 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     others = [
         *_written(word),
         *_phrases(words, start, links, language, told, example),
-        *_of_rows(word, links, told),
+        *_of_rows(word, links, told, language),
         *_units(words, start, links),
+        *_amounts(words, start, links, language, told),
     ]
     yield from others
     meant = told.any or any(length == 1 for _, length, _ in others)
@@ -190,11 +193,18 @@ def _phrases(
             yield _item(part, which), length, _WORD + besides
 
 
-def _of_rows(word: Word, links: TableLinks, told: _Links) -> Iterator[_Meaning]:
+def _of_rows(word: Word, links: TableLinks, told: _Links, language: Vocabulary) -> Iterator[_Meaning]:
     """What the rows are called."""
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         yield Item("rows", "title"), 1, _WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
         yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
+    elif len(word.tokens) == 1 and not word.quoted and not told.any:
+        noun = word.tokens[0]
+        if may_be_called(noun, links):
+            line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
+            yield Item("rows", "called", (line,)), 1, _WORD + 0.2
+        elif is_topic(noun, links) and not language.knows(noun):
+            yield Item("light"), 1, _WORD + _LIGHT_BESIDES
 
 
 def _units(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[_Meaning]:
@@ -203,6 +213,38 @@ def _units(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[_Me
         yield Item("light"), 1, _WORD
     if word.tokens and word.tokens[0] in links.units:
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
+
+
+def _amounts(
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: _Links
+) -> Iterator[_Meaning]:
+    """`how much did we take in`: verbs that ask for an amount where none is named."""
+    said = {token for word in words for token in word.tokens}
+    if language.verbs.get(words[start].tokens) == "income":
+        found = None if told.any or _is_counting(words[:start], language) else links.amount_of("income")
+        if found:
+            line = f"{words[start].text} was read as the column {found.name}."
+            yield Item("column", found, (line,)), 1, _WORD + ALIKE
+        return
+    if not language.verbs or said.isdisjoint(_ASKED_MUCH):
+        return
+    verbs = [(at, length, what) for at in range(len(words)) for length in (2, 1)
+             if (what := language.verbs.get(_phrase(words[at : at + length])))]  # fmt: skip
+    if "much" not in said and not _ends_with_most(words, language):
+        return  # `which source brings in the most deals`
+    if words[start].tokens == ("money",) and verbs:
+        yield Item("light"), 1, _WORD
+    for at, length, what in verbs:
+        if at == start and (found := links.amount_of(what)):
+            line = f"{' '.join(word.text for word in words[at : at + length])} was read as the column {found.name}."
+            yield Item("column", found, (line,)), length, _WORD + ALIKE + 0.1 * (2 - length)
+
+
+def _ends_with_most(words: Sequence[Word], language: Vocabulary) -> bool:
+    """Whether `the most` is all that is said: no noun follows it."""
+    at = next(at for at, word in enumerate(words) if not _ASKED_MUCH.isdisjoint(word.tokens))
+    behind = words[at + 1 : at + 2]
+    return not behind or behind[0].tokens == ("money",) or behind[0].tokens[:1] in [(one,) for one in language.light]
 
 
 def _may_be_noun(word: Word, meant: bool, language: Vocabulary) -> bool:

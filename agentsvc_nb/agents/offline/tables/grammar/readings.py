@@ -64,10 +64,12 @@ class Parts:
 
 
 _OTHERS: Final = ("manager", "supervisor", "boss", "fuhrungskraft", "vorgesetzter", "vorgesetzte")
+_THINGS: Final = ("product", "item", "article", "deal", "campaign", "project", "file", "event", "course", "category")
 _PERSONS: Final = (
     ("player", "person", "athlete", "driver", "rider", "candidate", "winner", "swimmer", "employee", "customer",
      "coach", "director", "author", "artist", "champion", "competitor", "skater", "cyclist", "student",
-     "member", "president", "buyer", "client", "kunde", "mitarbeiter", "spieler", "cliente"),
+     "member", "president", "buyer", "client", "owner", "rep", "seller", "salesperson", "salesman", "assignee",
+     "kunde", "mitarbeiter", "spieler", "cliente"),
     ("name", "names", "nom", "nombre"),
     ("team", "nation", "country", "club"),
 )  # fmt: skip
@@ -84,6 +86,7 @@ def _asked_by(word: str, parts: Parts) -> Column | None:
     match word:
         case "person":
             others = {one.name for one in links.named(*_OTHERS)}  # `who earns most` asks for no manager
+            others |= {one.name for one in links.named(*_THINGS)}  # nor for the name of a product
             tiers = [[one for one in links.named(*nouns) if one.name not in others] for nouns in _PERSONS]
         case "time":
             tiers = [links.dates(), links.years(), links.named("date"), links.named("year")]
