@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import Column
+from agentsvc_nb.formats.plans.plan import Column
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 _IMPLIED: Final = {
