@@ -165,3 +165,76 @@ def test_mistyped_words_are_mended_and_told(question: str, expected: str, told: 
     assert isinstance(found, Understood)
     assert read(question).endswith(f": {expected}")
     assert told in found.told
+
+
+SHELF: Final = TableProfile(
+    "museum_loans",
+    "museum_loans.csv",
+    60,
+    (
+        numbers("Item ID", "1", "60", 60),
+        ColumnProfile("Title", "text", distinct=55, values=("Blue Vase", "Old Clock"), all_values=False),
+        texts("Hall", "East", "West"),
+        numbers("Views 2022", "0", "900", 50),
+        numbers("Views 2023", "0", "900", 50),
+        texts("Outcome", "Won", "Lost", "Pending"),
+    ),
+)
+ADS: Final = TableProfile(
+    "ads_report",
+    "ads_report.csv",
+    80,
+    (
+        texts("Campaign", "Spring Sale", "Brand"),
+        numbers("Impressions", "10", "9000"),
+        numbers("Clicks", "1", "900"),
+        numbers("CTR", "0.1", "9", unit="%"),
+        numbers("Cost", "1", "300", unit="€"),
+        numbers("Conversions", "0", "60"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "table", "expected"),
+    [
+        ("views in 2022 by hall", SHELF, "sum(Views 2022) by Hall"),
+        ("how many views did the East hall get in 2023?", SHELF, 'sum(Views 2023) where Hall = "East"'),
+        ("which item had the most views in 2023", SHELF, "Title, Views 2023 top 1 by Views 2023"),
+        ("views by hall", SHELF, ""),
+        ("views in 2021 by hall", SHELF, ""),
+        ("how many items did we lose", SHELF, 'count(rows) where Outcome = "Lost"'),
+        ("how many items did we win or lose", SHELF, 'count(rows) where Outcome in ("Won", "Lost")'),
+        ("how many items did we restore", SHELF, ""),
+        ("CTR of Brand", ADS, 'sum(Clicks) / sum(Impressions) in % where Campaign = "Brand"'),
+        ("cpa by campaign", ADS, "sum(Cost) / sum(Conversions) by Campaign"),
+        ("which campaign has the highest conversion rate", ADS,
+         "sum(Conversions) / sum(Clicks) in % by Campaign top 1 by sum(Conversions) / sum(Clicks) in %"),
+        ("ad spend of Brand", ADS, 'sum(Cost) where Campaign = "Brand"'),
+        ("how much did we spend on ads altogether", ADS, "sum(Cost)"),
+        ("ROAS by campaign", ADS, ""),
+        ("cost per follower", ADS, ""),
+    ],
+)  # fmt: skip
+def test_what_stands_apart_belongs_together(question: str, table: TableProfile, expected: str) -> None:
+    found = understand(question, [table])
+    line = expression(found.reading.plan, {table.name: table}) if isinstance(found, Understood) else ""
+    assert line.partition(" over the rows of ")[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Going from May to June, how much did the invoice total grow?",
+         "sum(Invoice total where Issued from 2024-06-01 to 2024-06-30)"
+         " - sum(Invoice total where Issued from 2024-05-01 to 2024-05-31)"),
+        ("how closely do gust and rainfall correlate", "correlation([Gust (km/h)], [Rainfall (mm)])"),
+        ("which month was the warmest on average",
+         "mean([High temp (°C)]) by month(Date) top 1 by mean([High temp (°C)])"),
+        ("how many 18-34 year olds have a Day ticket",
+         'count(rows) where Age group = "18-34" and Ticket = "Day"'),
+        ("which month was the warmest by total", ""),
+    ],
+)  # fmt: skip
+def test_other_ways_of_saying_it(question: str, expected: str) -> None:
+    assert read(question).partition(": ")[2] == expected

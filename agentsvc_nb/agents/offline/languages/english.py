@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.english_words import ALIKE, LIGHT, ROWS, SUPERLATIVES, VERBS
+from agentsvc_nb.agents.offline.languages.english_words import ALIKE, LIGHT, PHRASES, ROWS, VERBS
 from agentsvc_nb.agents.offline.languages.language import FollowingWords, Requests, Vocabulary, language
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -98,7 +98,7 @@ REQUESTS: Final = Requests(
 
 # What words mean in questions about tables.
 
-_MEANINGS: Final = SUPERLATIVES | {
+_MEANINGS: Final = PHRASES | {
     "wh:thing": "what|which|what kind of|what type of|whats|which one|which ones|which of them|which of the",
     "wh:person": "who|whom",
     "wh:time": "when|what date|on what date|on which date",
@@ -184,9 +184,9 @@ _MEANINGS: Final = SUPERLATIVES | {
     "ordered": "by|in terms of|ranked by|sorted by|ordered by|measured by|based on|according to|with regard to",
     "more": "more|larger|higher|bigger|greater",
     "less": "less|fewer|lower|smaller",
-    "cmp:>": "more than|greater than|larger than|higher than|bigger than|over|above|exceeding|exceeds|exceeded|exceed"
-    "|longer than|better than|bigger than|in excess of|>",
-    "cmp:<": "less than|fewer than|lower than|smaller than|under|below|shorter than|<",
+    "cmp:>": "more then|higher then|more than|greater than|larger than|higher than|bigger than|over|above|exceeding"
+    "|exceeds|exceeded|exceed|longer than|better than|in excess of|>",
+    "cmp:<": "less then|fewer then|lower then|less than|fewer than|lower than|smaller than|under|below|shorter than|<",
     "cmp:>=": "at least|not less than|no less than|no fewer than|not fewer than|a minimum of|minimum of|>=|≥|not below"
     "|not under",
     "cmp:<=": "at most|not more than|no more than|up to|a maximum of|maximum of|<=|≤|not over|not above|not exceeding"
@@ -259,7 +259,7 @@ _MEANINGS: Final = SUPERLATIVES | {
     "implied_more:cost asc": "cheaper|less expensive",
     "implied_more:time asc": "earlier|older",
     "implied_more:time desc": "later|newer|more recent",
-    "light": "over all|over the|in all|out of all|all of|of all|as a whole",
+    "light": "year olds|year old|years of age|over all|over the|in all|out of all|all of|of all|as a whole",
     "times_sign": "times|multiplied by",
     "yesno": "is|are|was|were|does|do|did|has|have|had|isnt|arent|wasnt|doesnt|didnt",
     "same": "same|identical",
@@ -323,7 +323,7 @@ gust gusts satisfaction likelihood ease
 price prices rate rates ratio temperature temp age height weight score scores rating ratings
 rank percent percentage share average avg mean median speed length width depth distance duration time year size altitude
 elevation latitude longitude lat lon pressure humidity density margin ctr cpc cpm cpa roas roi aov index position grade
-gpa level horsepower mpg displacement acceleration wind radius area salary income population gdp budget expectancy
+gpa level horsepower mpg displacement acceleration wind radius area salary income population gdp expectancy
 magnitude capacity pace frequency
 """
 

@@ -43,13 +43,23 @@ SUPERLATIVES: Final = {
     "implied:age asc": "youngest",
 }
 
+RATES: Final = {
+    "rate:ctr": "ctr|click through rate|clickthrough rate|click rate",
+    "rate:cvr": "cvr|conversion rate",
+    "rate:cpc": "cpc",
+    "rate:cpa": "cpa",
+    "rate:roas": "roas|return on ad spend",
+}
+
+PHRASES: Final = SUPERLATIVES | RATES
+
 LIGHT: Final = """
 sit sits sat sitting land lands landed ended put puts going gone gotten owns behind currently already
 break breaks split divide divided charged billed invoiced incurred awarded granted donated raised contributed
 harvested picked packed stocked carry carries carried stay stays stayed staying hail hails hailing
 wrote drew rack racked clocked chalked pull pulled rang folks guys stands standing stood
 particular specific apiece charge charging bill billing invoicing ship ships deliver delivers send sends submit
-submits
+submits strongly closely pearson
 """
 """Verbs of being somewhere, of having, moving and recording, which add no meaning to a row."""
 
@@ -68,7 +78,7 @@ manager managers boss bosses | owner owners rep reps salesperson salespeople sel
 rep reps salesperson salespeople seller sellers salesman |
 company companies firm firms business businesses organisation organisations organization organizations |
 reason reasons cause causes | comment comments remark remarks note notes | duration durations |
-mileage odometer | stock inventory | satisfaction satisfied happiness |
+mileage odometer | quantity qty units pairs pair | stock inventory | satisfaction satisfied happiness |
 doctor doctors physician physicians | ward wards unit | diagnosis diagnoses |
 passenger passengers traveller travellers |
 visitor visitors guest guests | night nights | brand brands make maker makers | calories kcal |

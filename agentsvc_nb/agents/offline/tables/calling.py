@@ -23,7 +23,7 @@ def title_words(table: TableProfile) -> frozenset[str]:
 
 def is_topic(word: str, links: TableLinks) -> bool:
     """Whether the word is one of the title's, so that it only says again what the table is about."""
-    return any(alike(word, one) for one in title_words(links.table))
+    return any(alike(word, one) or word + "s" == one for one in title_words(links.table))
 
 
 def may_be_called(word: str, links: TableLinks) -> bool:

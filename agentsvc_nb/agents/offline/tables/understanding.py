@@ -10,6 +10,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.languages import languages_of
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.calling import title_words
+from agentsvc_nb.agents.offline.tables.gathering import gathered
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
@@ -107,7 +108,8 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
 
 def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
     """What the words ask of what they are linked to."""
-    asked, mendings = mended(parted(asked, links.language, links.stands), links)
+    asked, forms = gathered(parted(asked, links.language, links.stands), links)
+    asked, mendings = mended(asked, links)
     ways = paths(asked, links, links.language)
     whole = [way for way in ways if not way.unknown]
     read = _readings(whole, links)
@@ -123,7 +125,7 @@ def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
         rivals[0].reading,
-        (*mendings, *rivals[0].told),
+        (*forms, *mendings, *rivals[0].told),
         rivals[0].cost + TYPO * len(mendings),
         any(links.is_title(token) for word in asked for token in word.tokens),
     )

@@ -244,7 +244,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* commonest column rows*", most_rows),
         ("wh* busy column? period? rows*", most_rows),
         ("wh* yesno? period? column* number? sup|most|more|less measure? rows* pair?", superlative),
-        ("wh* yesno? sup|top? number? implied|implied_more column* period? rows* pair?", implied),
+        ("wh* yesno? sup|top? number? implied|implied_more column* period? op? rows* pair?", implied),
         ("wh* top|bottom number? column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* share op? column|measure? rows* count? in_percent?", share),
         ("wh* share column column in_percent?", share_of_each),

@@ -11,6 +11,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
 from agentsvc_nb.agents.offline.tables.calling import is_topic, may_be_called
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When
+from agentsvc_nb.agents.offline.tables.grammar.rates import rate
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import (
     ALIKE,
@@ -24,6 +25,7 @@ from agentsvc_nb.agents.offline.tables.linking import (
     TableLinks,
 )
 from agentsvc_nb.agents.offline.tables.question import Word
+from agentsvc_nb.formats.plans.plan import Column
 
 PATHS_MAX: Final = 30
 _WORD: Final = 1.0
@@ -187,10 +189,25 @@ def _phrases(
                 continue  # the weeks of the column
             if part == "prep" and not _value_follows(words[start + length :], links, language):
                 continue
+            if part == "rate":
+                # Before a column that is called so: of several rows, its mean or its list is not the rate.
+                yield from _rate(which, " ".join(word.text for word in words[start : start + length]), links, length)
+                continue
             aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
             besides = TRANSLATED if part == "each" and told.translated else 0.0  # `anuales`, where a value is `annual`
             besides += _LIGHT_BESIDES if told.named and length == 1 else 0.7 if aside else 0.0
             yield _item(part, which), length, _WORD + besides
+
+
+def _rate(which: str, said: str, links: TableLinks, length: int) -> Iterator[_Meaning]:
+    if made := rate(which, links):
+        over, under = (one.operand for one in (made.left, made.right))
+        names = [of.name for of in (over, under) if isinstance(of, Column)]
+        yield (
+            Item("measure", (made,), (f"{said} was computed as {' / '.join(names)}.",)),
+            length,
+            _WORD - _LIGHT_BESIDES,
+        )
 
 
 def _of_rows(word: Word, links: TableLinks, told: _Links, language: Vocabulary) -> Iterator[_Meaning]:
@@ -203,7 +220,7 @@ def _of_rows(word: Word, links: TableLinks, told: _Links, language: Vocabulary) 
         if may_be_called(noun, links):
             line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
             yield Item("rows", "called", (line,)), 1, _WORD + 0.2
-        elif is_topic(noun, links) and not language.knows(noun):
+        elif is_topic(noun, links) and (noun,) not in language.phrases:
             yield Item("light"), 1, _WORD + _LIGHT_BESIDES
 
 

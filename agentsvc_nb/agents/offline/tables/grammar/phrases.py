@@ -233,6 +233,8 @@ def _both(items: Sequence[Item], _: TableLinks) -> Made:
 MEASURES: Final[tuple[Rule, ...]] = (
     rule("number|ordinal|measured share? quantile", _quantile),
     rule("correlation column (and|to|versus)? column", _correlated),
+    rule("column correlation column", _correlated),
+    rule("column and column correlation", _correlated),
     rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
     rule("column op column", _measured_rows),
     rule("rows rows", lambda items, _: items[0]),

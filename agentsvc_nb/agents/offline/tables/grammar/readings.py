@@ -27,7 +27,7 @@ from agentsvc_nb.formats.plans.plan import (
     leaves,
 )
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
-from agentsvc_nb.formats.plans.roles import is_currency, is_identifier, is_label
+from agentsvc_nb.formats.plans.roles import is_currency, is_identifier, is_label, is_ratio
 
 LIMIT_MAX: Final = 1000
 
@@ -213,6 +213,8 @@ def column(parts: Parts) -> QuestionReading | None:
         return QuestionReading(parts.plan(Aggregate("sum", of)))
     if links.is_key(profile) and not links.is_measure(profile):
         return QuestionReading(parts.plan(select=(of,)))
+    if is_ratio(profile) and "list" not in values(parts.core, "wh"):
+        return None  # the rates of several rows are not the rate
     unclear = _in_a_currency(parts) or _may_be_of_groups(of, parts)
     return None if unclear else QuestionReading(parts.plan(groups=[Group(of)]))
 

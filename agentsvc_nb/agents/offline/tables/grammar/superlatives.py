@@ -143,7 +143,8 @@ def _first(
             if profile.kind not in ("number", "date", "datetime", "time"):
                 return None
             order = (Order(1, descending),)
-            return QuestionReading(parts.plan(select=(named, measured), order=order, limit=limit), (0,))
+            select = (links.name_beside(named), measured)
+            return QuestionReading(parts.plan(select=select, order=order, limit=limit), (0,))
         made = _of_group(measured, summed, descending, parts)
     else:
         [made] = cast(tuple[Measure, ...], measured) if len(cast(tuple[Measure, ...], measured)) == 1 else [None]
@@ -217,6 +218,8 @@ def implied(parts: Parts) -> QuestionReading | None:
     if item.tag == "implied_more" and not either(parts):
         return None
     links, named = parts.links, values(parts.core, "column")
+    if set(values(parts.core, "op")) - {"mean"}:
+        return None
     found = implied_columns(which, links, direction == "desc")
     if which == "age" and not found:
         found = [links.column(one.name) for one in links.named("birth", "born") if one.kind != "text"]
@@ -238,10 +241,16 @@ def implied(parts: Parts) -> QuestionReading | None:
     if subject is None and how_many > 1:
         subject = _row_names(parts)
     if subject is None and (group := period_asked(parts.core, parts)):
+        which = "mean" if has(parts.core, "op") else which
         return _first_period(group, column, which, direction == "desc", how_many, parts)
     if subject is None:
+        if has(parts.core, "op"):
+            return None
         alone = how_many == 1 and (explicit or (has(parts.core, "wh") and named))
         return _extreme(column, direction == "desc", parts) if alone else None
+    if has(parts.core, "op"):
+        mean = aggregate("mean", column, links)
+        return _first(subject, None, (mean,), True, direction == "desc", how_many, parts) if mean else None
     if which in SUMMED:
         return _first(subject, None, column, True, direction == "desc", how_many, parts)
     return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
@@ -251,8 +260,8 @@ def _first_period(
     group: Group, column: Column, which: str, descending: bool, limit: int, parts: Parts
 ) -> QuestionReading | None:
     """`the wettest month` by its sum, `the hottest month` by its highest."""
-    operation = "sum" if which in SUMMED else "max" if descending else "min"
-    made = aggregate(operation, column, parts.links) if which in OF_PERIODS else None
+    operation = "mean" if which == "mean" else "sum" if which in SUMMED else "max" if descending else "min"
+    made = aggregate(operation, column, parts.links) if which in (*OF_PERIODS, "mean") else None
     return _first(None, group, (made,), True, descending, limit, parts) if made else None
 
 
@@ -274,7 +283,8 @@ def _row_or_extreme(
         return None
     if links.is_key(links.profile(subject)):
         order = (Order(1, descending),)
-        return QuestionReading(parts.plan(select=(subject, column), order=order, limit=limit), (0,), settled=_SAID)
+        select = (links.name_beside(subject), column)
+        return QuestionReading(parts.plan(select=select, order=order, limit=limit), (0,), settled=_SAID)
     mean = not SCORES.isdisjoint(links.headers[column.name])
     made = aggregate("mean" if mean else "max" if descending else "min", column, links)
     if made is None:
