@@ -246,12 +246,14 @@ def _amounts(
     if not language.verbs or said.isdisjoint(_ASKED_MUCH):
         return
     verbs = [(at, length, what) for at in range(len(words)) for length in (2, 1)
-             if (what := language.verbs.get(_phrase(words[at : at + length])))]  # fmt: skip
+             if at + length <= len(words) and (what := language.verbs.get(_phrase(words[at : at + length])))]  # fmt: skip
     if "much" not in said and not _ends_with_most(words, language):
         return  # `which source brings in the most deals`
     if words[start].tokens == ("money",) and verbs:
         yield Item("light"), 1, _WORD
     for at, length, what in verbs:
+        if at == start:
+            yield Item("light"), length, _WORD + _LIGHT_BESIDES  # `how much did we spend on shipping`
         if at == start and (found := links.amount_of(what)):
             line = f"{' '.join(word.text for word in words[at : at + length])} was read as the column {found.name}."
             yield Item("column", found, (line,)), length, _WORD + ALIKE + 0.1 * (2 - length)

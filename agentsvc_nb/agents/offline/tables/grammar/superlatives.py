@@ -180,6 +180,8 @@ def most_rows(parts: Parts) -> QuestionReading | None:
     """`which channel appears most often`, `the most common reason`."""
     parts = _paired(parts)
     named, most = values(parts.core, "column"), values(parts.core, "most", "busy") or ["desc"]
+    if has(parts.core, "most") and any(parts.links.adds_up(parts.links.profile(one)) for one in named):
+        return None  # `most red cards in a match` are not the commonest number of them
     if has(parts.core, "busy") and parts.links.named(*_CROWDS):
         return None  # where most people came, or most rows are
     group = period_asked(parts.core, parts)
