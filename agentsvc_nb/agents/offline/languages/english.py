@@ -219,9 +219,12 @@ _MEANINGS: Final = {
     "between": "between|ranging from|anywhere from",
     "from": "from",
     "to": "to|until|till|through|up to|-|–",
-    "not": "not|neither|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
+    "but": "but",
+    "not:neither": "neither|have neither",
+    "not:aside": "rather than|not counting|not to be confused with|as opposed to|instead of",
+    "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
     "|non|without"
-    "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
+    "|not in|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus|leave out|except those with|except those where|except those"
     "|excluding those with|other than those with|but not those with|not those with|everything other than|anything but"
     "|is other than|are other than|was other than|havent|hasnt",
@@ -298,7 +301,7 @@ thanks thank kindly develop developed evolve evolved trend development something
 delivered submitted started opened closed happening spent went through used uses use signed joined
 answered said chose chosen picked selected preferred own owned manage manages managed handled led taken take takes
 hi hello hey ok okay overall our ours altogether overview respectively among those ones them either
-fall falls but really actually if period starting beginning falling
+fall falls really actually if period starting beginning falling
 counted counting written single individual directed starring starred won finished ranked
 posted
 reported both including inclusive included up report

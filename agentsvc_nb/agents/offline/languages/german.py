@@ -175,6 +175,8 @@ _MEANINGS: Final = {
     "between": "zwischen",
     "from": "von|vom",
     "to": "bis|zu|zum",
+    "not:neither": "weder",
+    "nor": "noch|noch aus|noch in|noch von",
     "not": "nicht|außer|ohne|ausgenommen|abgesehen von|andere als|anderer als|anderen als|mit ausnahme von|nicht aus"
     "|bis auf|keine|kein|aber nicht|nicht in|nicht von|nicht mit|nicht im|nicht zu|ausschließen|exklusive|abzüglich"
     "|unter ausschluss von|mit ausnahme der|mit ausnahme des|nichts|außerhalb von|außerhalb|außerhalb der",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from functools import cached_property
 from typing import Final
@@ -25,6 +26,9 @@ _UNIT_WORDS: Final = {
     "m": ("m", "meters", "metres", "meter"),
     "s": ("s", "seconds", "sec", "second"),
 }
+UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l h ms s sec min mins percent pct in of the per"))
+"""Words that say in what something is measured, or stand between such."""
+_ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _PERIODS: Final = (("day", 1, 1.6), ("week", 6.5, 8), ("month", 28, 33), ("quarter", 85, 95), ("year", 360, 370))
 
 
@@ -62,11 +66,15 @@ class TableColumns:
     @cached_property
     def units(self) -> dict[str, str]:
         """The units of columns, by the words for them."""
-        found = {}
+        found: dict[str, str] = {}
         for column in self.table.columns:
+            found |= {word: word for word in self._in_brackets(column.name) if word in UNITS}
             for word in _UNIT_WORDS.get(column.unit, (column.unit.casefold(),)) if column.unit else ():
                 found[word] = column.unit
         return found
+
+    def _in_brackets(self, header: str) -> list[str]:
+        return [word for aside in _ASIDE.findall(header) for word in tokens(aside)]
 
     def numbers(self) -> list[ColumnProfile]:
         """Columns with which it makes sense to compute."""

@@ -12,6 +12,7 @@ from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
 from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, negations
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
@@ -146,7 +147,7 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
 
 
 def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
-    items = _without_commas(items)
+    items = negations(_without_commas(items), links)
     if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
         items = reduced(items, PERIODS, links)
     # Each kind of rule on what the one before made: `since May 2024` is a bound before it can limit a column.
@@ -168,12 +169,13 @@ def _without_commas(items: Sequence[Item]) -> list[Item]:
     """A comma means something between values alone; what brackets explain needs no part, nor do they themselves."""
     items = [item for item in items if item.tag != "glossed"]
     kept: list[Item] = []
-    for item, after in zip_longest(items, items[1:], fillvalue=Item("end")):
+    for at, (item, after) in enumerate(zip_longest(items, items[1:], fillvalue=Item("end"))):
         if item.tag == "glossing":
             item = replace(item, tag="column")
             if kept and kept[-1].tag == "column" and kept[-1].value == item.value:
                 continue
-        if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
+        in_list = bool(kept) and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")
+        if item.tag != "comma" or in_list or after.tag == "unit" or listed_periods(items, at, after):
             kept.append(item)
     return kept
 

@@ -43,7 +43,7 @@ from agentsvc_nb.formats.plans.conditions import (
     columns_of,
     leaves,
 )
-from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
+from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order, aggregates, columns_of_operand
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 _ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among", "kinds"})
@@ -91,7 +91,10 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
         parts.core = [item for item in parts.core if item.tag != "only"]
     if "noun" in values(parts.core, "rows") and any(_is_of_one_row(one, links) for one in leaves(parts.where)):
         return None  # `how many goals has Ann`, who has one row, counts none
-    units = {links.profile(one).unit for one in values(parts.core, "column")}
+    named = _computed(parts.core)
+    if has(parts.core, "much") and not any(links.profile(one).kind in ("number", "time") for one in named):
+        return None  # `how much have we won per region` counts no rows
+    units = {links.profile(one).unit for one in named} | {word for one in named for word in links.headers[one.name]}
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
@@ -102,6 +105,13 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     # A form that has a place for the noun of the rows comes first: there it is what is asked for.
     found = _formed(parts) or _without_row_names(parts)
     return _ordered(found, directions) if found and directions else found
+
+
+def _computed(core: Sequence[Item]) -> list[Column]:
+    """The columns that are named, and those of measures."""
+    measures = (one for found in values(core, "measure") for one in found)
+    operands = (columns_of_operand(one.operand) for one in aggregates(list(measures)))
+    return [*values(core, "column"), *(column for columns in operands for column in columns)]
 
 
 def _is_of_one_row(condition: Condition, links: TableLinks) -> bool:

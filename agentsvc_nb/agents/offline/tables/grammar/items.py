@@ -16,6 +16,7 @@ from agentsvc_nb.agents.offline.tables.linking import (
     EXACT,
     FORM,
     PART,
+    SHORT_VERBS,
     SPAN_MAX,
     TRANSLATED,
     TYPO,
@@ -131,7 +132,8 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     if example or (not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ()))):
         return  # a question for yes or no is none for a number
     light = word.tokens and word.tokens[0] in language.light and not word.bracketed
-    if light and not (told.done and len(word.tokens[0]) >= _VERB_LETTERS_MIN):
+    is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
+    if light and not (told.done and is_verb):
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
     elif not meant:
         yield from _unknown(words, start, links, language)
@@ -180,6 +182,8 @@ def _phrases(
                 continue
             if part == "share" and start and words[start - 1].number is not None:
                 continue  # `10 percent`
+            if which == "number" and length > 1 and _is_amount(words[start : start + length], links):
+                continue  # `the amount of won deals`, where a column is called so
             if part == "period" and which == "week" and told.exact:
                 continue  # the weeks of the column
             if part == "prep" and not _value_follows(words[start + length :], links, language):
@@ -187,7 +191,14 @@ def _phrases(
             aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
             besides = TRANSLATED if part == "each" and told.translated else 0.0  # `anuales`, where a value is `annual`
             besides += _LIGHT_BESIDES if told.named and length == 1 else 0.7 if aside else 0.0
+            which = "aside" if part == "not" and words[start].bracketed and not which else which
             yield _item(part, which), length, _WORD + besides
+
+
+def _is_amount(phrase: Sequence[Word], links: TableLinks) -> bool:
+    """Whether a phrase for a count has the word for an amount, and a column is called that."""
+    amounts = [word for word in phrase if word.tokens == ("amount",)]
+    return any(link.cell is None and link.distance <= FORM for word in amounts for link in links.links([word]))
 
 
 def _of_rows(word: Word, links: TableLinks, told: _Links) -> Iterator[_Meaning]:

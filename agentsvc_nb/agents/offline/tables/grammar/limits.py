@@ -83,6 +83,28 @@ def _negated(items: Sequence[Item], condition: Condition | None) -> Made:
     return Item("cond", Not(condition) if has(items, "not") else condition)
 
 
+def _bounded_twice(items: Sequence[Item], links: TableLinks) -> Made:
+    """`fewer than 150 clicks but at least one`, `a total of at least 100 and at most 200`."""
+    named = [item for item in items if item.tag == "column"]
+    bounds = [item for item in items if item.tag == "bound"]
+    kept = []
+    if len(named) == 2:  # `orders with at least 2 but fewer than 4 units`; `shipping over 5 and at most 4 units`
+        kept = named[:1] if is_identifier(links.profile(named[0].value), links.table) else []
+        named = [named[-1], named[-1]] if kept else named
+    pairs = zip(named * 2 if len(named) == 1 else named, bounds, strict=False)
+    if any(is_identifier(links.profile(one.value), links.table) for one in named):
+        return None
+    made = [_limited([column, bound], links) for column, bound in pairs]
+    found = [one for one in made if isinstance(one, Item)]
+    return [*kept, *found] if len(found) == len(bounds) else None
+
+
+def _more_than(items: Sequence[Item], links: TableLinks) -> Made:
+    """`with fewer wins than losses`: row by row."""
+    left, right = items[1], items[3]
+    return _columns_compared([left, Item("cmp", ">" if items[0].tag == "more" else "<"), right], links)
+
+
 def _in(items: Sequence[Item], links: TableLinks) -> Made:
     """The condition of values, with their column if that is named, and it is theirs."""
     column, texts = values(items, "cells")[0]
@@ -270,6 +292,8 @@ def _weekend(items: Sequence[Item], links: TableLinks) -> Made:
 
 
 def _or(items: Sequence[Item], _: TableLinks) -> Made:
+    if isinstance(items[0].value, Not) and columns_of(items[0].value) != columns_of(items[2].value):
+        return None  # `not from A or over 500`: is the second left out, too?
     return Item("cond", AnyOf((items[0].value, items[2].value)))
 
 
@@ -298,6 +322,11 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("not? cells", _in),
     rule("not column bound", _limited),
     rule("column not? bound", _limited, ahead="and? column bound"),
+    rule("column bound and? bound column", _bounded_twice),
+    rule("bound and? bound column", _bounded_twice),
+    rule("column bound and? bound", _bounded_twice),
+    rule("bound column and? bound", _bounded_twice),
+    rule("more|less column than column", _more_than),
     rule("having column", _having),
     rule("column not? truth", _true),
     rule("having cond", _prefixed),

@@ -110,7 +110,15 @@ def _per_each(items: Sequence[Item], links: TableLinks) -> Made:
     return Item("measure", (Compared("ratio", Aggregate("sum", amount), Aggregate("distinct", each)),))
 
 
+def _rows_of_periods(items: Sequence[Item], links: TableLinks) -> Made:
+    """`how many weekly rows`, where each row is of another week or a column says of which, makes no groups."""
+    by = items[1].value
+    said = by == links.row_period() or any(by in header for header in links.headers.values())
+    return [items[0]] if said else [items[0], Item("apart")]
+
+
 GROUPS: Final[tuple[Rule, ...]] = (
+    rule("count each", _rows_of_periods, ahead="column? rows|column"),
     rule("ratio column and|to column", _ratio),
     rule("column per|ratio column", _ratio),
     rule("ratio column per column", _ratio),

@@ -1,0 +1,112 @@
+"""Questions of which a word is easily lost: what is left out, both ends of a range, names that are nearly the same."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from tests.understanding.orders import numbers, read, texts
+
+TRIPS: Final = TableProfile(
+    "trips",
+    "trips.csv",
+    400,
+    (
+        numbers("Trip ID", "5001", "5400", 400),
+        ColumnProfile("Booked On", "date", distinct=200, smallest="2024-01-02", largest="2024-12-29"),
+        ColumnProfile("Returned On", "date", empty=40, distinct=150, smallest="2024-01-04", largest="2025-01-20"),
+        texts("Region", "Alps", "Coast", "Islands", "Cities"),
+        texts("Guide", "Ida Frost", "Nils Berg", "Uma Reyes"),
+        texts("Status", "Won", "Held", "Offered"),
+        numbers("Seats", "1", "12"),
+        numbers("Seat Price", "20", "480", 90),
+        numbers("Full Price", "30", "600", 90),
+        numbers("Amount", "20", "5000", 300),
+        numbers("Distance (km)", "3", "900", 200),
+        numbers("Climb (m)", "0", "2400", 180),
+    ),
+)
+
+_SHORT: Final = {" over the rows of trips.csv": "", "[Distance (km)]": "Distance", "[Climb (m)]": "Climb"}
+
+READ = [
+    ("total amount of all regions but the Alps", 'sum(Amount) where not (Region = "Alps")'),
+    ("amount of every region but Coast", 'sum(Amount) by Region where not (Region = "Coast")'),
+    ("trips per month but only in the Alps", 'count(rows) by month(Booked On) where Region = "Alps"'),
+    ("how many trips are neither in the Alps nor on the Coast", 'count(rows) where not (Region in ("Alps", "Coast"))'),
+    ("how many trips are neither in the Alps nor guided by Uma Reyes",
+     'count(rows) where not (Region = "Alps") and not (Guide = "Uma Reyes")'),
+    ("trips with neither more than 6 seats nor a distance over 300",
+     "count(rows) where Seats <= 6 and not (Distance > 300)"),
+    ("how many trips had fewer than 8 seats but at least 2",  "count(rows) where Seats < 8 and Seats >= 2"),
+    ("how many trips have no less than 2 and no more than 5 seats", "count(rows) where Seats >= 2 and Seats <= 5"),
+    ("trips whose amount is at least 100 and at most 400", "count(rows) where Amount >= 100 and Amount <= 400"),
+    ("trips with a distance over 50 and at most 4 seats", "count(rows) where Distance > 50 and Seats <= 4"),
+    ("how many trips were booked outside June, July and August",
+     "count(rows) where not (Booked On from 2024-06-01 to 2024-06-30 or Booked On from 2024-07-01 to 2024-07-31"
+     " or Booked On from 2024-08-01 to 2024-08-31)"),
+    ("what is the highest seat price (not the full price) in the Alps", 'max(Seat Price) where Region = "Alps"'),
+    ("longest distance, not counting the climb", "max(Distance)"),
+    ("how many trips were booked (not returned) in May", "count(rows) where Booked On from 2024-05-01 to 2024-05-31"),
+    ("how many trips have a lower seat price than full price", "count(rows) where Seat Price < Full Price"),
+    ("how many trips with more distance than climb in the Alps",
+     'count(rows) where Distance > Climb and Region = "Alps"'),
+    ("combined amount of the trips we won", 'sum(Amount) where Status = "Won"'),
+    ("how many trips with at least 3 seats", "count(rows) where Seats >= 3"),
+    ("top 2 regions by seats", "sum(Seats) by Region top 2 by sum(Seats)"),
+    ("total distance in March, in km", "sum(Distance) where Booked On from 2024-03-01 to 2024-03-31"),
+]  # fmt: skip
+WITHHELD = [
+    "how many trips were returned (not offered) in the Moon",
+    "number of trips not in the Alps or over 300 seats",
+    "total distance in March, in kg",
+    "how much have we won by region",
+    "total amount of trips (not priced)",
+    "how many trips have more seats than the Alps",
+    "amount but Coast",
+]  # fmt: skip
+
+
+def _read(question: str) -> str:
+    told = read(question, TRIPS)
+    for long, short in _SHORT.items():
+        told = told.replace(long, short)
+    return told
+
+
+@pytest.mark.parametrize(("question", "expected"), READ, ids=[question for question, _ in READ])
+def test_nothing_that_was_said_is_lost(question: str, expected: str) -> None:
+    assert _read(question) == expected
+
+
+@pytest.mark.parametrize("question", WITHHELD)
+def test_what_may_mean_two_things_is_not_computed(question: str) -> None:
+    assert _read(question) == ""
+
+
+SALARIES: Final = TableProfile(
+    "staff",
+    "staff.csv",
+    90,
+    (
+        numbers("Personalnr", "7001", "7090", 90),
+        ColumnProfile("Eintritt", "date", distinct=80, smallest="1999-01-02", largest="2024-02-01"),
+        texts("Abteilung", "Einkauf", "Vertrieb"),
+        texts("Standort", "Bremen", "Kassel"),
+        numbers("Monatsgehalt", "1800", "7000", 80, "€"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Summe der Monatsgehälter nach Abteilung", "sum(Monatsgehalt) by Abteilung"),
+        ("Durchschnitt der Monatsgehälter weder in Bremen noch im Einkauf",
+         'mean(Monatsgehalt) where not (Standort = "Bremen") and not (Abteilung = "Einkauf")'),
+    ],
+)  # fmt: skip
+def test_a_plural_is_no_compound_of_a_period(question: str, expected: str) -> None:
+    assert read(question, SALARIES).replace(" over the rows of staff.csv", "") == expected
