@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from agentsvc_nb.agents.offline.tables.understanding import Understood, understand
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import numbers, read, texts
 
@@ -58,7 +59,31 @@ READ = [
     ("top 2 regions by seats", "sum(Seats) by Region top 2 by sum(Seats)"),
     ("total distance in March, in km", "sum(Distance) where Booked On from 2024-03-01 to 2024-03-31"),
 ]  # fmt: skip
+VERDICTS = [
+    ("did the Alps have more trips than the Coast", ">",
+     'count(rows where Region = "Alps") - count(rows where Region = "Coast")'),
+    ("were there fewer trips in May than in June", "<",
+     "count(rows where Booked On from 2024-05-01 to 2024-05-31) - count(rows where Booked On from 2024-06-01"
+     " to 2024-06-30)"),
+    ("was the amount higher in May than in June", ">",
+     "sum(Amount where Booked On from 2024-05-01 to 2024-05-31) - sum(Amount where Booked On from 2024-06-01"
+     " to 2024-06-30)"),
+    ("is the average distance in the Alps lower than on the Coast", "<",
+     'mean(Distance where Region = "Alps") - mean(Distance where Region = "Coast")'),
+    ("did the Islands sell more seats than the Alps and the Coast together", ">",
+     'sum(Seats where Region = "Islands") - sum(Seats where Region in ("Alps", "Coast"))'),
+    ("did Uma Reyes have more trips than Ida Frost in the Alps", ">",
+     'count(rows where Guide = "Uma Reyes") - count(rows where Guide = "Ida Frost") where Region = "Alps"'),
+    ("are there any trips with more than 10 seats", ">", "count(rows) where Seats > 10"),
+    ("Hatten die Alps mehr Trips als Coast?", ">",
+     'count(rows where Region = "Alps") - count(rows where Region = "Coast")'),
+]  # fmt: skip
 WITHHELD = [
+    "did the Alps have more trips than the Coast or the Islands",
+    "did the Alps have more trips than Uma Reyes",
+    "did the Alps in May have more trips than in June in the Alps in July",
+    "are there any trips",
+    "did the Alps have a higher seat price than the Coast",
     "how many trips were returned (not offered) in the Moon",
     "number of trips not in the Alps or over 300 seats",
     "total distance in March, in kg",
@@ -84,6 +109,14 @@ def test_nothing_that_was_said_is_lost(question: str, expected: str) -> None:
 @pytest.mark.parametrize("question", WITHHELD)
 def test_what_may_mean_two_things_is_not_computed(question: str) -> None:
     assert _read(question) == ""
+
+
+@pytest.mark.parametrize(("question", "verdict", "expected"), VERDICTS, ids=[row[0] for row in VERDICTS])
+def test_whether_one_has_more_than_the_other(question: str, verdict: str, expected: str) -> None:
+    found = understand(question, [TRIPS])
+    assert isinstance(found, Understood)
+    assert found.reading.verdict == verdict
+    assert _read(question) == expected
 
 
 SALARIES: Final = TableProfile(

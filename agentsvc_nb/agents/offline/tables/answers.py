@@ -26,7 +26,7 @@ from agentsvc_nb.formats.media_types import safe_name
 from agentsvc_nb.formats.plans.conditions import Criterion
 from agentsvc_nb.formats.plans.exporting import CSV, exported
 from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.plan import Compared, Plan
+from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.formats.plans.showing import left_out, markdown, plain, shown
@@ -93,7 +93,7 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     notes = f"{told}\n\n" if told else ""
     how = f"{notes}{_block(sql(reading.plan, tables))}"
     values = values_of(reading, found)
-    if not found.used or not values:
+    if not values or not (found.used or _is_verdict(reading, found)):
         out = f"{left_out(found)}\n\n" if found.left_out else ""
         return without_result("nothing", f"No row of {code(table.path)} fits.\n\n{code(line)}\n\n{out}{notes}")
     single = len(found.rows) == 1 and len(found.columns) == 1
@@ -116,6 +116,8 @@ def _joined(plan: Plan, found: Result, tables: Tables) -> list[str]:
 
 def values_of(reading: QuestionReading, found: Result) -> list[str]:
     """What was asked: names or numbers, without separators or units; of a table, row by row."""
+    if reading.verdict:
+        return [verdict] if (verdict := _verdict(reading, found)) else []
     places = reading.asked or range(len(found.columns))
     values = [
         plain(row[place], found.columns[place]) for row in found.rows for place in places if row[place] is not None
@@ -123,7 +125,22 @@ def values_of(reading: QuestionReading, found: Result) -> list[str]:
     return [value.removeprefix("-") for value in values] if reading.absolute else values
 
 
+def _verdict(reading: QuestionReading, found: Result) -> str:
+    """Yes or no; nothing where there is no number to tell by."""
+    number = found.rows[0][0] if found.rows else None
+    if not isinstance(number, Decimal):
+        return ""
+    return "yes" if (number > 0 if reading.verdict == ">" else number < 0) else "no"
+
+
+def _is_verdict(reading: QuestionReading, found: Result) -> bool:
+    """Whether there is an answer although no row fits: there is none such."""
+    return bool(reading.verdict) and isinstance(reading.plan.measures[0], Aggregate) and bool(found.rows)
+
+
 def _headline(reading: QuestionReading, found: Result) -> str:
+    if reading.verdict:
+        return f"{_verdict(reading, found).capitalize()}. {_headline(replace(reading, verdict=''), found)}"
     plan, columns = reading.plan, found.columns
     rows = found.rows[:HEADLINE_VALUES]
     more = ", …" if len(found.rows) > len(rows) or found.more else ""

@@ -32,12 +32,14 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
+from agentsvc_nb.agents.offline.tables.grammar.verdicts import compared, exists
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.conditions import (
     Column,
     Condition,
     Criterion,
     Empty,
+    Not,
     OneOf,
     column_of,
     columns_of,
@@ -191,7 +193,9 @@ def _may_be_of_another_date(items: Sequence[Item], links: TableLinks) -> bool:
     """`cancelled in 2025`, where several columns have dates: that of the row need not be the one meant."""
     conditions = [item for item in items if item.tag in ("cond", "base")]
     found = [one for item in conditions for one in leaves(item.value)]
-    done = any(isinstance(one, Criterion) and str(one.right).endswith("ed") for one in found)
+    # What is left out was not done on the day that is named.
+    met = [one for item in conditions if not isinstance(item.value, Not) for one in leaves(item.value)]
+    done = any(isinstance(one, Criterion) and str(one.right).endswith("ed") for one in met)
     dates = {links.column(one.name) for one in links.dates()}
     dated = any(not dates.isdisjoint(columns_of(one)) for one in found)
     return done and (
@@ -247,6 +251,8 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("rows*", rows_alone),
         ("wh* op column rows*", _measured_apart),
         ("wh* column column+ and+", columns),
+        ("sides more|less|implied_more count? op? column|measure? rows*", compared),
+        ("yesno rows* column?", exists),
         ("wh* yesno? most column? period? rows+", most_rows),
         ("wh* commonest column rows*", most_rows),
         ("wh* yesno? period? column* number? sup|most|more|less measure? rows* pair?", superlative),

@@ -291,6 +291,12 @@ def _weekend(items: Sequence[Item], links: TableLinks) -> Made:
     return _negated(items, Criterion(DatePart(links.column(dates[0].name), "weekday"), ">=", Decimal(6)))
 
 
+def _without_rows(items: Sequence[Item], _: TableLinks) -> Made:
+    """`ignore orders without a customer`."""
+    condition = items[2].value
+    return Item("cond", condition.condition if isinstance(condition, Not) else Not(condition))
+
+
 def _or(items: Sequence[Item], _: TableLinks) -> Made:
     if isinstance(items[0].value, Not) and columns_of(items[0].value) != columns_of(items[2].value):
         return None  # `not from A or over 500`: is the second left out, too?
@@ -346,6 +352,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("empty|filled column", _empty),
     rule("column not? empty|filled", _empty),
     Rule(re.compile(r"(?<!\S)(?<!wh )(?<!by )(?<!per )(?<!distinct )(?:not )?column "), _yes),
+    rule("not rows cond", _without_rows),
     rule("cond or cond", _or),
     rule("only cond", lambda items, _: items[1]),
     rule("cond only", lambda items, _: items[0]),

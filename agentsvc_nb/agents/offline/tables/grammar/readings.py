@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from agentsvc_nb.agents.offline.tables.grammar.limits import joined
 from agentsvc_nb.agents.offline.tables.grammar.phrases import period
@@ -39,6 +39,8 @@ class QuestionReading:
     absolute: bool = False
     settled: tuple[Code, ...] = ()
     """What the question itself has said, and so needs no asking back."""
+    verdict: Literal["", ">", "<"] = ""
+    """Of a question for yes or no: how the one value of the plan is to be to 0."""
 
 
 @dataclass(slots=True)

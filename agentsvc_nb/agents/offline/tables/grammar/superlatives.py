@@ -178,7 +178,7 @@ def implied(parts: Parts) -> QuestionReading | None:
     if item.tag == "implied_more" and not either(parts):
         return None
     links, named = parts.links, values(parts.core, "column")
-    found = _implied_columns(which, links)
+    found = implied_columns(which, links)
     if which == "age" and not found:
         found = [links.column(one.name) for one in links.named("birth", "born") if one.kind != "text"]
         direction = "asc" if direction == "desc" else "desc"
@@ -251,11 +251,12 @@ _IMPLIED: Final = {
     "population": ("population", "inhabitants", "einwohner", "habitants"),
     "age": ("age", "alter", "edad"),
     "quantity": ("quantity", "units", "menge", "cantidad"),
+    "rain": ("rain", "rainfall", "precipitation", "niederschlag", "pluie", "lluvia"),
     "pay": ("salary", "wage", "pay"),
 }
 
 
-def _implied_columns(which: str, links: TableLinks) -> list[Column]:
+def implied_columns(which: str, links: TableLinks) -> list[Column]:
     """The columns of the nearest noun that some header has."""
     found = links.dates() or links.years() if which == "time" else []
     for noun in _IMPLIED.get(which, ()):
