@@ -86,10 +86,10 @@ _ASKING: Final = (
 )
 _STARTS = re.compile(rf"[\s¿¡*#>-]*(?:and|und|et|y|e)?\s*(?:{_ASKING})\b", re.I)
 _LIMITS = re.compile(
-    r"(?:please |bitte )?(?:ignor(?:e|iere|iert|ez|a|ad)|skip|exclude|leave out|omit|disregard|(?:don['’]?t|do not) (?:count|"
-    r"include|consider)|(?:count|include|consider|use) only|only (?:count|include|consider|use)|without|not counting|except|"
-    r"excluding|ohne|außer|nur|lass\w* \w+ weg|zähle? nur|sans|sauf|exclu(?:s|ez|ye)|seulement|uniquement|ne compte\w* (?:pas|que)|"
-    r"sin|excepto|solo|sólo|no cuentes)\b",
+    r"(?:please |bitte )?(?:ignor(?:e|iere|iert|ez|a|ad)|skip|exclude|leave out|omit|disregard"
+    r"|(?:don['’]?t|do not) (?:count|include|consider)|(?:count|include|consider|use) only"
+    r"|only (?:count|include|consider|use)|without|not counting|except|excluding|ohne|außer|nur|zähle? nur|sans|sauf"
+    r"|exclu(?:s|ez|ye)|seulement|uniquement|ne compte\w* (?:pas|que)|sin|excepto|solo|sólo|no cuentes)\b",
     re.I,
 )
 _SENTENCE = re.compile(r"(?<=[?!;？！。])\s*|(?<=\.)\s+|\n+")

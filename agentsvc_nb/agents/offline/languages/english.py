@@ -221,14 +221,16 @@ _MEANINGS: Final = {
     "to": "to|until|till|through|up to|-|–",
     "but": "but",
     "not:neither": "neither|have neither",
+    "not:said": "ignore|skip|omit|disregard|dont count|do not count|dont include|do not include",
     "not:aside": "rather than|not counting|not to be confused with|as opposed to|instead of",
     "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
     "|non|without"
-    "|not in|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|ignore|skip|omit|disregard|dont count|do not count|dont include|do not include|outside|outside of|not from"
+    "|not in|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus|leave out|except those with|except those where|except those"
     "|excluding those with|other than those with|but not those with|not those with|everything other than|anything but"
     "|is other than|are other than|was other than|havent|hasnt",
-    "only": "only|count only|only count|include only|only include|consider only|only consider|use only|just|solely|exclusively|alone",
+    "only": "only|count only|only count|include only|only include|consider only|only consider|use only"
+    "|just|solely|exclusively|alone",
     "comma": ",",
     "and": "and|&|as well as|plus|both",
     "or": "or|nor",
@@ -282,8 +284,8 @@ _MEANINGS: Final = {
     "implied_more:time desc": "later|newer|more recent",
     "light": "over all|over the|in all|out of all|all of|of all|as a whole",
     "times_sign": "times|multiplied by",
-    "yesno:any": "are there|is there|was there|were there|are there any|is there any|was there any|were there any|did any"
-    "|does any|do any|has any|have any|is any|are any|was any|were any|is there a|is there an|do we have any",
+    "yesno:any": "are there|is there|was there|were there|are there any|is there any|was there any|were there any"
+    "|did any|does any|do any|has any|have any|is any|are any|was any|were any|is there a|is there an|do we have any",
     "yesno": "is|are|was|were|does|do|did|has|have|had|isnt|arent|wasnt|doesnt|didnt",
     "same": "same|identical",
 }

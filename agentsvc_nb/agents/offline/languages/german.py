@@ -210,7 +210,7 @@ _MEANINGS: Final = {
     "times_scale:1000": "tausend|tsd",
     "times_scale:1000000": "million|millionen|mio",
     "times_scale:1000000000": "milliarde|milliarden|mrd",
-    "yesno": "ist|sind|hat|haben|war|waren|wurde|wurden|gibt|gab",
+    "yesno": "ist|sind|hat|hatte|hatten|haben|war|waren|wurde|wurden|gibt|gab",
     "quarter:1": "q1|erstes quartal|ersten quartal|1 quartal|ersten quartals|erste quartal",
     "quarter:2": "q2|zweites quartal|zweiten quartal|2 quartal|zweiten quartals|zweite quartal",
     "quarter:3": "q3|drittes quartal|dritten quartal|3 quartal|dritten quartals|dritte quartal",

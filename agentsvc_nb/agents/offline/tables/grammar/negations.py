@@ -9,7 +9,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.tables.grammar.amounts import is_year
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import Column
+from agentsvc_nb.formats.plans.plan import Column
 
 NEITHER: Final = "neither"
 ASIDE: Final = "aside"

@@ -13,8 +13,7 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionRe
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied_columns
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import Column, Condition, Criterion, OneOf
-from agentsvc_nb.formats.plans.plan import Aggregate, Compared
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Compared, Condition, Criterion, OneOf
 
 ANY: Final = "any"
 _MORE: Final = ("more", "less", "implied_more")
@@ -57,9 +56,12 @@ def _first_named(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
         items = items[1:]
     if items and items[0].tag == "when":
         return items[:1], items[1:]
-    end = next((at for at, item in enumerate(items) if item.tag not in _LIST), len(items))
-    cells = [item for item in items[:end] if item.tag == "cell"]
-    return (cells, items[end:]) if len({item.value[0] for item in cells}) == 1 else ([], items)
+    column = items[0].value[0] if items and items[0].tag == "cell" else None
+    of = [item.tag in _LIST and (item.tag != "cell" or item.value[0] == column) for item in items]
+    end = of.index(False) if False in of else len(items)
+    while end and items[end - 1].tag != "cell":
+        end -= 1
+    return [item for item in items[:end] if item.tag == "cell"], items[end:]
 
 
 def _matching(before: Sequence[Item], right: Sequence[Item]) -> list[Item]:
