@@ -143,3 +143,46 @@ SALARIES: Final = TableProfile(
 )  # fmt: skip
 def test_a_plural_is_no_compound_of_a_period(question: str, expected: str) -> None:
     assert read(question, SALARIES).replace(" over the rows of staff.csv", "") == expected
+
+
+GROUPS: Final = [
+    ("which guides led more than 20 trips", False, "count(rows) by Guide with count(rows) > 20"),
+    ("how many regions have fewer than 100 trips", True, "count(rows) by Region with count(rows) < 100"),
+    ("regions with a total amount above 5000", False, "sum(Amount) by Region with sum(Amount) > 5000"),
+    ("which guides sold at least 40 seats in total", False, "sum(Seats) by Guide with sum(Seats) >= 40"),
+    ("regions with an average distance over 100 in March", False,
+     "mean(Distance) by Region where Booked On from 2024-03-01 to 2024-03-31 with mean(Distance) > 100"),
+    ("in which months were there more than 30 trips", False, "count(rows) by month(Booked On) with count(rows) > 30"),
+]  # fmt: skip
+PLACES: Final = [
+    ("which region has the second highest amount", 2, "sum(Amount) by Region top 2 by sum(Amount)"),
+    ("which guide is third by trips", 3, "count(rows) by Guide top 3 by count(rows)"),
+    ("which region has the 2nd lowest seats", 2, "sum(Seats) by Region bottom 2 by sum(Seats)"),
+]
+UNCLEAR: Final = [
+    "regions with an amount above 5000",
+    "which region has the second amount",
+    "the second highest amount",
+    "which trips have more than 3 trips",
+]
+
+
+@pytest.mark.parametrize(("question", "counted", "expected"), GROUPS, ids=[row[0] for row in GROUPS])
+def test_groups_are_limited_by_their_measure(question: str, counted: bool, expected: str) -> None:
+    found = understand(question, [TRIPS])
+    assert isinstance(found, Understood)
+    assert found.reading.counted == counted
+    assert _read(question) == expected
+
+
+@pytest.mark.parametrize(("question", "nth", "expected"), PLACES, ids=[row[0] for row in PLACES])
+def test_the_second_is_the_last_of_two(question: str, nth: int, expected: str) -> None:
+    found = understand(question, [TRIPS])
+    assert isinstance(found, Understood)
+    assert found.reading.nth == nth
+    assert _read(question) == expected
+
+
+@pytest.mark.parametrize("question", UNCLEAR)
+def test_a_limit_of_rows_or_groups_is_asked_back(question: str) -> None:
+    assert _read(question) == ""

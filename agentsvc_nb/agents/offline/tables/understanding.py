@@ -10,6 +10,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.languages import languages_of
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
+from agentsvc_nb.agents.offline.tables.grammar.having import HAVING
 from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
 from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, negations
@@ -152,7 +153,7 @@ def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
     if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
         items = reduced(items, PERIODS, links)
     # Each kind of rule on what the one before made: `since May 2024` is a bound before it can limit a column.
-    for rules in (AMOUNTS, GROUPS, CONDITIONS):
+    for rules in (AMOUNTS, GROUPS, HAVING, CONDITIONS):
         items = reduced(items, rules, links)
     return reduced(set_apart(_rows_by_period(items, links), links), MEASURES, links)
 

@@ -17,6 +17,7 @@ from agentsvc_nb.agents.offline.tables.grammar.comparisons import (
     share,
     share_of_each,
 )
+from agentsvc_nb.agents.offline.tables.grammar.having import having
 from agentsvc_nb.agents.offline.tables.grammar.limits import DATES_TOLD
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
@@ -249,6 +250,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* much? measure rows*", _measures),
         ("wh* count|count_after rows* op?", count),
         ("wh* count|count_after rows* column op?", count_of),
+        ("wh* count? kept column? period? rows*", having),
         ("wh* much? column rows*", column),
         ("wh+", asked),
         ("wh+ rows+", listed),
@@ -260,9 +262,10 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("yesno rows* column?", exists),
         ("wh* yesno? most column? period? rows+", most_rows),
         ("wh* commonest column rows*", most_rows),
-        ("wh* yesno? period? column* number? sup|most|more|less measure? rows* pair?", superlative),
-        ("wh* yesno? number? implied|implied_more column* rows* pair?", implied),
-        ("wh* top|bottom number? column* period? ordered|by? measure|ordered_by? rows*", top),
+        ("wh* yesno? period? column* number|ordinal? sup|most|more|less measure? rows* pair?", superlative),
+        ("wh* yesno? number|ordinal? implied|implied_more column* rows* pair?", implied),
+        ("wh* top|bottom number|ordinal? column* period? ordered|by? measure|ordered_by? rows*", top),
+        ("wh* ordinal column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* share op? column|measure? rows* count? in_percent?", share),
         ("wh* share column column in_percent?", share_of_each),
         ("wh* along along? op? column|measure|count? rows* to_before? in_percent?", along),

@@ -304,8 +304,8 @@ def _item(part: str, which: str) -> Item:
     match part:
         case "light":
             return Item("light")
-        case "number":
-            return Item("number", Decimal(which))
+        case "number" | "ordinal":
+            return Item(part, Decimal(which))
         case "month":
             return Item("when", When(month=int(which)))
         case "weekday":

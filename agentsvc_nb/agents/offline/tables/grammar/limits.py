@@ -198,7 +198,8 @@ def _may_be_when(profile: ColumnProfile, links: TableLinks) -> bool:
 def _limited(items: Sequence[Item], links: TableLinks) -> Made:
     operator, value = values(items, "bound")[0]
     column = values(items, "column")[0]
-    if items[-1].tag == "column" and is_identifier(links.profile(column), links.table):
+    several = any(item.plural for item in items)
+    if (items[-1].tag == "column" or several) and is_identifier(links.profile(column), links.table):
         return None  # `more than 5 orders` are counted
     return _negated(items, _against(column, operator, value, links))
 

@@ -44,6 +44,10 @@ class QuestionReading:
     """What the question itself has said, and so needs no asking back."""
     verdict: Literal["", ">", "<"] = ""
     """Of a question for yes or no: how the one value of the plan is to be to 0."""
+    counted: bool = False
+    """Whether it was asked how many groups there are, and not which."""
+    nth: int = 0
+    """Which row was asked for: the second, if all before it differ from it."""
 
 
 @dataclass(slots=True)
