@@ -186,3 +186,41 @@ def test_the_second_is_the_last_of_two(question: str, nth: int, expected: str) -
 @pytest.mark.parametrize("question", UNCLEAR)
 def test_a_limit_of_rows_or_groups_is_asked_back(question: str) -> None:
     assert _read(question) == ""
+
+
+SHARES: Final = [
+    ("what percentage of Alps trips were guided by Ida Frost",
+     'count(rows where Guide = "Ida Frost") / count(rows) in % where Region = "Alps"'),
+    ("of the trips booked in May, what share went to the Coast",
+     'count(rows where Region = "Coast") / count(rows) in % where Booked On from 2024-05-01 to 2024-05-31'),
+    ("what share of the amount in May came from the Islands",
+     'sum(Amount where Region = "Islands") / sum(Amount) in % where Booked On from 2024-05-01 to 2024-05-31'),
+    ("what percentage of trips with more than 6 seats were in the Alps",
+     'count(rows where Region = "Alps") / count(rows) in % where Seats > 6'),
+    ("what percentage of trips were in the Alps and guided by Uma Reyes",
+     'count(rows where Region = "Alps" and Guide = "Uma Reyes") / count(rows) in %'),
+    ("what percentage of the trips whose amount is over 500 were in the Cities",
+     'count(rows where Region = "Cities") / count(rows) in % where Amount > 500'),
+    ("Wie viel Prozent der Trips im Mai waren in Coast?",
+     'count(rows where Region = "Coast") / count(rows) in % where Booked On from 2024-05-01 to 2024-05-31'),
+    ("how much higher was the amount in May than in June",
+     "sum(Amount where Booked On from 2024-05-01 to 2024-05-31) - sum(Amount where Booked On from 2024-06-01"
+     " to 2024-06-30)"),
+    ("how many more trips were there in the Alps than on the Coast in May",
+     'count(rows where Region = "Alps") - count(rows where Region = "Coast")'
+     " where Booked On from 2024-05-01 to 2024-05-31"),
+]  # fmt: skip
+AMONG_WHAT: Final = [
+    "what percentage of trips were in the Alps in May",
+    "share of amount from the Alps by Ida Frost",
+]
+
+
+@pytest.mark.parametrize(("question", "expected"), SHARES, ids=[question for question, _ in SHARES])
+def test_a_share_is_among_what_is_named_before_its_verb(question: str, expected: str) -> None:
+    assert _read(question) == expected
+
+
+@pytest.mark.parametrize("question", AMONG_WHAT)
+def test_a_share_among_what_is_not_known_is_asked_back(question: str) -> None:
+    assert _read(question) == ""

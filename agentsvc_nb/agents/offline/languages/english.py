@@ -128,6 +128,7 @@ _MEANINGS: Final = {
     "|fraction of|%",
     "in_percent": "in percent|as a percentage|in percentages|by how many percent|by what percentage|in per cent"
     "|by what percent|percentage wise|by how much percent",
+    "copula": "is|are|was|were|came|come|comes|went|go|goes|have|has|had|use|uses|used|ended|belong|live|lives|got",
     "among": "among|amongst|out of|within",
     "direction:desc": "highest first|largest first|biggest first|descending|in descending order|sorted descending"
     "|from highest to lowest|from largest to smallest|most first|from high to low|largest to smallest"

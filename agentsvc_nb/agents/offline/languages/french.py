@@ -244,6 +244,7 @@ _MEANINGS: Final = {
     "|de l ensemble|sur l ensemble",
     "included": "inclus|incluse|compris",
     "in_percent": "en pourcentage|en pourcentages|de quel pourcentage|en pour cent|de combien de pour cent",
+    "copula": "est|sont|était|étaient|a|ont|avait|avaient|vient|viennent|provient|proviennent|été",
     "among": "parmi|au sein de|parmi toutes|parmi tous",
     "direction:desc": "par ordre décroissant|en ordre décroissant|décroissant|du plus grand au plus petit"
     "|ordre décroissant",

@@ -258,6 +258,7 @@ _MEANINGS: Final = {
     "all": "aller|alle|allen|sämtlicher|sämtliche",
     "included": "einschließlich|inklusive",
     "in_percent": "in prozent|prozentual|in prozentzahlen|um wie viel prozent|um wieviel prozent",
+    "copula": "ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatten|kam|kamen|kommen|kommt|entfällt|stammen|stammt",
     "among": "unter|innerhalb|innerhalb von|innerhalb der|von allen",
     "direction:desc": "absteigend|absteigend sortiert|vom größten zum kleinsten|höchste zuerst|größte zuerst"
     "|in absteigender reihenfolge",

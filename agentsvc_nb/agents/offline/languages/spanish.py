@@ -235,6 +235,7 @@ _MEANINGS: Final = {
     "all": "todos los|todas las|de todos los|de todas las",
     "included": "inclusive|incluido|incluida",
     "in_percent": "en porcentaje|en porcentajes|en qué porcentaje|en tanto por ciento|en por ciento",
+    "copula": "es|son|era|eran|fue|fueron|tiene|tienen|está|están|proviene|provienen|viene|vienen|corresponde",
     "among": "de entre|dentro de",
     "direction:desc": "en orden descendente|de mayor a menor|descendente|orden descendente",
     "direction:asc": "en orden ascendente|de menor a mayor|ascendente|orden ascendente",

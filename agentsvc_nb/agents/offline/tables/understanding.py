@@ -17,6 +17,7 @@ from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, 
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
+from agentsvc_nb.agents.offline.tables.grammar.shares import bases, verbs_between
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import sides
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
@@ -149,13 +150,14 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
 
 
 def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
-    items = sides(negations(_without_commas(items), links), links)
+    items = verbs_between(sides(negations(_without_commas(items), links), links), links)
     if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
         items = reduced(items, PERIODS, links)
     # Each kind of rule on what the one before made: `since May 2024` is a bound before it can limit a column.
     for rules in (AMOUNTS, GROUPS, HAVING, CONDITIONS):
         items = reduced(items, rules, links)
-    return reduced(set_apart(_rows_by_period(items, links), links), MEASURES, links)
+    items = bases(_rows_by_period(items, links), links)
+    return reduced(set_apart(items, links), MEASURES, links)
 
 
 def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:

@@ -171,7 +171,7 @@ def _formed(parts: Parts) -> QuestionReading | None:
 def set_apart(items: Sequence[Item], links: TableLinks) -> list[Item]:
     """Conditions and groups behind all other items, without an `and` that only joins such. Of a share, the conditions
     of what it is a share among are its base."""
-    aside = ("cond", "group")
+    aside = ("cond", "group", "base")
     kept, behind = [], []
     among = next((at for at, item in enumerate(items) if item.tag == "among"), None)
     asked = next((at for at, item in enumerate(items) if item.tag == "share"), None)
@@ -258,7 +258,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("rows*", rows_alone),
         ("wh* op column rows*", _measured_apart),
         ("wh* column column+ and+", columns),
-        ("sides more|less|implied_more count? op? column|measure? rows*", compared),
+        ("wh* sides more|less|implied_more much|count|in_percent? op? column|measure? rows*", compared),
         ("yesno rows* column?", exists),
         ("wh* yesno? most column? period? rows+", most_rows),
         ("wh* commonest column rows*", most_rows),

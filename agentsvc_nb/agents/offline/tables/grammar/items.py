@@ -129,6 +129,9 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     if may_be_noun and _is_row_noun(words, start, links, language):
         line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
         yield Item("rows", "noun", (line,)), 1, _WORD + _NOUN
+    if start and _divides_share(words, start, language):
+        yield Item("copula"), 1, _WORD
+        return
     if example or (not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ()))):
         return  # a question for yes or no is none for a number
     light = word.tokens and word.tokens[0] in language.light and not word.bracketed
@@ -178,7 +181,7 @@ def _phrases(
         for part, which in language.phrases.get(phrase, ()):
             is_noun = phrase == ("name",) and _phrase(words[start + 1 : start + 2]) == ("of",)
             asks_aside = (part == "wh" and (words[start].bracketed or is_noun)) or (part == "yesno" and start)
-            if part in ("relative", "doing") or asks_aside or (example and part != "anyone"):
+            if part in ("relative", "doing", "copula") or asks_aside or (example and part != "anyone"):
                 continue
             if part == "share" and start and words[start - 1].number is not None:
                 continue  # `10 percent`
@@ -248,6 +251,14 @@ def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language:
         and any(one.cell is not None and one.distance < PART for one in links.links(words[start - 1 : start]))
     )
     return (counted or limited or kinds) and links.may_be_rows(_plural(words[start].tokens[0], language))
+
+
+def _divides_share(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
+    """Whether a verb says something of that of which the share is asked for: `what share of orders were returned`."""
+    if not any(part == "copula" for part, _ in language.phrases.get(words[start].tokens, ())):
+        return False
+    spans = (words[at : at + length] for at in range(start) for length in (1, 2))
+    return any(part == "share" for span in spans for part, _ in language.phrases.get(_phrase(span), ()))
 
 
 def _begins(before: Sequence[Word], language: Vocabulary) -> bool:

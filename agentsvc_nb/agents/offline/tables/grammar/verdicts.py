@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When, is_year
@@ -26,10 +27,12 @@ def sides(items: Sequence[Item], links: TableLinks) -> list[Item]:
     """`did A have more revenue than B`, `was revenue higher in May than in June`: A and B together, apart from the
     rest; else the items as they are."""
     places = [at for at, item in enumerate(items) if item.tag == "than"]
-    asks = bool(items) and items[0].tag == "yesno" and not has(items, "wh")
+    first = next((item.tag for item in items if item.tag not in ("wh", "comma")), "")
+    apart = [one.tag for one, after in pairwise(items) if after.tag in _MORE]
+    asks = (first == "yesno" and not has(items, "wh")) or apart[:1] in (["much"], ["count"], ["in_percent"])
     if not asks or len(places) != 1 or not any(item.tag in _MORE for item in items[: places[0]]):
         return list(items)
-    before, after = _named(items[1 : places[0]]), list(items[places[0] + 1 :])
+    before, after = _named(items[first == "yesno" : places[0]]), list(items[places[0] + 1 :])
     right, rest = _first_named(after)
     left = _matching(before, right)
     if not right or not left or _is_also(rest, right):
@@ -100,6 +103,10 @@ def compared(parts: Parts) -> QuestionReading | None:
     if amount is None or any(one is None for one in made):
         return None
     one, two = (replace(amount, where=where) for where in made)
+    if has(parts.core, "in_percent"):
+        return QuestionReading(parts.plan(Compared("change", one, two)), absolute=True)
+    if has(parts.core, "much") or has(parts.core, "count"):
+        return QuestionReading(parts.plan(Compared("difference", one, two)), absolute=True)
     more = how.tag == "more" or str(how.value).endswith("desc")
     return QuestionReading(parts.plan(Compared("difference", one, two)), verdict=">" if more else "<")
 
