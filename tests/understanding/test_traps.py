@@ -224,3 +224,37 @@ def test_a_share_is_among_what_is_named_before_its_verb(question: str, expected:
 @pytest.mark.parametrize("question", AMONG_WHAT)
 def test_a_share_among_what_is_not_known_is_asked_back(question: str) -> None:
     assert _read(question) == ""
+
+
+ROUNDS: Final = TableProfile(
+    "rounds",
+    "rounds.csv",
+    90,
+    (
+        numbers("Round", "1", "18", 18),
+        texts("Team", "Kings", "Owls", "Foxes"),
+        texts("Referee", "Kim Lund", "Bo Falk"),
+        ColumnProfile("Played On", "date", distinct=30, smallest="2024-08-01", largest="2025-05-20"),
+        numbers("Fouls", "0", "9"),
+        ColumnProfile("Note", "text", empty=30, distinct=3, values=("rain", "late", "snow"), all_values=True),
+        ColumnProfile("Televised", "boolean", distinct=2),
+    ),
+)
+COUNTED: Final = [
+    ("fouls of the Kings in the first five rounds", 'sum(Fouls) where Team = "Kings" and Round <= 5'),
+    ("total fouls in the last two rounds", "sum(Fouls) where Round > 16"),
+    ("in how many months did the Owls have Bo Falk",
+     'count(rows) by month(Played On) where Team = "Owls" and Referee = "Bo Falk"'),
+    ("how many rows have no note filled in", "count(rows) where Note is empty"),
+    ("how many rows of the Foxes have no note yet", 'count(rows) where Team = "Foxes" and Note is empty'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "expected"), COUNTED, ids=[question for question, _ in COUNTED])
+def test_what_is_first_or_filled_in_is_a_limit(question: str, expected: str) -> None:
+    assert read(question, ROUNDS).replace(" over the rows of rounds.csv", "") == expected
+
+
+@pytest.mark.parametrize("question", ["in how many months were there over 9 fouls", "fouls in the first five months"])
+def test_what_may_be_of_rows_or_months_is_asked_back(question: str) -> None:
+    assert read(question, ROUNDS) == ""

@@ -105,6 +105,7 @@ _MEANINGS: Final = {
     "wh:list": "list|list all|show|show me|name|name all|tell me|give me|give|display|find|identify|tell",
     "count": "how many|count of|count|how many total|how many in total",
     "count:number": "number of|the number of|total number of|total amount of|amount of|what number of|number",
+    "count:in": "in how many|on how many|during how many",
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
     "|time|line|row|record|entry|occurrence|appear|appears|appeared|occurs|occur|occurred",
@@ -137,7 +138,8 @@ _MEANINGS: Final = {
     "|from lowest to highest|from smallest to largest|from low to high|smallest to largest|lowest to highest"
     "|from least to most",
     "all": "all|all of the|all the|across all|over all|of all|for all|across all the|over all the",
-    "prep": "by|to|through|from|via|against|over|under|on|until|within|across|per|in the case of",
+    "prep": "looked after by|taken care of by|by|to|through|from|via|against|over|under|on|until|within|across|per"
+    "|in the case of",
     "relative": "whose|who|where|that|with|without|having|per|there|which|are|were|have|has|had|by|in|except|only",
     "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
     "|uses a|got a|that have a|that have an",
@@ -287,7 +289,7 @@ _MEANINGS: Final = {
     "implied_more:cost asc": "cheaper|less expensive",
     "implied_more:time asc": "earlier|older",
     "implied_more:time desc": "later|newer|more recent",
-    "light": "over all|over the|in all|out of all|all of|of all|as a whole",
+    "light": "i e|at all|right now|so far|thus far|over all|over the|in all|out of all|all of|of all|as a whole",
     "times_sign": "times|multiplied by",
     "yesno:any": "are there|is there|was there|were there|are there any|is there any|was there any|were there any"
     "|did any|does any|do any|has any|have any|is any|are any|was any|were any|is there a|is there an|do we have any",
@@ -322,6 +324,8 @@ enrolled registered booked stationed hosted housed stored kept employed classifi
 described categorised categorized filed logged entered captured collected gathered titled entitled manufactured
 supplied provided offered served visited travelled traveled arrived departed boarded available existing
 figures figure stats statistics info information details numbers know like look looking wondering curious interested
+yet now currently already charged
+
 d ll ve m quick question simply kindly give gives giving gave return returning calculate computed compute work out
 """
 _ALIKE: Final = """
@@ -344,8 +348,8 @@ category categories genre type | director directors directed | author authors wr
 publisher published publishers | producer producers produced | coach coaches coached | manager managers managed |
 owner owners owned | winner winners winning champion champions | score scores result | language languages |
 nationality nationalities | department departments dept | employee employees staff | year years season seasons |
-born birth birthday | hired hire hiring | signed signup | delivery delivered deliveries |
-shipment shipped shipping ship | start started begin | end ended ending | date dates
+born birth birthday | hired hire hiring | signed signup | delivery delivered deliveries | amount worth | value worth |
+rain rainfall precipitation | shipment shipped shipping ship | start started begin | end ended ending | date dates
 """
 _LEVELS: Final = """
 price prices rate rates ratio temperature temp age height weight score scores rating ratings

@@ -166,6 +166,7 @@ _MEANINGS: Final = {
     "between": "entre",
     "from": "de|du|depuis",
     "to": "à|au|jusqu à|jusqu au|jusqu en|et le",
+    "count:in": "pendant combien de|dans combien de|en combien de|durant combien de",
     "not:neither": "ni|ne ni",
     "not": "pas|sauf|sans|hors|excepté|à l exception de|autre que|autres que|hormis|ne pas|à part|en dehors de|non"
     "|n est pas|à l exception du|à l exception des|à l exception d|à l exception de la|à l exception de l|autre qu"

@@ -175,6 +175,7 @@ _MEANINGS: Final = {
     "between": "zwischen",
     "from": "von|vom",
     "to": "bis|zu|zum",
+    "count:in": "in wie vielen|an wie vielen|in wievielen|an wievielen",
     "not:neither": "weder",
     "nor": "noch|noch aus|noch in|noch von",
     "not": "nicht|außer|ohne|ausgenommen|abgesehen von|andere als|anderer als|anderen als|mit ausnahme von|nicht aus"
@@ -258,7 +259,7 @@ _MEANINGS: Final = {
     "all": "aller|alle|allen|sämtlicher|sämtliche",
     "included": "einschließlich|inklusive",
     "in_percent": "in prozent|prozentual|in prozentzahlen|um wie viel prozent|um wieviel prozent",
-    "copula": "ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatten|kam|kamen|kommen|kommt|entfällt|stammen|stammt",
+    "copula": "ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatten|kam|kamen|kommen|kommt|entfällt|stammt",
     "among": "unter|innerhalb|innerhalb von|innerhalb der|von allen",
     "direction:desc": "absteigend|absteigend sortiert|vom größten zum kleinsten|höchste zuerst|größte zuerst"
     "|in absteigender reihenfolge",

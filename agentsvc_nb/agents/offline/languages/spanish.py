@@ -156,6 +156,7 @@ _MEANINGS: Final = {
     "between": "entre",
     "from": "de|desde|del",
     "to": "a|hasta|al|y el",
+    "count:in": "en cuántos|en cuántas",
     "not:neither": "ni",
     "not": "no|excepto|sin|salvo|excluyendo|aparte de|distinto de|distintos de|que no sea|fuera de|menos|excepto los"
     "|distintas de|distinta de|diferente de|diferentes de|diferente a|distinto a|distintos a|que no sean|que no son"

@@ -51,7 +51,7 @@ class TableColumns:
         return {name: opened(header) for name, header in self.headers.items()}
 
     @cached_property
-    def _meant(self) -> dict[str, frozenset[str]]:
+    def meant(self) -> dict[str, frozenset[str]]:
         """The words of headers, and what they mean in English."""
         return {
             name: frozenset(header)
@@ -99,10 +99,10 @@ class TableColumns:
         """Whether a sum of the column is a number that means something."""
         # Headers are often English in tables of other languages.
         levels = self.language.levels | ENGLISH.levels
-        return self.is_measure(column) and not is_ratio(column) and self._meant[column.name].isdisjoint(levels)
+        return self.is_measure(column) and not is_ratio(column) and self.meant[column.name].isdisjoint(levels)
 
     def has_no_sum(self, column: ColumnProfile) -> bool:
-        return not self._meant[column.name].isdisjoint(self.language.unsummed | ENGLISH.unsummed)
+        return not self.meant[column.name].isdisjoint(self.language.unsummed | ENGLISH.unsummed)
 
     def is_key(self, column: ColumnProfile) -> bool:
         """Whether no two rows have the same value."""
@@ -154,7 +154,7 @@ class TableColumns:
         return [
             one
             for one in self.table.columns
-            if any(alike(noun, word) for noun in nouns for word in self._meant[one.name])
+            if any(alike(noun, word) for noun in nouns for word in self.meant[one.name])
         ]
 
 

@@ -17,7 +17,7 @@ from agentsvc_nb.agents.offline.tables.grammar.comparisons import (
     share,
     share_of_each,
 )
-from agentsvc_nb.agents.offline.tables.grammar.having import having
+from agentsvc_nb.agents.offline.tables.grammar.having import having, periods_counted
 from agentsvc_nb.agents.offline.tables.grammar.limits import DATES_TOLD
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
@@ -251,6 +251,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* count|count_after rows* op?", count),
         ("wh* count|count_after rows* column op?", count_of),
         ("wh* count? kept column? period? rows*", having),
+        ("wh* count period rows*", periods_counted),
         ("wh* much? column rows*", column),
         ("wh+", asked),
         ("wh+ rows+", listed),

@@ -7,10 +7,16 @@ from decimal import Decimal
 from typing import Final, get_args
 
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
-from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading, focus, period_asked
+from agentsvc_nb.agents.offline.tables.grammar.readings import (
+    Parts,
+    QuestionReading,
+    focus,
+    may_be_of_groups,
+    period_asked,
+)
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import Aggregate, Empty, Group, Kept, Not, Operator, columns_of
+from agentsvc_nb.formats.plans.plan import Aggregate, Empty, Group, Kept, Not, Operator, columns_of, leaves
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 
@@ -49,6 +55,25 @@ HAVING: Final[tuple[Rule, ...]] = (
     rule("bound column", _of_rows),
 )
 """Before the conditions, which limit rows."""
+
+
+def periods_counted(parts: Parts) -> QuestionReading | None:
+    """`in how many months did A have a return`: the months that have such rows."""
+    group = period_asked(parts.core, parts)
+    limited = list(leaves(parts.where))
+    if (
+        group is None
+        or may_be_of_groups(group.column, parts)
+        or parts.groups
+        or values(parts.core, "count") != ["in"]
+        or not limited
+    ):
+        return None
+    if any(is_identifier(parts.links.profile(one), parts.links.table) for one in columns_of(parts.where)):
+        return None
+    if parts.links.profile(group.column).empty:
+        parts.conditions = [*parts.conditions, Not(Empty(group.column))]
+    return QuestionReading(parts.plan(Aggregate("count"), groups=[group]), (0,), counted=True)
 
 
 def having(parts: Parts) -> QuestionReading | None:

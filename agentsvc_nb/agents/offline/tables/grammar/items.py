@@ -118,7 +118,7 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     others = [
         *_written(word),
         *_phrases(words, start, links, language, told, example),
-        *_of_rows(word, links, told),
+        *_of_rows(words, start, links, language, told),
         *_units(words, start, links),
     ]
     yield from others
@@ -187,7 +187,7 @@ def _phrases(
                 continue  # `10 percent`
             if which == "number" and length > 1 and _is_amount(words[start : start + length], links):
                 continue  # `the amount of won deals`, where a column is called so
-            if part == "period" and which == "week" and told.exact:
+            if part == "period" and which == "week" and (told.exact or _is_header(words[start], links)):
                 continue  # the weeks of the column
             if part == "prep" and not _value_follows(words[start + length :], links, language):
                 continue
@@ -198,17 +198,28 @@ def _phrases(
             yield _item(part, which), length, _WORD + besides
 
 
+def _is_header(word: Word, links: TableLinks) -> bool:
+    """In the plural, too."""
+    return any(link.cell is None and link.distance <= FORM for link in links.links([word]))
+
+
 def _is_amount(phrase: Sequence[Word], links: TableLinks) -> bool:
     """Whether a phrase for a count has the word for an amount, and a column is called that."""
     amounts = [word for word in phrase if word.tokens == ("amount",)]
     return any(link.cell is None and link.distance <= FORM for word in amounts for link in links.links([word]))
 
 
-def _of_rows(word: Word, links: TableLinks, told: _Links) -> Iterator[_Meaning]:
+def _of_rows(
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: _Links
+) -> Iterator[_Meaning]:
     """What the rows are called."""
+    word = words[start]
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         yield Item("rows", "title"), 1, _WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
-        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
+        before = (_phrase(words[max(at, 0) : start]) for at in range(start - PHRASE_MAX, start))
+        # `in how many orders was a coupon used` counts orders.
+        if all(part != "count" for phrase in before for part, _ in language.phrases.get(phrase, ())):
+            yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
 
 
 def _units(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[_Meaning]:

@@ -71,10 +71,29 @@ def _none(items: Sequence[Item], links: TableLinks) -> Made:
     profile = links.profile(column)
     zero = profile.kind == "number" and profile.smallest and Decimal(profile.smallest) <= 0
     if profile.kind == "boolean":
-        return Item("cond", Criterion(column, "=", False))
+        return Item("cond", Not(Criterion(column, "=", True)))
     if profile.empty and not zero:
         return Item("cond", Empty(column))
     return Item("cond", Criterion(column, "=", Decimal(0))) if zero and not profile.empty else None
+
+
+def _unfilled(items: Sequence[Item], links: TableLinks) -> Made:
+    """`no reason filled in`."""
+    column = items[1].value
+    return Item("cond", Empty(column)) if links.profile(column).empty else None
+
+
+def _first_ones(items: Sequence[Item], links: TableLinks) -> Made:
+    """`the first five rounds`, where rounds are numbered from 1."""
+    which, many, column = items[0].value, items[1].value, items[2].value
+    profile = links.profile(column)
+    numbered = profile.kind == "number" and profile.smallest == "1" and profile.largest.isdecimal()
+    if not numbered or which not in ("first", "last") or links.is_key(profile):
+        return None
+    if profile.distinct != int(profile.largest) or not 1 <= many < profile.distinct:
+        return None
+    first = which == "first"
+    return Item("cond", Criterion(column, "<=" if first else ">", many if first else int(profile.largest) - many))
 
 
 def _negated(items: Sequence[Item], condition: Condition | None) -> Made:
@@ -314,6 +333,7 @@ def _yes(items: Sequence[Item], links: TableLinks) -> Made:
 
 # Rules that need more come before those that need less: the first that fits takes the items.
 CONDITIONS: Final[tuple[Rule, ...]] = (
+    rule("top|bottom number column", _first_ones),
     rule("column not? contains text|cell", _containing),
     rule("cell than|versus cell", _pair),
     rule("between column? cell and column? cell", _ends),
@@ -349,6 +369,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("not? bound", _dated),
     rule("not? when|number", _dated),
     rule("not? weekend", _weekend),
+    rule("no column filled", _unfilled),
     rule("no column", _none),
     rule("empty|filled column", _empty),
     rule("column not? empty|filled", _empty),

@@ -170,6 +170,13 @@ def count_of(parts: Parts) -> QuestionReading | None:
         return QuestionReading(parts.plan(Aggregate("count", of) if profile.empty else Aggregate("count")))
     if parts.links.named(*_AMOUNTS) and not _ARTICLES.isdisjoint(parts.links.headers[of.name]):
         return None  # `how many products were sold`: different ones, or pieces
+    at = {item.tag: place for place, item in reversed(list(enumerate(parts.core)))}
+    if has(parts.core, "rows") and at.get("count", -9) + 1 == at["rows"] < at["column"]:
+        return None  # `in how many orders was a coupon used` counts orders, and a coupon is a limit
+    if "in" in values(parts.core, "count") and profile.kind == "date" and parts.conditions:
+        if may_be_of_groups(of, parts):
+            return None
+        return QuestionReading(parts.plan(Aggregate("distinct", of)))
     few = 2 * profile.distinct <= parts.links.table.rows or not _KINDS.isdisjoint(parts.links.headers[of.name])
     if profile.kind != "text" or not (few or is_label(profile)) or parts.links.is_list(profile):
         return None  # `how many teams`: different ones, or rows
@@ -216,11 +223,11 @@ def column(parts: Parts) -> QuestionReading | None:
         return QuestionReading(parts.plan(Aggregate("sum", of)))
     if links.is_key(profile) and not links.is_measure(profile):
         return QuestionReading(parts.plan(select=(of,)))
-    unclear = _in_a_currency(parts) or _may_be_of_groups(of, parts)
+    unclear = _in_a_currency(parts) or may_be_of_groups(of, parts)
     return None if unclear else QuestionReading(parts.plan(groups=[Group(of)]))
 
 
-def _may_be_of_groups(of: Column, parts: Parts) -> bool:
+def may_be_of_groups(of: Column, parts: Parts) -> bool:
     """`countries with revenue above 1,000`: in one row, or in all rows of a country."""
     links = parts.links
     bounds = (one for one in leaves(parts.where) if isinstance(one, Criterion) and one.operator not in ("=", "!="))
@@ -251,7 +258,7 @@ def listed(parts: Parts) -> QuestionReading | None:
     if parts.groups or (not of and parts.core[0].tag != "wh") or (not of and not parts.conditions):
         return None
     if of:
-        return None if _may_be_of_groups(of[0], parts) else QuestionReading(parts.plan(groups=[Group(of[0])]))
+        return None if may_be_of_groups(of[0], parts) else QuestionReading(parts.plan(groups=[Group(of[0])]))
     names = parts.links.label() or parts.links.identifier()
     return QuestionReading(parts.plan(select=(names,))) if names else None
 
