@@ -107,6 +107,7 @@ _MEANINGS: Final = PHRASES | {
     "|names of|the names of|a list of|list of",
     "count": "how many|count of|count|how many total|how many in total|how many of|tally of|tally|the count of",
     "count:number": "number of|the number of|total number of|total amount of|amount of|what number of|number",
+    "count:in": "in how many|on how many|during how many",
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
     "|time|line|row|record|entry|occurrence|appear|appears|appeared|occurs|occur|occurred",
@@ -130,6 +131,7 @@ _MEANINGS: Final = PHRASES | {
     "|fraction of|%",
     "in_percent": "in percent|as a percentage|in percentages|by how many percent|by what percentage|in per cent"
     "|by what percent|percentage wise|by how much percent",
+    "copula": "is|are|was|were|came|come|comes|went|go|goes|have|has|had|use|uses|used|ended|belong|live|lives|got",
     "among": "among|amongst|out of|within",
     "direction:desc": "highest first|largest first|biggest first|descending|in descending order|sorted descending"
     "|from highest to lowest|from largest to smallest|most first|from high to low|largest to smallest"
@@ -138,7 +140,8 @@ _MEANINGS: Final = PHRASES | {
     "|from lowest to highest|from smallest to largest|from low to high|smallest to largest|lowest to highest"
     "|from least to most",
     "all": "all|all of the|all the|across all|over all|of all|for all|across all the|over all the",
-    "prep": "by|to|through|from|via|against|over|under|on|until|within|across|per|in the case of",
+    "prep": "looked after by|taken care of by|by|to|through|from|via|against|over|under|on|until|within|across|per"
+    "|in the case of",
     "relative": "whose|who|where|that|with|without|having|per|there|which|are|were|have|has|had|by|in|except|only",
     "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
     "|uses a|got a|that have a|that have an|left a|leave a|left any|gave a|gave any|wrote a|added a"
@@ -205,13 +208,18 @@ _MEANINGS: Final = PHRASES | {
     "between": "between|ranging from|anywhere from",
     "from": "from",
     "to": "to|until|till|through|up to|-|–",
-    "not": "not|neither|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
+    "but": "but",
+    "not:neither": "neither|have neither",
+    "not:said": "ignore|skip|omit|disregard|dont count|do not count|dont include|do not include",
+    "not:aside": "rather than|not counting|not to be confused with|as opposed to|instead of",
+    "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
     "|non|without"
-    "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
+    "|not in|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus|leave out|except those with|except those where|except those"
     "|excluding those with|other than those with|but not those with|not those with|everything other than|anything but"
     "|is other than|are other than|was other than|havent|hasnt",
-    "only": "only|just|solely|exclusively|alone",
+    "only": "only|count only|only count|include only|only include|consider only|only consider|use only"
+    "|just|solely|exclusively|alone",
     "comma": ",",
     "and": "and|&|as well as|plus|both",
     "or": "or|nor",
@@ -249,6 +257,14 @@ _MEANINGS: Final = PHRASES | {
     "quarter:4": "q4|fourth quarter|last quarter of",
     "half:1": "h1|first half|first half of",
     "half:2": "h2|second half|second half of",
+    "ordinal:2": "second|in second place|second place|comes second|ranks second|ranked second",
+    "ordinal:3": "third|in third place|third place|comes third|ranks third|ranked third",
+    "ordinal:4": "fourth|in fourth place|comes fourth|ranks fourth",
+    "ordinal:5": "fifth|in fifth place|comes fifth|ranks fifth",
+    "implied_more:rain desc": "wetter|rainier",
+    "implied_more:rain asc": "drier|dryer",
+    "implied_more:rows desc": "busier",
+    "implied_more:rows asc": "quieter",
     "implied_more:depth desc": "deeper",
     "implied_more:length desc": "longer",
     "implied_more:length asc": "shorter",
@@ -259,8 +275,11 @@ _MEANINGS: Final = PHRASES | {
     "implied_more:cost asc": "cheaper|less expensive",
     "implied_more:time asc": "earlier|older",
     "implied_more:time desc": "later|newer|more recent",
-    "light": "year olds|year old|years of age|over all|over the|in all|out of all|all of|of all|as a whole",
+    "light": "i e|at all|right now|so far|thus far|year olds|year old|years of age|over all|over the|in all|out of all"
+    "|all of|of all|as a whole",
     "times_sign": "times|multiplied by",
+    "yesno:any": "are there|is there|was there|were there|are there any|is there any|was there any|were there any"
+    "|did any|does any|do any|has any|have any|is any|are any|was any|were any|is there a|is there an|do we have any",
     "yesno": "is|are|was|were|does|do|did|has|have|had|isnt|arent|wasnt|doesnt|didnt",
     "same": "same|identical",
 }
@@ -284,7 +303,7 @@ thanks thank kindly develop developed evolve evolved trend development something
 delivered submitted started opened closed happening spent went through used uses use signed joined
 answered said chose chosen picked selected preferred own owned manage manages managed handled led taken take takes
 hi hello hey ok okay overall our ours altogether overview respectively among those ones them either
-fall falls but really actually if period starting beginning falling
+fall falls really actually if period starting beginning falling
 counted counting written single individual directed starring starred won finished ranked
 posted
 reported both including inclusive included up report
@@ -292,6 +311,8 @@ enrolled registered booked stationed hosted housed stored kept employed classifi
 described categorised categorized filed logged entered captured collected gathered titled entitled manufactured
 supplied provided offered served visited travelled traveled arrived departed boarded available existing
 figures figure stats statistics info information details numbers know like look looking wondering curious interested
+yet now currently already charged
+
 d ll ve m quick question simply kindly give gives giving gave return returning calculate computed compute work out
 """
 _ALIKE: Final = """
@@ -315,8 +336,8 @@ category categories genre type | director directors directed | author authors wr
 publisher published publishers | producer producers produced | coach coaches coached | manager managers managed |
 owner owners owned | winner winners winning champion champions | score scores result | language languages |
 nationality nationalities | department departments dept | employee employees staff | year years season seasons |
-born birth birthday | hired hire hiring | signed signup | delivery delivered deliveries |
-shipment shipped shipping ship | start started begin | end ended ending | date dates
+born birth birthday | hired hire hiring | signed signup | delivery delivered deliveries | amount worth | value worth |
+rain rainfall precipitation | shipment shipped shipping ship | start started begin | end ended ending | date dates
 """
 _LEVELS: Final = """
 gust gusts satisfaction likelihood ease

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from functools import cached_property
 from typing import Final
@@ -32,6 +33,9 @@ _AMOUNTS: Final = {
     "spending": (("cost", "spend", "spent", "expense"), ("paid",), ("total",), ("amount",)),
 }
 """Nouns of columns for what a verb asks, the nearest first."""
+UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l h ms s sec min mins percent pct in of the per"))
+"""Words that say in what something is measured, or stand between such."""
+_ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _PERIODS: Final = (("day", 1, 1.6), ("week", 6.5, 8), ("month", 28, 33), ("quarter", 85, 95), ("year", 360, 370))
 
 
@@ -54,7 +58,7 @@ class TableColumns:
         return {name: opened(header) for name, header in self.headers.items()}
 
     @cached_property
-    def _meant(self) -> dict[str, frozenset[str]]:
+    def meant(self) -> dict[str, frozenset[str]]:
         """The words of headers, and what they mean in English."""
         return {
             name: frozenset(header)
@@ -69,11 +73,15 @@ class TableColumns:
     @cached_property
     def units(self) -> dict[str, str]:
         """The units of columns, by the words for them."""
-        found = {}
+        found: dict[str, str] = {}
         for column in self.table.columns:
+            found |= {word: word for word in self._in_brackets(column.name) if word in UNITS}
             for word in _UNIT_WORDS.get(column.unit, (column.unit.casefold(),)) if column.unit else ():
                 found[word] = column.unit
         return found
+
+    def _in_brackets(self, header: str) -> list[str]:
+        return [word for aside in _ASIDE.findall(header) for word in tokens(aside)]
 
     def numbers(self) -> list[ColumnProfile]:
         """Columns with which it makes sense to compute."""
@@ -98,10 +106,10 @@ class TableColumns:
         """Whether a sum of the column is a number that means something."""
         # Headers are often English in tables of other languages.
         levels = self.language.levels | ENGLISH.levels
-        return self.is_measure(column) and not is_ratio(column) and self._meant[column.name].isdisjoint(levels)
+        return self.is_measure(column) and not is_ratio(column) and self.meant[column.name].isdisjoint(levels)
 
     def has_no_sum(self, column: ColumnProfile) -> bool:
-        return not self._meant[column.name].isdisjoint(self.language.unsummed | ENGLISH.unsummed)
+        return not self.meant[column.name].isdisjoint(self.language.unsummed | ENGLISH.unsummed)
 
     def is_key(self, column: ColumnProfile) -> bool:
         """Whether no two rows have the same value."""
@@ -148,7 +156,7 @@ class TableColumns:
         """The one column of amounts with the nearest nouns; None if there are several, or none."""
         for nouns in tiers:
             found = [one for one in self.table.columns if self.adds_up(one) and not is_per_unit(one)]
-            found = [one for one in found if any(alike(noun, word) for noun in nouns for word in self._meant[one.name])]
+            found = [one for one in found if any(alike(noun, word) for noun in nouns for word in self.meant[one.name])]
             plain = [one for one in found if len(self.headers[one.name]) == 1]
             if found:
                 chosen = plain if len(plain) == 1 else found
@@ -188,7 +196,7 @@ class TableColumns:
         return [
             one
             for one in self.table.columns
-            if any(alike(noun, word) for noun in nouns for word in self._meant[one.name])
+            if any(alike(noun, word) for noun in nouns for word in self.meant[one.name])
         ]
 
 

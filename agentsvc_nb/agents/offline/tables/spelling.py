@@ -7,8 +7,8 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.calling import title_words
-from agentsvc_nb.agents.offline.tables.linking import TableLinks, edits
-from agentsvc_nb.agents.offline.tables.question import Word
+from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.question import Word, edits
 from agentsvc_nb.agents.offline.words import meanings
 
 _LETTERS_MIN: Final = 5

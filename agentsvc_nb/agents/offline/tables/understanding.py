@@ -13,11 +13,15 @@ from agentsvc_nb.agents.offline.tables.calling import title_words
 from agentsvc_nb.agents.offline.tables.gathering import gathered
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
+from agentsvc_nb.agents.offline.tables.grammar.having import HAVING
 from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, negations
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
+from agentsvc_nb.agents.offline.tables.grammar.shares import bases, verbs_between
+from agentsvc_nb.agents.offline.tables.grammar.verdicts import sides
 from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
 from agentsvc_nb.agents.offline.tables.spelling import mended
@@ -156,13 +160,14 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
 
 
 def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
-    items = _without_commas(items)
+    items = verbs_between(sides(negations(_without_commas(items), links), links), links)
     if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
         items = reduced(items, PERIODS, links)
     # Each kind of rule on what the one before made: `since May 2024` is a bound before it can limit a column.
-    for rules in (AMOUNTS, GROUPS, CONDITIONS):
+    for rules in (AMOUNTS, GROUPS, HAVING, CONDITIONS):
         items = reduced(items, rules, links)
-    return reduced(set_apart(_rows_by_period(items, links), links), MEASURES, links)
+    items = bases(_rows_by_period(items, links), links)
+    return reduced(set_apart(items, links), MEASURES, links)
 
 
 def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
@@ -178,12 +183,13 @@ def _without_commas(items: Sequence[Item]) -> list[Item]:
     """A comma means something between values alone; what brackets explain needs no part, nor do they themselves."""
     items = [item for item in items if item.tag != "glossed"]
     kept: list[Item] = []
-    for item, after in zip_longest(items, items[1:], fillvalue=Item("end")):
+    for at, (item, after) in enumerate(zip_longest(items, items[1:], fillvalue=Item("end"))):
         if item.tag == "glossing":
             item = replace(item, tag="column")
             if kept and kept[-1].tag == "column" and kept[-1].value == item.value:
                 continue
-        if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
+        in_list = bool(kept) and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")
+        if item.tag != "comma" or in_list or after.tag == "unit" or listed_periods(items, at, after):
             kept.append(item)
     return kept
 

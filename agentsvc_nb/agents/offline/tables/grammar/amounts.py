@@ -299,8 +299,8 @@ AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("not bound", _opposite),
     rule("cmp not number|measured", _not_over),
     rule("bound included", _included),
-    rule("when (and|or when)+", _whens),
-    rule("number (and|or number)+", _numbers),
+    rule("when (and|or|comma+ when)+", _whens),
+    rule("number (and|or|comma+ number)+", _numbers),
 )
 
 

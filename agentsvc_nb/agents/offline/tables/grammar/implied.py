@@ -33,7 +33,7 @@ _IMPLIED: Final = {
     "quantity": ("quantity", "qty", "units", "menge", "cantidad"),
     "pay": ("salary", "wage", "pay", "earnings"),
     "heat": ("temperature", "temp"),
-    "rain": ("rain", "rainfall", "precipitation"),
+    "rain": ("rain", "rainfall", "precipitation", "niederschlag", "pluie", "lluvia"),
     "wind": ("wind",),
     "sun": ("sunshine", "sun"),
     "snow": ("snow", "snowfall"),

@@ -47,7 +47,7 @@ def superlative(parts: Parts) -> QuestionReading | None:
     asks = asks or first.tag == "rows"
     if group is None and not named and asks and (column := focus(parts) or _row_names(parts)):
         named = [column]
-    how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
+    how_many = _how_many(parts)
     if not 1 <= how_many <= LIMIT_MAX or (group is not None and named):
         return None
     if group is None and not named and _asks_for_rows(parts):
@@ -55,8 +55,23 @@ def superlative(parts: Parts) -> QuestionReading | None:
     if group is None and not named:
         return _extreme(measured, descending, parts) if sup.tag == "sup" and how_many == 1 else None
     if named and measured == parts.links.size() and measured not in values(parts.core, "column"):
-        return _row_or_extreme(named[0], cast(Column, measured), descending, how_many, parts)
-    return _first(named[0] if named else None, group, measured, sup.tag == "most", descending, how_many, parts)
+        found = _row_or_extreme(named[0], cast(Column, measured), descending, how_many, parts)
+    else:
+        found = _first(named[0] if named else None, group, measured, sup.tag == "most", descending, how_many, parts)
+    return _at_place(found, parts)
+
+
+def _how_many(parts: Parts) -> int:
+    """As many as are asked for; for the second the first two are needed."""
+    return int((values(parts.core, "number", "ordinal") or [Decimal(1)])[0])
+
+
+def _at_place(found: QuestionReading | None, parts: Parts) -> QuestionReading | None:
+    """`the second highest`: the last of the first two."""
+    if found is None or not has(parts.core, "ordinal"):
+        return found
+    nth = _how_many(parts)
+    return replace(found, nth=nth) if nth > 1 and found.asked and found.plan.limit == nth else None
 
 
 def _is_numbering(measured: Column, parts: Parts) -> bool:
@@ -235,7 +250,9 @@ def implied(parts: Parts) -> QuestionReading | None:
     subject = subjects[0] if subjects else focus(parts) or (links.label() if by_rows else None)
     if subject == column:
         subject = None
-    how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
+    how_many = _how_many(parts)
+    if not 1 <= how_many <= LIMIT_MAX:
+        return None
     if subject is None and which == "quantity":
         subject = goods(links)
     if subject is None and "period" in values(parts.core, "rows") and (days := links.row_dates()):
@@ -244,7 +261,7 @@ def implied(parts: Parts) -> QuestionReading | None:
         subject = _row_names(parts)
     if subject is None and (group := period_asked(parts.core, parts)):
         which = "mean" if has(parts.core, "op") else which
-        return _first_period(group, column, which, direction == "desc", how_many, parts)
+        return _at_place(_first_period(group, column, which, direction == "desc", how_many, parts), parts)
     if subject is None:
         if has(parts.core, "op"):
             return None
@@ -252,10 +269,12 @@ def implied(parts: Parts) -> QuestionReading | None:
         return _extreme(column, direction == "desc", parts) if alone else None
     if has(parts.core, "op"):
         mean = aggregate("mean", column, links)
-        return _first(subject, None, (mean,), True, direction == "desc", how_many, parts) if mean else None
-    if which in SUMMED:
-        return _first(subject, None, column, True, direction == "desc", how_many, parts)
-    return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
+        first = _first(subject, None, (mean,), True, direction == "desc", how_many, parts) if mean else None
+    elif which in SUMMED:
+        first = _first(subject, None, column, True, direction == "desc", how_many, parts)
+    else:
+        first = _row_or_extreme(subject, column, direction == "desc", how_many, parts)
+    return _at_place(first, parts)
 
 
 def _first_period(
@@ -300,12 +319,12 @@ _SAID: Final[tuple[Code, ...]] = ("date_ordered",)
 
 def top(parts: Parts) -> QuestionReading | None:
     """`top 3 products by revenue`, `which class comes first by average age`, `the first date`."""
-    descending = has(parts.core, "top")
-    limit = int((values(parts.core, "number") or [Decimal(1)])[0])
+    descending = not has(parts.core, "bottom")
+    limit = _how_many(parts)
     columns, measured = values(parts.core, "column"), values(parts.core, "measure", "ordered_by")
     by = [at for at, item in enumerate(parts.core) if item.tag in ("ordered", "by")]
     if not by and not has(parts.core, "ordered_by"):
-        return _first_day(columns, parts) if limit == 1 else None
+        return _first_day(columns, parts) if limit == 1 and not has(parts.core, "ordinal") else None
     if not measured and (after := values(parts.core[by[0] :], "column")):
         columns, measured = [one for one in columns if one != after[0]], after[:1]
     group = period_asked(parts.core, parts)
@@ -313,7 +332,11 @@ def top(parts: Parts) -> QuestionReading | None:
         columns = [column]
     if len(measured) != 1 or (len(columns) == 1) == (group is not None) or not 1 <= limit <= LIMIT_MAX:
         return None
-    return _first(columns[0] if columns else None, group, measured[0], False, descending, limit, parts)
+    # `third by trips`: by how many there are.
+    counts = any(item.plural and item.value == measured[0] for item in parts.core if item.tag == "column")
+    counts = counts and is_identifier(parts.links.profile(measured[0]), parts.links.table)
+    of = columns[0] if columns else None
+    return _at_place(_first(of, group, measured[0], counts, descending, limit, parts), parts)
 
 
 def _first_day(columns: list[Column], parts: Parts) -> QuestionReading | None:
