@@ -181,6 +181,12 @@ SHELF: Final = TableProfile(
         texts("Outcome", "Won", "Lost", "Pending"),
     ),
 )
+SEATS: Final = TableProfile(
+    "halls",
+    "halls.csv",
+    30,
+    (texts("Hall", "East", "West"), numbers("Seats", "10", "900"), numbers("Seats free", "0", "90")),
+)
 ADS: Final = TableProfile(
     "ads_report",
     "ads_report.csv",
@@ -214,6 +220,10 @@ ADS: Final = TableProfile(
         ("ad spend of Brand", ADS, 'sum(Cost) where Campaign = "Brand"'),
         ("how much did we spend on ads altogether", ADS, "sum(Cost)"),
         ("ROAS by campaign", ADS, ""),
+        ("per campaign", ADS, ""),
+        ("how many goals were conceded at home", MATCHES, ""),
+        ("how many seats are free in the West hall", SEATS, 'sum(Seats free) where Hall = "West"'),
+        ("how many seats are there in the West hall", SEATS, 'sum(Seats) where Hall = "West"'),
         ("cost per follower", ADS, ""),
     ],
 )  # fmt: skip

@@ -15,6 +15,7 @@ from agentsvc_nb.agents.offline.tables.question import Word, alike
 _NUMBERED: Final = re.compile(r"\d{1,4}|q[1-4]|h[12]")
 _PREPOSITIONS: Final = frozenset(("in", "of", "for", "during", "from"))
 _VERB_LETTERS_MIN: Final = 3
+_BETWEEN_MAX: Final = 2
 
 
 def gathered(asked: Sequence[Word], links: TableLinks) -> tuple[list[Word], tuple[str, ...]]:
@@ -27,6 +28,7 @@ def gathered(asked: Sequence[Word], links: TableLinks) -> tuple[list[Word], tupl
             # Quoted: as a value, and not as a verb that may add no meaning.
             made[at] = Word(form, (form.casefold(),), quoted=True)
             told.append(f"{word.text} was read as {form}.")
+    made = _divided_headers(made, links)
     if links.dates():
         return made, tuple(told)  # a year or a quarter may be one of the dates
     for rest, members in _families(links).items():
@@ -35,6 +37,18 @@ def gathered(asked: Sequence[Word], links: TableLinks) -> tuple[list[Word], tupl
         if len(places) == len(numbers) == 1:
             made = _put_together(made, places[0], len(rest), numbers[0], members)
     return made, tuple(told)
+
+
+def _divided_headers(words: list[Word], links: TableLinks) -> list[Word]:
+    """`copies are available`, where a column is called `Copies available`, and another `Copies`."""
+    for header in links.headers.values():
+        for at, word in enumerate(words):
+            ends = range(at + 2, min(at + 1 + _BETWEEN_MAX, len(words) - 1) + 1)
+            end = next((end for end in ends if (*word.tokens, *words[end].tokens) == header), None)
+            between = [token for one in words[at + 1 : end] for token in one.tokens] if end else []
+            if end and not word.quoted and links.language.light.issuperset(between):
+                return [*words[:at], Word(" ".join(header), header), *words[end + 1 :]]
+    return words
 
 
 def _families(links: TableLinks) -> dict[tuple[str, ...], dict[str, tuple[str, ...]]]:

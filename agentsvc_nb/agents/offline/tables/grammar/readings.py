@@ -188,6 +188,8 @@ def count_of(parts: Parts) -> QuestionReading | None:
 
 def rows_alone(parts: Parts) -> QuestionReading | None:
     """`orders above 500`: how many."""
+    if not parts.core and not parts.conditions:
+        return None  # `per owner` alone asks for nothing
     if not parts.core and not all(isinstance(one, Empty) for one in parts.conditions):
         return None
     if set(values(parts.core, "rows")) == {"noun"} and parts.groups:
