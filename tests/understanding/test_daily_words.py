@@ -92,6 +92,8 @@ MAY: Final = "Issued from 2024-05-01 to 2024-05-31"
         ("Which firm brought in the most?", "invoices: sum(Invoice total) by Firm top 1 by sum(Invoice total)"),
         ("turnover by firm", "invoices: sum(Invoice total) by Firm"),
         ("How much profit did Alba bring in?", ""),
+        ("How much money did settled invoices make?", 'invoices: sum(Invoice total) where State = "settled"'),
+        ("How much did settled invoices grow?", ""),
         ("How much money did Alba make?", 'invoices: sum(Invoice total) where Firm = "Alba"'),
         ("how much tax did we bill to Alba", ""),
         ("what was our biggest invoice", "invoices: Invoice No, Invoice total top 1 by Invoice total"),

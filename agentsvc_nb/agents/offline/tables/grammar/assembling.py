@@ -100,13 +100,14 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     if "noun" in values(parts.core, "rows") and any(_is_of_one_row(one, links) for one in leaves(parts.where)):
         return None  # `how many goals has Ann`, who has one row, counts none
     named = _computed(parts.core)
-    if has(parts.core, "much") and not any(links.profile(one).kind in ("number", "time") for one in named):
+    amounts = [one for one in named if not is_identifier(links.profile(one), links.table)]
+    if has(parts.core, "much") and not any(links.profile(one).kind in ("number", "time") for one in amounts):
         return None  # `how much have we won per region` counts no rows
     units = {links.profile(one).unit for one in named} | {word for one in named for word in links.headers[one.name]}
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
-    if any(one.tag == "much" and of.tag == "rows" for one, of in pairwise(parts.core)):
+    if not amounts and any(one.tag == "much" and of.tag == "rows" for one, of in pairwise(parts.core)):
         return None  # `combien de commandes` are counted
     if has(parts.core, "compare") and not _compares(parts):
         return None
