@@ -626,7 +626,6 @@ UNREAD: Final = (
     "ingresos netos por país",
     "¿superan los ingresos 5000?",
     "suma de los precios unitarios",
-    "¿Cuántas ciudades tienen más de 5 pedidos?",
     "Umsatz vor Rabatt",
     "zweithöchster Umsatz nach Stadt",
 )

@@ -64,6 +64,7 @@ def test_nothing_is_lost_in_another_language(question: str) -> None:
 
 
 NEGATED = [
+    (SALES, "¿Cuántas ciudades tienen más de 5 pedidos?", "count(rows) by City with count(rows) > 5"),
     (SALES, "Wie viele Bestellungen über 1.000 Euro Umsatz außer in Spanien?",
      'count(rows) where Revenue > 1000 and not (Country = "Spain")'),
     (SALES, "Umsatz bis einschließlich 31. März", "sum(Revenue) where Order Date <= 2025-03-31"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
@@ -85,6 +85,13 @@ _ASKING: Final = (
     r"qué|quién|quiénes|dónde|cuándo|cómo|cuál(?:es)?|cuánt[oa]s?|cual(?:es)?|cuant[oa]s?|muestra|calcula"
 )
 _STARTS = re.compile(rf"[\s¿¡*#>-]*(?:and|und|et|y|e)?\s*(?:{_ASKING})\b", re.I)
+_LIMITS = re.compile(
+    r"(?:please |bitte )?(?:ignor(?:e|iere|iert|ez|a|ad)|skip|exclude|leave out|omit|disregard"
+    r"|(?:don['’]?t|do not) (?:count|include|consider)|(?:count|include|consider|use) only"
+    r"|only (?:count|include|consider|use)|without|not counting|except|excluding|ohne|außer|nur|zähle? nur|sans|sauf"
+    r"|exclu(?:s|ez|ye)|seulement|uniquement|ne compte\w* (?:pas|que)|sin|excepto|solo|sólo|no cuentes)\b",
+    re.I,
+)
 _SENTENCE = re.compile(r"(?<=[?!;？！。])\s*|(?<=\.)\s+|\n+")
 _JOINED = re.compile(
     rf",?\s+(?:and|und|et|y|e)\s+(?=(?:{_ASKING}|(?:in|for|to|auf|à|en|de)\s+(?:which|what|welche\w*|quel\w*|qué|cuál\w*))\b)",
@@ -113,13 +120,24 @@ def split(message: str) -> list[str]:
     >>> split("I sell tents. Which has the highest margin, and what does the brief say about families?")
     ['Which has the highest margin', 'what does the brief say about families?']
     """
-    parts = [part.strip(" \t,") for sentence in _sentences(message) for part in _parts(sentence)]
+    parts = _with_limits([part.strip(" \t,") for sentence in _sentences(message) for part in _parts(sentence)])
     requests = {part for part in (*parts[:REQUESTS_MAX], *parts[-REQUESTS_MAX:]) if _requests(part)}
     asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？")) or part in requests]
     asking = [part for part in asking if content_words(part) or about_files(part) or part in requests]
     if len(asking) > QUESTIONS_MAX:
         asking[QUESTIONS_MAX - 1 :] = [" ".join(asking[QUESTIONS_MAX - 1 :])]
     return [part[:QUESTION_CHARS] for part in asking or [message.strip()]]
+
+
+def _with_limits(parts: Sequence[str]) -> list[str]:
+    """A sentence that says what is not to be counted belongs to the question before it: alone it would be lost."""
+    made: list[str] = []
+    for part in parts:
+        if made and _LIMITS.match(part):
+            made[-1] = f"{made[-1].rstrip('?.!？ ')}, {part[0].lower()}{part[1:]}"
+        else:
+            made.append(part)
+    return made
 
 
 def _parts(sentence: str) -> list[str]:

@@ -46,6 +46,9 @@ def expression(plan: Plan, tables: Tables, result: Result | None = None) -> str:
     parts = [f"{what} by {by}" if what and by else what or f"values of {by}"]
     if plan.where is not None:
         parts.append(f"where {_condition(plan.where)}")
+    if plan.keep:
+        titles = [*map(_group, plan.groups), *map(_measure, plan.measures)]
+        parts.append("with " + " and ".join(f"{titles[one.place]} {one.operator} {one.number:f}" for one in plan.keep))
     if plan.order or plan.limit is not None:
         parts.append(_ordered(plan))
     used = f"{result.used} of {result.total} rows" if result is not None else "the rows"

@@ -274,6 +274,15 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Keeps the groups of which the column of the result at `place` compares so with a number."""
+
+    place: int
+    operator: Operator
+    number: Annotated[Decimal, PlainSerializer(str)]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What to compute, of which rows of `table`: measures (for each group, if there are groups), or for a look-up the
     columns `select`. Groups alone give their values. `limit` keeps the first by `order`, and with the last of them all
@@ -287,6 +296,7 @@ class Plan:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     join: Join | None = None
+    keep: tuple[Kept, ...] = ()
 
 
 @cache

@@ -22,6 +22,7 @@ from agentsvc_nb.formats.plans.plan import (
     Correlation,
     Formula,
     Group,
+    Kept,
     Measure,
     Operand,
     Order,
@@ -150,10 +151,15 @@ def _framed(plan: Plan, text: str, titles: Sequence[str]) -> str:
     """The statement with its order, and its first rows alone."""
     places = [str(place) for place in range(1, len(titles) + 1)]
     first = _first(plan, [f"s.{quoted(title)}" for title in titles])
-    if first:
-        text = f"SELECT *\nFROM (\n{text}\n) AS s{first}"
+    kept = " AND ".join(f"s.{quoted(titles[one.place])} {_kept(one)}" for one in plan.keep)
+    if first or kept:
+        text = f"SELECT *\nFROM (\n{text}\n) AS s{f'{chr(10)}WHERE {kept}' if kept else ''}{first}"
     limit = f"\nLIMIT {plan.limit}" if plan.limit is not None and not plan.order else ""
     return text + _ordered(plan.order, places, places[: len(plan.groups)]) + limit
+
+
+def _kept(kept: Kept) -> str:
+    return f"{'<>' if kept.operator == '!=' else kept.operator} {kept.number}"
 
 
 def _grouped(group: Group, scope: Scope) -> Term:

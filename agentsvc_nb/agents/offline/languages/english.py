@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages.english_words import ALIKE, LIGHT, PHRASES, ROWS, VERBS
 from agentsvc_nb.agents.offline.languages.language import FollowingWords, Requests, Vocabulary, language
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -105,21 +106,23 @@ REQUESTS: Final = Requests(
 
 # What words mean in questions about tables.
 
-_MEANINGS: Final = {
+_MEANINGS: Final = PHRASES | {
     "wh:thing": "what|which|what kind of|what type of|whats|which one|which ones|which of them|which of the",
     "wh:person": "who|whom",
     "wh:time": "when|what date|on what date|on which date",
     "wh:place": "where",
-    "wh:list": "list|list all|show|show me|name|name all|tell me|give me|give|display|find|identify|tell",
-    "count": "how many|count of|count|how many total|how many in total",
+    "wh:list": "list|list all|show|show me|name|name all|tell me|give me|give|display|find|identify|tell"
+    "|names of|the names of|a list of|list of",
+    "count": "how many|count of|count|how many total|how many in total|how many of|tally of|tally|the count of",
     "count:number": "number of|the number of|total number of|total amount of|amount of|what number of|number",
+    "count:in": "in how many|on how many|during how many",
     "much": "how much",
     "rows": "often|frequently|frequent|common|commonly|rows|row|entries|entry|records|record|times|occurrences|lines"
     "|time|line|row|record|entry|occurrence|appear|appears|appeared|occurs|occur|occurred",
     "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|together|combined|sum total|add up|summed"
-    "|totals",
-    "op:mean": "average|mean|avg|on average|average of|mean of|averaged",
-    "op:median": "median|median of",
+    "|totals|all told|put together|taken together|added together|grand total|grand total of|in sum|in aggregate",
+    "op:mean": "average|mean|avg|on average|average of|mean of|averaged|on an average|average value of|mean value of",
+    "op:median": "median|median of|median value of|in the median",
     "op:stddev": "standard deviation|standard deviation of|stddev|std dev|std",
     "op:min": "minimum|min|minimum of|minimal|smallest value of|lowest value of",
     "op:max": "maximum|max|maximum of|maximal|largest value of|highest value of",
@@ -136,6 +139,7 @@ _MEANINGS: Final = {
     "|fraction of|%",
     "in_percent": "in percent|as a percentage|in percentages|by how many percent|by what percentage|in per cent"
     "|by what percent|percentage wise|by how much percent",
+    "copula": "is|are|was|were|came|come|comes|went|go|goes|have|has|had|use|uses|used|ended|belong|live|lives|got",
     "among": "among|amongst|out of|within",
     "direction:desc": "highest first|largest first|biggest first|descending|in descending order|sorted descending"
     "|from highest to lowest|from largest to smallest|most first|from high to low|largest to smallest"
@@ -144,10 +148,12 @@ _MEANINGS: Final = {
     "|from lowest to highest|from smallest to largest|from low to high|smallest to largest|lowest to highest"
     "|from least to most",
     "all": "all|all of the|all the|across all|over all|of all|for all|across all the|over all the",
-    "prep": "by|to|through|from|via|against|over|under|on|until|within|across|per|in the case of",
+    "prep": "looked after by|taken care of by|by|to|through|from|via|against|over|under|on|until|within|across|per"
+    "|in the case of",
     "relative": "whose|who|where|that|with|without|having|per|there|which|are|were|have|has|had|by|in|except|only",
     "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
-    "|uses a|got a|that have a|that have an",
+    "|uses a|got a|that have a|that have an|left a|leave a|left any|gave a|gave any|wrote a|added a"
+    "|entered a|provided a|made a|carry a|carries a",
     "anyone": "name a|name an|name one|name any|give me an example of|give an example of|an example of|give one",
     "doing": "did|does|do",
     "truth:yes": "yes|true",
@@ -182,23 +188,6 @@ _MEANINGS: Final = {
     "|highest amount of|most number of|greatest amount of|maximum number of|most amount of|biggest number of",
     "most:asc": "fewest|least|the least|the fewest|lowest number of|least number of|smallest number of"
     "|least amount of|smallest amount of|lowest amount of|fewest number of|minimum number of",
-    "sup:desc": "highest|largest|greatest|biggest|top|max|maximum",
-    "sup:asc": "lowest|smallest|least|min|minimum",
-    "implied:cost desc": "most expensive|priciest|costliest|dearest",
-    "implied:cost asc": "cheapest|least expensive",
-    "implied:length desc": "longest",
-    "implied:length asc": "shortest",
-    "implied:height desc": "tallest",
-    "implied:weight desc": "heaviest",
-    "implied:weight asc": "lightest",
-    "implied:depth desc": "deepest",
-    "implied:depth asc": "shallowest",
-    "implied:population desc": "most populous|most populated",
-    "implied:population asc": "least populous|least populated",
-    "implied:time desc": "latest|newest|most recent|most recently",
-    "implied:time asc": "earliest|longest ago",
-    "implied:age desc": "oldest",
-    "implied:age asc": "youngest",
     "top": "top|best|highest|largest|biggest",
     "bottom": "bottom|lowest|smallest|worst",
     "top:first": "first|comes first",
@@ -206,9 +195,9 @@ _MEANINGS: Final = {
     "ordered": "by|in terms of|ranked by|sorted by|ordered by|measured by|based on|according to|with regard to",
     "more": "more|larger|higher|bigger|greater",
     "less": "less|fewer|lower|smaller",
-    "cmp:>": "more than|greater than|larger than|higher than|bigger than|over|above|exceeding|exceeds|exceeded|exceed"
-    "|longer than|better than|bigger than|in excess of|>",
-    "cmp:<": "less than|fewer than|lower than|smaller than|under|below|shorter than|<",
+    "cmp:>": "more then|higher then|more than|greater than|larger than|higher than|bigger than|over|above|exceeding"
+    "|exceeds|exceeded|exceed|longer than|better than|in excess of|>",
+    "cmp:<": "less then|fewer then|lower then|less than|fewer than|lower than|smaller than|under|below|shorter than|<",
     "cmp:>=": "at least|not less than|no less than|no fewer than|not fewer than|a minimum of|minimum of|>=|≥|not below"
     "|not under",
     "cmp:<=": "at most|not more than|no more than|up to|a maximum of|maximum of|<=|≤|not over|not above|not exceeding"
@@ -227,20 +216,25 @@ _MEANINGS: Final = {
     "between": "between|ranging from|anywhere from",
     "from": "from",
     "to": "to|until|till|through|up to|-|–",
-    "not": "not|neither|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
+    "but": "but",
+    "not:neither": "neither|have neither",
+    "not:said": "ignore|skip|omit|disregard|dont count|do not count|dont include|do not include",
+    "not:aside": "rather than|not counting|not to be confused with|as opposed to|instead of",
+    "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
     "|non|without"
-    "|not in|rather than|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
+    "|not in|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus|leave out|except those with|except those where|except those"
     "|excluding those with|other than those with|but not those with|not those with|everything other than|anything but"
     "|is other than|are other than|was other than|havent|hasnt",
-    "only": "only|just|solely|exclusively|alone",
+    "only": "only|count only|only count|include only|only include|consider only|only consider|use only"
+    "|just|solely|exclusively|alone",
     "comma": ",",
     "and": "and|&|as well as|plus|both",
     "or": "or|nor",
     "than": "than|then",
     "versus": "versus|vs|compared to|compared with|against",
-    "by": "by|for each|in each|of each|each|grouped by|group by|broken down by|split by|across|for every|by each|every"
-    "|on each|from each|at each|within each|breakdown by|breakdown|along|for the different",
+    "by": "by|down by|down per|for each|in each|of each|each|grouped by|group by|broken down by|split by|across"
+    "|for every|by each|every|on each|from each|at each|within each|breakdown by|breakdown|along|for the different",
     "period:day": "day|days",
     "period:week": "week|weeks",
     "period:month": "month|months",
@@ -271,6 +265,14 @@ _MEANINGS: Final = {
     "quarter:4": "q4|fourth quarter|last quarter of",
     "half:1": "h1|first half|first half of",
     "half:2": "h2|second half|second half of",
+    "ordinal:2": "second|in second place|second place|comes second|ranks second|ranked second",
+    "ordinal:3": "third|in third place|third place|comes third|ranks third|ranked third",
+    "ordinal:4": "fourth|in fourth place|comes fourth|ranks fourth",
+    "ordinal:5": "fifth|in fifth place|comes fifth|ranks fifth",
+    "implied_more:rain desc": "wetter|rainier",
+    "implied_more:rain asc": "drier|dryer",
+    "implied_more:rows desc": "busier",
+    "implied_more:rows asc": "quieter",
     "implied_more:depth desc": "deeper",
     "implied_more:length desc": "longer",
     "implied_more:length asc": "shorter",
@@ -281,8 +283,11 @@ _MEANINGS: Final = {
     "implied_more:cost asc": "cheaper|less expensive",
     "implied_more:time asc": "earlier|older",
     "implied_more:time desc": "later|newer|more recent",
-    "light": "over all|over the|in all|out of all|all of|of all|as a whole",
+    "light": "i e|at all|right now|so far|thus far|year olds|year old|years of age|over all|over the|in all|out of all"
+    "|all of|of all|as a whole",
     "times_sign": "times|multiplied by",
+    "yesno:any": "are there|is there|was there|were there|are there any|is there any|was there any|were there any"
+    "|did any|does any|do any|has any|have any|is any|are any|was any|were any|is there a|is there an|do we have any",
     "yesno": "is|are|was|were|does|do|did|has|have|had|isnt|arent|wasnt|doesnt|didnt",
     "same": "same|identical",
 }
@@ -306,7 +311,7 @@ thanks thank kindly develop developed evolve evolved trend development something
 delivered submitted started opened closed happening spent went through used uses use signed joined
 answered said chose chosen picked selected preferred own owned manage manages managed handled led taken take takes
 hi hello hey ok okay overall our ours altogether overview respectively among those ones them either
-fall falls but really actually if period starting beginning falling
+fall falls really actually if period starting beginning falling
 counted counting written single individual directed starring starred won finished ranked
 posted
 reported both including inclusive included up report
@@ -314,6 +319,8 @@ enrolled registered booked stationed hosted housed stored kept employed classifi
 described categorised categorized filed logged entered captured collected gathered titled entitled manufactured
 supplied provided offered served visited travelled traveled arrived departed boarded available existing
 figures figure stats statistics info information details numbers know like look looking wondering curious interested
+yet now currently already charged
+
 d ll ve m quick question simply kindly give gives giving gave return returning calculate computed compute work out
 """
 _ALIKE: Final = """
@@ -321,7 +328,8 @@ song songs track tracks title titles single singles | film films movie movies ti
 book books novel novels title titles | album albums record title titles |
 game games match matches fixture fixtures opponent opponents | player players name | team teams club clubs squad |
 school schools university universities college colleges |
-person people name player players athlete athletes employee employees customer customers |
+person people name player players athlete athletes | person people employee employees |
+person people customer customers |
 athlete athletes swimmer swimmers runner runners rider riders driver drivers cyclist cyclists name racer racers |
 country countries nation nations | city cities town towns place | location locations place places venue venues |
 stadium stadiums venue venues arena arenas | price prices priced cost costs |
@@ -336,14 +344,15 @@ category categories genre type | director directors directed | author authors wr
 publisher published publishers | producer producers produced | coach coaches coached | manager managers managed |
 owner owners owned | winner winners winning champion champions | score scores result | language languages |
 nationality nationalities | department departments dept | employee employees staff | year years season seasons |
-born birth birthday | hired hire hiring | signed signup | delivery delivered deliveries |
-shipment shipped shipping ship | start started begin | end ended ending | date dates
+born birth birthday | hired hire hiring | signed signup | delivery delivered deliveries | amount worth | value worth |
+rain rainfall precipitation | shipment shipped shipping ship | start started begin | end ended ending | date dates
 """
 _LEVELS: Final = """
+gust gusts satisfaction likelihood ease
 price prices rate rates ratio temperature temp age height weight score scores rating ratings
 rank percent percentage share average avg mean median speed length width depth distance duration time year size altitude
 elevation latitude longitude lat lon pressure humidity density margin ctr cpc cpm cpa roas roi aov index position grade
-gpa level horsepower mpg displacement acceleration wind radius area salary income population gdp budget expectancy
+gpa level horsepower mpg displacement acceleration wind radius area salary income population gdp expectancy
 magnitude capacity pace frequency
 """
 
@@ -355,8 +364,8 @@ index year speed rank mpg
 ENGLISH: Final[Vocabulary] = language(
     "en",
     _MEANINGS,
-    _LIGHT,
-    _ALIKE,
+    _LIGHT + LIGHT,
+    f"{_ALIKE.rstrip()} | {ALIKE}",
     _LEVELS,
     _UNSUMMED,
     months="january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept"
@@ -364,6 +373,8 @@ ENGLISH: Final[Vocabulary] = language(
     weekdays="monday mondays|tuesday tuesdays|wednesday wednesdays|thursday thursdays|friday fridays|saturday saturdays"
     "|sunday sundays",
     numbers="zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve",
+    verbs=VERBS,
+    rows=ROWS,
 )
 """English."""
 

@@ -171,6 +171,8 @@ _MEANINGS: Final = {
     "between": "entre",
     "from": "de|du|depuis",
     "to": "à|au|jusqu à|jusqu au|jusqu en|et le",
+    "count:in": "pendant combien de|dans combien de|en combien de|durant combien de",
+    "not:neither": "ni|ne ni",
     "not": "pas|sauf|sans|hors|excepté|à l exception de|autre que|autres que|hormis|ne pas|à part|en dehors de|non"
     "|n est pas|à l exception du|à l exception des|à l exception d|à l exception de la|à l exception de l|autre qu"
     "|autres qu|en excluant|excluant|excluez|exclure|en dehors du|en dehors des|en dehors d|mis à part|hors de"
@@ -248,6 +250,7 @@ _MEANINGS: Final = {
     "|de l ensemble|sur l ensemble",
     "included": "inclus|incluse|compris",
     "in_percent": "en pourcentage|en pourcentages|de quel pourcentage|en pour cent|de combien de pour cent",
+    "copula": "est|sont|était|étaient|a|ont|avait|avaient|vient|viennent|provient|proviennent|été",
     "among": "parmi|au sein de|parmi toutes|parmi tous",
     "direction:desc": "par ordre décroissant|en ordre décroissant|décroissant|du plus grand au plus petit"
     "|ordre décroissant",

@@ -180,6 +180,9 @@ _MEANINGS: Final = {
     "between": "zwischen",
     "from": "von|vom",
     "to": "bis|zu|zum",
+    "count:in": "in wie vielen|an wie vielen|in wievielen|an wievielen",
+    "not:neither": "weder",
+    "nor": "noch|noch aus|noch in|noch von",
     "not": "nicht|außer|ohne|ausgenommen|abgesehen von|andere als|anderer als|anderen als|mit ausnahme von|nicht aus"
     "|bis auf|keine|kein|aber nicht|nicht in|nicht von|nicht mit|nicht im|nicht zu|ausschließen|exklusive|abzüglich"
     "|unter ausschluss von|mit ausnahme der|mit ausnahme des|nichts|außerhalb von|außerhalb|außerhalb der",
@@ -213,7 +216,7 @@ _MEANINGS: Final = {
     "times_scale:1000": "tausend|tsd",
     "times_scale:1000000": "million|millionen|mio",
     "times_scale:1000000000": "milliarde|milliarden|mrd",
-    "yesno": "ist|sind|hat|haben|war|waren|wurde|wurden|gibt|gab",
+    "yesno": "ist|sind|hat|hatte|hatten|haben|war|waren|wurde|wurden|gibt|gab",
     "quarter:1": "q1|erstes quartal|ersten quartal|1 quartal|ersten quartals|erste quartal",
     "quarter:2": "q2|zweites quartal|zweiten quartal|2 quartal|zweiten quartals|zweite quartal",
     "quarter:3": "q3|drittes quartal|dritten quartal|3 quartal|dritten quartals|dritte quartal",
@@ -261,6 +264,7 @@ _MEANINGS: Final = {
     "all": "aller|alle|allen|sämtlicher|sämtliche",
     "included": "einschließlich|inklusive",
     "in_percent": "in prozent|prozentual|in prozentzahlen|um wie viel prozent|um wieviel prozent",
+    "copula": "ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatten|kam|kamen|kommen|kommt|entfällt|stammt",
     "among": "unter|innerhalb|innerhalb von|innerhalb der|von allen",
     "direction:desc": "absteigend|absteigend sortiert|vom größten zum kleinsten|höchste zuerst|größte zuerst"
     "|in absteigender reihenfolge",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -40,6 +40,10 @@ class Vocabulary:
     values: Mapping[Phrase, frozenset[Phrase]]
     compounds: Mapping[str, str]
     """Words that are part of one with a noun, and what they mean there."""
+    verbs: Mapping[Phrase, str] = field(default_factory=dict)
+    """Verbs of `how much did we ...`, and what they ask for."""
+    rows: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Nouns for rows, and words of headers of which a table has some where its rows are called so."""
 
     def knows(self, word: str) -> bool:
         return word in self.light or any((word,) in known for known in (self.phrases, self.nouns, self.values))
@@ -58,6 +62,8 @@ def language(
     compounds: str = "",
     contracted: str = "",
     articles: str = "",
+    verbs: Mapping[str, str] | None = None,
+    rows: str = "",
 ) -> Vocabulary:
     """A language of its data: phrases divided by `|`, words by blanks, sets of nouns by lines; `contracted` are forms
     that the last word of a phrase may have, as `de` has `du`; `articles` may begin a superlative."""
@@ -84,7 +90,18 @@ def language(
         code, phrases, frozenset(tokens(light)), sets, frozenset(tokens(levels)), frozenset(tokens(unsummed)),
         _translations(code, NOUNS + STATES), _translations(code, STATES + VALUES),
         {"".join(tokens(part)): " ".join(tokens(meant)) for part, meant in parts},
+        {tuple(tokens(verb)): what for what, some in (verbs or {}).items() for verb in some.split("|")},
+        _row_nouns(rows),
     )  # fmt: skip
+
+
+def _row_nouns(written: str) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for line in filter(None, written.strip().split(" |\n")):
+        nouns, _, signs = line.partition(":")
+        for noun in tokens(nouns):
+            found[noun] = found.get(noun, frozenset()) | frozenset(tokens(signs))
+    return found
 
 
 def _translations(code: str, lines: str) -> dict[Phrase, frozenset[Phrase]]:

@@ -161,6 +161,8 @@ _MEANINGS: Final = {
     "between": "entre",
     "from": "de|desde|del",
     "to": "a|hasta|al|y el",
+    "count:in": "en cuántos|en cuántas",
+    "not:neither": "ni",
     "not": "no|excepto|sin|salvo|excluyendo|aparte de|distinto de|distintos de|que no sea|fuera de|menos|excepto los"
     "|distintas de|distinta de|diferente de|diferentes de|diferente a|distinto a|distintos a|que no sean|que no son"
     "|que no es|exceptuando|a excepción de|con excepción de|a excepción del|con excepción del|sin contar"
@@ -239,6 +241,7 @@ _MEANINGS: Final = {
     "all": "todos los|todas las|de todos los|de todas las",
     "included": "inclusive|incluido|incluida",
     "in_percent": "en porcentaje|en porcentajes|en qué porcentaje|en tanto por ciento|en por ciento",
+    "copula": "es|son|era|eran|fue|fueron|tiene|tienen|está|están|proviene|provienen|viene|vienen|corresponde",
     "among": "de entre|dentro de",
     "direction:desc": "en orden descendente|de mayor a menor|descendente|orden descendente",
     "direction:asc": "en orden ascendente|de menor a mayor|ascendente|orden ascendente",

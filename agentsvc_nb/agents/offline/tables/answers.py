@@ -24,7 +24,7 @@ from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.media_types import safe_name
 from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
 from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.plan import Compared, Criterion, Plan
+from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Criterion, Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.results import CSV, Result, exported, left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
@@ -90,7 +90,11 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     notes = f"{told}\n\n" if told else ""
     how = f"{notes}{_block(sql(reading.plan, tables))}"
     values = values_of(reading, found)
-    if not found.used or not values:
+    if reading.nth and found.rows and not values:
+        return without_result(
+            "asked_back", f"Several are equal at that place, or there is none.\n\n{markdown(found)}\n{notes}"
+        )
+    if not values or not (found.used or _is_verdict(reading, found)):
         out = f"{left_out(found)}\n\n" if found.left_out else ""
         return without_result("nothing", f"No row of {code(table.path)} fits.\n\n{code(line)}\n\n{out}{notes}")
     single = len(found.rows) == 1 and len(found.columns) == 1
@@ -113,6 +117,13 @@ def _joined(plan: Plan, found: Result, tables: Tables) -> list[str]:
 
 def values_of(reading: QuestionReading, found: Result) -> list[str]:
     """What was asked: names or numbers, without separators or units; of a table, row by row."""
+    if reading.verdict:
+        return [verdict] if (verdict := _verdict(reading, found)) else []
+    if reading.counted:
+        return [] if found.more else [str(len(found.rows))]
+    if reading.nth:
+        rows = found.rows[-1:] if _stands_alone(reading.nth, found) else ()
+        return [plain(row[place], found.columns[place]) for row in rows for place in reading.asked]
     places = reading.asked or range(len(found.columns))
     values = [
         plain(row[place], found.columns[place]) for row in found.rows for place in places if row[place] is not None
@@ -120,15 +131,37 @@ def values_of(reading: QuestionReading, found: Result) -> list[str]:
     return [value.removeprefix("-") for value in values] if reading.absolute else values
 
 
+def _stands_alone(nth: int, found: Result) -> bool:
+    """Whether there is one row at a place, and none before it is equal to another."""
+    return len(found.rows) == nth == len({row[-1] for row in found.rows})
+
+
+def _verdict(reading: QuestionReading, found: Result) -> str:
+    """Yes or no; nothing where there is no number to tell by."""
+    number = found.rows[0][0] if found.rows else None
+    if not isinstance(number, Decimal):
+        return ""
+    return "yes" if (number > 0 if reading.verdict == ">" else number < 0) else "no"
+
+
+def _is_verdict(reading: QuestionReading, found: Result) -> bool:
+    """Whether there is an answer although no row fits: there is none such."""
+    return bool(reading.verdict) and isinstance(reading.plan.measures[0], Aggregate) and bool(found.rows)
+
+
 def _headline(reading: QuestionReading, found: Result) -> str:
+    if reading.verdict:
+        return f"{_verdict(reading, found).capitalize()}. {_headline(replace(reading, verdict=''), found)}"
     plan, columns = reading.plan, found.columns
-    rows = found.rows[:HEADLINE_VALUES]
-    more = ", …" if len(found.rows) > len(rows) or found.more else ""
+    rows = found.rows[reading.nth - 1 :] if reading.nth else found.rows[:HEADLINE_VALUES]
+    more = ", …" if (not reading.nth and len(found.rows) > len(rows)) or found.more else ""
+    if reading.counted:
+        return f"Number of {columns[0].title}: {len(found.rows):,}"
     if reading.asked:
         names = ", ".join(shown(row[place], columns[place]) for row in rows for place in reading.asked)
         last = columns[-1]
         title = measure(plan.measures[0]) if plan.measures else last.title
-        amount = f" ({title}: {shown(rows[0][-1], last)})" if len(found.rows) == 1 else f" (by {title})"
+        amount = f" ({title}: {shown(rows[0][-1], last)})" if len(rows) == 1 else f" (by {title})"
         return f"{names}{more}{amount}"
     if not plan.measures:
         lines = (", ".join(map(shown, row, columns)) for row in rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from functools import cached_property
 from typing import Final
@@ -12,7 +13,7 @@ from agentsvc_nb.agents.offline.tables.question import alike, opened
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.plan import Column
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_ratio
+from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_per_unit, is_ratio
 
 NAMES: Final = frozenset(tokens("name title nom nombre bezeichnung titel"))
 _UNIT_WORDS: Final = {
@@ -25,6 +26,16 @@ _UNIT_WORDS: Final = {
     "m": ("m", "meters", "metres", "meter"),
     "s": ("s", "seconds", "sec", "second"),
 }
+_AMOUNTS: Final = {
+    "earning": (("revenue", "sales", "turnover", "takings", "income"), ("total",), ("gross",), ("fare",)),
+    "billing": (("billed", "invoiced", "charged"), ("revenue", "turnover"), ("total",), ("amount",)),
+    "income": (("revenue", "sales", "turnover", "takings", "income"), ("total",)),
+    "spending": (("cost", "spend", "spent", "expense"), ("paid",), ("total",), ("amount",)),
+}
+"""Nouns of columns for what a verb asks, the nearest first."""
+UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l h ms s sec min mins percent pct in of the per"))
+"""Words that say in what something is measured, or stand between such."""
+_ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _PERIODS: Final = (("day", 1, 1.6), ("week", 6.5, 8), ("month", 28, 33), ("quarter", 85, 95), ("year", 360, 370))
 
 
@@ -47,7 +58,7 @@ class TableColumns:
         return {name: opened(header) for name, header in self.headers.items()}
 
     @cached_property
-    def _meant(self) -> dict[str, frozenset[str]]:
+    def meant(self) -> dict[str, frozenset[str]]:
         """The words of headers, and what they mean in English."""
         return {
             name: frozenset(header)
@@ -62,11 +73,15 @@ class TableColumns:
     @cached_property
     def units(self) -> dict[str, str]:
         """The units of columns, by the words for them."""
-        found = {}
+        found: dict[str, str] = {}
         for column in self.table.columns:
+            found |= {word: word for word in self._in_brackets(column.name) if word in UNITS}
             for word in _UNIT_WORDS.get(column.unit, (column.unit.casefold(),)) if column.unit else ():
                 found[word] = column.unit
         return found
+
+    def _in_brackets(self, header: str) -> list[str]:
+        return [word for aside in _ASIDE.findall(header) for word in tokens(aside)]
 
     def numbers(self) -> list[ColumnProfile]:
         """Columns with which it makes sense to compute."""
@@ -91,10 +106,10 @@ class TableColumns:
         """Whether a sum of the column is a number that means something."""
         # Headers are often English in tables of other languages.
         levels = self.language.levels | ENGLISH.levels
-        return self.is_measure(column) and not is_ratio(column) and self._meant[column.name].isdisjoint(levels)
+        return self.is_measure(column) and not is_ratio(column) and self.meant[column.name].isdisjoint(levels)
 
     def has_no_sum(self, column: ColumnProfile) -> bool:
-        return not self._meant[column.name].isdisjoint(self.language.unsummed | ENGLISH.unsummed)
+        return not self.meant[column.name].isdisjoint(self.language.unsummed | ENGLISH.unsummed)
 
     def is_key(self, column: ColumnProfile) -> bool:
         """Whether no two rows have the same value."""
@@ -108,6 +123,17 @@ class TableColumns:
         called = [one for one in keys if not NAMES.isdisjoint(self.headers[one.name])]
         found = called or ([] if named else keys)
         return self.column(found[0].name) if len(found) == 1 else None
+
+    def name_beside(self, key: Column) -> Column:
+        """The names of what an identifier tells apart, where nearly each row has another: nobody asks for a number."""
+        names = [
+            one
+            for one in self.table.columns
+            if one.kind == "text" and not one.empty and not NAMES.isdisjoint(self.headers[one.name])
+        ]
+        nearly = [one for one in names if 10 * one.distinct >= 8 * self.table.rows and one.name != key.name]
+        identifies = is_identifier(self.profile(key), self.table)
+        return self.column(nearly[0].name) if identifies and len(nearly) == 1 else key
 
     def is_list(self, column: ColumnProfile) -> bool:
         """Whether cells of the column rather hold several values each."""
@@ -125,6 +151,30 @@ class TableColumns:
             return ""
         days = (high - low).days / (self.table.rows - 1)
         return next((name for name, least, most in _PERIODS if least <= days <= most), "")
+
+    def amount(self, *tiers: tuple[str, ...]) -> Column | None:
+        """The one column of amounts with the nearest nouns; None if there are several, or none."""
+        for nouns in tiers:
+            found = [one for one in self.table.columns if self.adds_up(one) and not is_per_unit(one)]
+            found = [one for one in found if any(alike(noun, word) for noun in nouns for word in self.meant[one.name])]
+            plain = [one for one in found if len(self.headers[one.name]) == 1]
+            if found:
+                chosen = plain if len(plain) == 1 else found
+                return self.column(chosen[0].name) if len(chosen) == 1 else None
+        return None
+
+    def amount_of(self, verb: str) -> Column | None:
+        """What `how much did we earn` asks for: the one column that says so."""
+        return self.amount(*_AMOUNTS.get(verb, ()))
+
+    def size(self) -> Column | None:
+        """By what a row is the largest, where nothing else is said: its one amount of money."""
+        return self.amount(("revenue", "sales", "turnover", "total", "amount", "value", "cost", "price"))
+
+    def row_dates(self) -> Column | None:
+        """The dates of which each row has another one."""
+        keys = [one for one in self.dates() if self.is_key(one)]
+        return self.column(keys[0].name) if len(keys) == 1 else None
 
     def main_dates(self) -> list[ColumnProfile]:
         """The dates that a period without a column's name is of: the only ones, or of several those of each row."""
@@ -146,7 +196,7 @@ class TableColumns:
         return [
             one
             for one in self.table.columns
-            if any(alike(noun, word) for noun in nouns for word in self._meant[one.name])
+            if any(alike(noun, word) for noun in nouns for word in self.meant[one.name])
         ]
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages import languages_of
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
+from agentsvc_nb.agents.offline.tables.calling import title_words
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, alike, words
 from agentsvc_nb.agents.offline.tables.understanding import (
@@ -44,7 +45,9 @@ class JoinedLinks(TableLinks):
         # A joined column has at most as many values as keys that the rows name.
         seen = key.own.distinct if key.own.distinct < table.rows else table.rows
         added = tuple(_seen(column, key, seen) for column in other.columns if column.name not in self.shared)
-        super().__init__(replace(table, columns=(*table.columns, *added)), language, alone=False)
+        super().__init__(
+            replace(table, columns=(*table.columns, *added)), language, alone=False, elsewhere=title_words(other)
+        )
         self._added = {column.name for column in added}
 
     @property

@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
-from agentsvc_nb.agents.offline.tables.columns import NAMES, TableColumns
-from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
+from agentsvc_nb.agents.offline.tables.columns import NAMES, UNITS, TableColumns
+from agentsvc_nb.agents.offline.tables.question import Word, alike, edits, forms
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.plan import Column, Plan
@@ -21,11 +21,14 @@ EXACT, FORM, NAMING, TRANSLATED, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.6, 0.7, 0.
 """How far a link is from the words themselves."""
 SPAN_MAX: Final = 8
 _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
-_UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
+_QUANTITIES: Final = frozenset(("percent", "pct", "min", "in", "of", "the", "per"))
+_SHEETS: Final = frozenset(("sheet", "data", "tabelle", "daten", "feuil", "feuille", "hoja", "datos", "table"))
 _PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))
 _PER: Final = frozenset(tokens("per pro je par por"))
 _NOUN_WORDS_MAX: Final = 4
 _FUNCTION_LETTERS_MAX: Final = 3
+SHORT_VERBS: Final = frozenset(("won", "ran", "met", "hit"))
+"""Words that may be without a meaning, but not where they are values: no articles or prepositions."""
 _DATES: Final = frozenset(("date", "dates", "day", "time"))
 _TYPO_LETTERS_MIN: Final = 5
 _NOUN_LETTERS_MIN: Final = 4
@@ -48,10 +51,16 @@ class Link:
 class TableLinks(TableColumns):
     """A table's headers and values, to be found by words."""
 
-    def __init__(self, table: TableProfile, language: Vocabulary, alone: bool = True) -> None:
-        """`alone` says that no other table could be meant."""
+    def __init__(
+        self,
+        table: TableProfile,
+        language: Vocabulary,
+        alone: bool = True,
+        elsewhere: frozenset[str] = frozenset(),
+    ) -> None:
+        """`alone` says that no other table could be meant; `elsewhere` are the words of the titles of others."""
         super().__init__(table, language)
-        self.alone = alone
+        self.alone, self.elsewhere = alone, elsewhere
         # A span is asked for again by each look at what comes next.
         self._found: dict[tuple[Word, ...], tuple[Link, ...]] = {}
         self._columns_found: dict[tuple[str, ...], list[Link]] = {}
@@ -99,9 +108,18 @@ class TableLinks(TableColumns):
     def vocabulary(self) -> frozenset[str]:
         return frozenset(token for header in self.headers.values() for token in header)
 
+    def value_words(self) -> frozenset[str]:
+        return frozenset(word for folded in self._cells for word in folded)
+
     def stands(self, word: str) -> bool:
         """Whether a header or a value has the word."""
-        return word in self.vocabulary or any(word in folded for folded in self._cells)
+        # In any form: `Monatsgehälter` beside `Monatsgehalt` is no salary by month.
+        return not forms(word).isdisjoint(self._standing)
+
+    @cached_property
+    def _standing(self) -> frozenset[str]:
+        found = {*self.vocabulary, *(word for folded in self._cells for word in folded)}
+        return frozenset(form for word in found for form in forms(word))
 
     def is_title(self, word: str) -> bool:
         """Whether the word is what the rows are: what the file or its sheet is called, or what an identifier is of."""
@@ -109,14 +127,15 @@ class TableLinks(TableColumns):
         called = self.language.nouns.get((word,), frozenset())
         if any(self.adds_up(self.profile(link.column)) for link in self._columns((word,))):
             called = frozenset()  # `Umsatz` of `sales.csv` is rather an amount
-        return any(
-            alike(word, one) or (one,) in called or any(one in group for group in groups) for one in self._titles
-        )
+        return any(alike(word, one) or (one,) in called or any(one in group for group in groups) for one in self.titles)
 
     @cached_property
-    def _titles(self) -> tuple[str, ...]:
-        """Of titles of several words those in the plural, which are rather what there are several of."""
-        titles = [tuple(tokens(title)) for title in (PurePosixPath(self.table.path).stem, self.table.sheet)]
+    def titles(self) -> tuple[str, ...]:
+        """Words for what the rows are. Of titles of several words those in the plural, which are rather what there are
+        several of."""
+        stem, sheet = (tuple(tokens(title)) for title in (PurePosixPath(self.table.path).stem, self.table.sheet))
+        # Of a workbook's sheets each is what its own name says: those of `crm_deals.xlsx` are not all deals.
+        titles = [sheet] if sheet and _SHEETS.isdisjoint(sheet) else [stem, sheet]
         several = {word for title in titles for word in title if len(title) > 1 and word.isalpha() and len(word) > 3}
         named = {title[0] for title in titles if len(title) == 1} | {one for one in several if one.endswith("s")}
         of = self.identifier()
@@ -169,7 +188,8 @@ class TableLinks(TableColumns):
 
     def _near_columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
         dated = len(asked) == 2 and asked[1] in _DATES
-        if any((self._nouns | self._known_forms).isdisjoint(forms(one)) for one in asked) and not dated:
+        known = self._nouns | self._known_forms
+        if any(known.isdisjoint(forms(one)) and not self._is_done(one) for one in asked) and not dated:
             return
         if asked not in self.headers.values() and (
             not _PARTICLES.isdisjoint((asked[0], asked[-1]))
@@ -197,6 +217,10 @@ class TableLinks(TableColumns):
                 told = f"{' '.join(asked)} was read as the column {name}." if distance >= PART else ""
                 yield Link(self.column(name), None, distance, told)
 
+    def _is_done(self, verb: str) -> bool:
+        """`guided`, where a column is called `Guide`."""
+        return self.language.code == "en" and is_form_of_any(verb, tuple(self.vocabulary))
+
     def _header_distance(self, asked: tuple[str, ...], header: tuple[str, ...]) -> float | None:
         if asked == header:
             return EXACT
@@ -206,23 +230,33 @@ class TableLinks(TableColumns):
             return FORM
         if not _PER.isdisjoint(header) and _PER.isdisjoint(asked):
             return None  # `cost` is no `Cost per click`
+        if UNITS.issuperset(asked) and _QUANTITIES.isdisjoint(asked) and not UNITS.issuperset(header):
+            return None  # `in mm` is no `Rain (mm)`
         if NAMES.issuperset(asked) and not (_NAMING - NAMES).isdisjoint(header):
             return None  # an id is no name
         rest = [word for word in header if not any(alike(word, one) for one in asked)]
         if all(any(alike(one, word) for word in header) for one in asked):
-            if all(word in _UNITS for word in rest):
+            if all(word in UNITS for word in rest):
                 return FORM
-            if all(word in NAMES or word in _UNITS for word in rest):
+            if all(word in NAMES or word in UNITS for word in rest):
                 return NAMING
-            if all(word in _NAMING or word in _UNITS for word in rest):
+            if all(word in _NAMING or word in UNITS for word in rest):
                 return NAMING + (0.5 if self._has_name(header) else 0.0)
-            return PART
+            return None if self._is_only_of(asked, header) else PART
         if len(asked) == 1 and is_form_of_any(asked[0], header):
             return PART + 0.1
         if len(asked) == 1 and any(asked[0] in group and not group.isdisjoint(header) for group in self.language.alike):
             others = [word for word in header if not any({word, asked[0]} <= group for group in self.language.alike)]
-            return ALIKE if all(word in _NAMING or word in _UNITS for word in others) else ALIKE + 0.5
+            return ALIKE if all(word in _NAMING or word in UNITS for word in others) else ALIKE + 0.5
         return None
+
+    def _is_only_of(self, asked: tuple[str, ...], header: tuple[str, ...]) -> bool:
+        """`units` is no `Unit Price`, and `products` are no `Product Category`: several of what a header's first word
+        names are not what the header names."""
+        one = asked[0]
+        several = self.language.code == "en" and len(asked) == 1 and one.endswith("s") and one not in header
+        named = [word for word in header if word.isalpha() and word not in UNITS and word not in _NAMING]
+        return several and len(named) > 1 and not alike(one, named[-1]) and alike(one, named[0])
 
     def _translated(self, asked: tuple[str, ...], name: str) -> float | None:
         """How far the words are from a header of another language, or of one word that is made of several."""
@@ -254,7 +288,7 @@ class TableLinks(TableColumns):
             for word in met:
                 left.remove(word)
             at += length
-        return ALIKE if all(one in _NAMING or one in _UNITS or one in _PARTICLES for one in left) else None
+        return ALIKE if all(one in _NAMING or one in UNITS or one in _PARTICLES for one in left) else None
 
     def _is_yes_or_no(self, asked: tuple[str, ...], name: str) -> bool:
         """Whether a word that may be without a meaning, as `paid`, is what a column says of each row."""
@@ -300,7 +334,11 @@ class TableLinks(TableColumns):
 
     def _is_function_word(self, asked: tuple[str, ...]) -> bool:
         short = len(asked) == 1 and len(asked[0]) <= _FUNCTION_LETTERS_MAX
-        return short and (asked[0] in self.language.light or asked in self.language.phrases)
+        return (
+            short
+            and asked[0] not in SHORT_VERBS
+            and (asked[0] in self.language.light or asked in self.language.phrases)
+        )
 
     def mistyped(self, word: Word, language: Vocabulary) -> Iterator[Link]:
         """What a word that no dictionary has is near to: one header, or one value, which stands in one column."""
@@ -314,13 +352,13 @@ class TableLinks(TableColumns):
             return
         near: dict[tuple[str, str | None], int] = {}
         for name, header in self.headers.items():
-            essential = [one for one in header if one not in _UNITS and one not in _NAMING]
-            if len(essential) == 1 and (edits := _edits(written, essential[0])) is not None:
-                near[name, None] = edits
+            essential = [one for one in header if one not in UNITS and one not in _NAMING]
+            if len(essential) == 1 and (apart := edits(written, essential[0])) is not None:
+                near[name, None] = apart
         for folded, places in self._cells.items():
-            if len(folded) == 1 and (edits := _edits(written, folded[0])) is not None:
-                near |= dict.fromkeys(places, edits)
-        best = [place for place, edits in near.items() if edits == min(near.values())]
+            if len(folded) == 1 and (apart := edits(written, folded[0])) is not None:
+                near |= dict.fromkeys(places, apart)
+        best = [place for place, apart in near.items() if apart == min(near.values())]
         # Two candidates at the same distance are a guess: the word stays unknown.
         if len(best) == 1:
             name, value = best[0]
@@ -343,7 +381,7 @@ def _translated(phrase: tuple[str, ...], header: tuple[str, ...]) -> float | Non
     have to mean the last, unless it goes on with a particle: `Kosten` is no `Cost centre`."""
     if not set(phrase) <= set(header):
         return None
-    rest = [word for word in header if word not in _UNITS and word not in _NAMING]
+    rest = [word for word in header if word not in UNITS and word not in _NAMING]
     if set(rest) <= set(phrase):
         return ALIKE
     is_head = rest[-1] in phrase or not _PARTICLES.isdisjoint(rest)
@@ -357,20 +395,3 @@ def is_form_of_any(verb: str, header: Sequence[str]) -> bool:
     root = verb.removesuffix("ed").removesuffix("ing")
     roots = {root, root + "e"} | ({root[:-1]} if root[-1:] == root[-2:-1] else set())
     return any(word in roots or (len(root) > _NOUN_LETTERS_MIN and word.startswith(root)) for word in header)
-
-
-def _edits(one: str, other: str) -> int | None:
-    """The letters by which two words differ; None if these are too many for a mistake in writing."""
-    most = 1 if len(one) < 8 else 2
-    if abs(len(one) - len(other)) > most or one[0] != other[0]:
-        return None
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for at, letter in enumerate(one, 1):
-        last, before, row = before, row, [at]
-        for place, there in enumerate(other, 1):
-            step = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != there))
-            if at > 1 and place > 1 and letter == other[place - 2] and one[at - 2] == there:
-                step = min(step, last[place - 2] + 1)
-            row.append(step)
-    return row[-1] if row[-1] <= most else None

@@ -8,15 +8,23 @@ from itertools import zip_longest
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages import languages_of
+from agentsvc_nb.agents.offline.languages.language import Vocabulary
+from agentsvc_nb.agents.offline.tables.calling import title_words
+from agentsvc_nb.agents.offline.tables.gathering import gathered
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
+from agentsvc_nb.agents.offline.tables.grammar.having import HAVING
 from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, negations
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
-from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.grammar.shares import bases, verbs_between
+from agentsvc_nb.agents.offline.tables.grammar.verdicts import sides
+from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
+from agentsvc_nb.agents.offline.tables.spelling import mended
 from agentsvc_nb.formats.plans.checks import objections
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
@@ -73,7 +81,7 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     found: list[Understanding] = []
     for language in languages_of(words(question)):
         asked = words(question, local=language.code != "en")
-        found = [by_links(asked, TableLinks(table, language, len(tables) == 1)) for table in tables]
+        found = [by_links(asked, _links(table, tables, language)) for table in tables]
         # The next language is tried only where this one leaves no plan: words of two languages can look alike.
         if any(isinstance(one, Understood) for one in found):
             break
@@ -82,6 +90,11 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     if titled.count(True) == 1:
         return found[titled.index(True)]
     return _chosen(found)
+
+
+def _links(table: TableProfile, tables: Sequence[TableProfile], language: Vocabulary) -> TableLinks:
+    others = (title_words(other) for other in tables if other is not table)
+    return TableLinks(table, language, len(tables) == 1, frozenset().union(*others) - title_words(table))
 
 
 def _chosen(found: Sequence[Understanding]) -> Understanding:
@@ -99,7 +112,8 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
 
 def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
     """What the words ask of what they are linked to."""
-    asked = parted(asked, links.language, links.stands)
+    asked, forms = gathered(parted(asked, links.language, links.stands), links)
+    asked, mendings = mended(asked, links)
     ways = paths(asked, links, links.language)
     whole = [way for way in ways if not way.unknown]
     read = _readings(whole, links)
@@ -115,8 +129,8 @@ def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
         rivals[0].reading,
-        rivals[0].told,
-        rivals[0].cost,
+        (*forms, *mendings, *rivals[0].told),
+        rivals[0].cost + TYPO * len(mendings),
         any(links.is_title(token) for word in asked for token in word.tokens),
     )
 
@@ -146,13 +160,14 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
 
 
 def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
-    items = _without_commas(items)
+    items = verbs_between(sides(negations(_without_commas(items), links), links), links)
     if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
         items = reduced(items, PERIODS, links)
     # Each kind of rule on what the one before made: `since May 2024` is a bound before it can limit a column.
-    for rules in (AMOUNTS, GROUPS, CONDITIONS):
+    for rules in (AMOUNTS, GROUPS, HAVING, CONDITIONS):
         items = reduced(items, rules, links)
-    return reduced(set_apart(_rows_by_period(items, links), links), MEASURES, links)
+    items = bases(_rows_by_period(items, links), links)
+    return reduced(set_apart(items, links), MEASURES, links)
 
 
 def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
@@ -168,12 +183,13 @@ def _without_commas(items: Sequence[Item]) -> list[Item]:
     """A comma means something between values alone; what brackets explain needs no part, nor do they themselves."""
     items = [item for item in items if item.tag != "glossed"]
     kept: list[Item] = []
-    for item, after in zip_longest(items, items[1:], fillvalue=Item("end")):
+    for at, (item, after) in enumerate(zip_longest(items, items[1:], fillvalue=Item("end"))):
         if item.tag == "glossing":
             item = replace(item, tag="column")
             if kept and kept[-1].tag == "column" and kept[-1].value == item.value:
                 continue
-        if item.tag != "comma" or (kept and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")):
+        in_list = bool(kept) and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")
+        if item.tag != "comma" or in_list or after.tag == "unit" or listed_periods(items, at, after):
             kept.append(item)
     return kept
 

@@ -68,7 +68,7 @@ def measure(one: Measure) -> str:
 
 def question(plan: Plan) -> str:
     """The question; empty for a plan that is not easily said."""
-    if len(plan.measures) > 1 or len(plan.select) > 1:
+    if len(plan.measures) > 1 or len(plan.select) > 1 or plan.keep:
         return ""
     asked = ""
     if plan.measures:

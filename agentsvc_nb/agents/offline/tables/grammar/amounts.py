@@ -299,8 +299,8 @@ AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("not bound", _opposite),
     rule("cmp not number|measured", _not_over),
     rule("bound included", _included),
-    rule("when (and|or when)+", _whens),
-    rule("number (and|or number)+", _numbers),
+    rule("when (and|or|comma+ when)+", _whens),
+    rule("number (and|or|comma+ number)+", _numbers),
 )
 
 
@@ -320,5 +320,11 @@ PERIODS: Final[tuple[Rule, ...]] = (
     # The dates alone: two that are compared must not have become a range.
     *AMOUNTS[:10],
     rule("along (wh|op|column|count|rows|in_percent|share)* from when|number to when|number", _of_change),
+    rule(
+        "from when|number to when|number (wh|much|op|column|count|rows|in_percent|yesno)* along in_percent?", _of_change
+    ),
+    rule(
+        "between when|number and when|number (wh|much|op|column|count|rows|in_percent)* along in_percent?", _of_change
+    ),
     rule("(along|difference) (op|column|count|rows)* between when|number and when|number", _of_change),
 )

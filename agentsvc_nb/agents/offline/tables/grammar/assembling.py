@@ -17,6 +17,7 @@ from agentsvc_nb.agents.offline.tables.grammar.comparisons import (
     share,
     share_of_each,
 )
+from agentsvc_nb.agents.offline.tables.grammar.having import having, periods_counted
 from agentsvc_nb.agents.offline.tables.grammar.limits import DATES_TOLD
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
@@ -32,6 +33,7 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
+from agentsvc_nb.agents.offline.tables.grammar.verdicts import compared, exists
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.plan import (
     Aggregate,
@@ -41,10 +43,13 @@ from agentsvc_nb.formats.plans.plan import (
     Empty,
     Group,
     Measure,
+    Not,
     OneOf,
     Order,
+    aggregates,
     column_of,
     columns_of,
+    columns_of_operand,
     leaves,
 )
 from agentsvc_nb.formats.plans.roles import is_identifier
@@ -94,17 +99,28 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
         parts.core = [item for item in parts.core if item.tag != "only"]
     if "noun" in values(parts.core, "rows") and any(_is_of_one_row(one, links) for one in leaves(parts.where)):
         return None  # `how many goals has Ann`, who has one row, counts none
-    units = {links.profile(one).unit for one in values(parts.core, "column")}
+    named = _computed(parts.core)
+    amounts = [one for one in named if not is_identifier(links.profile(one), links.table)]
+    if has(parts.core, "much") and not any(links.profile(one).kind in ("number", "time") for one in amounts):
+        return None  # `how much have we won per region` counts no rows
+    units = {links.profile(one).unit for one in named} | {word for one in named for word in links.headers[one.name]}
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
-    if any(one.tag == "much" and of.tag == "rows" for one, of in pairwise(parts.core)):
+    if not amounts and any(one.tag == "much" and of.tag == "rows" for one, of in pairwise(parts.core)):
         return None  # `combien de commandes` are counted
     if has(parts.core, "compare") and not _compares(parts):
         return None
     # A form that has a place for the noun of the rows comes first: there it is what is asked for.
     found = _formed(parts) or _without_row_names(parts)
     return _ordered(found, directions) if found and directions else found
+
+
+def _computed(core: Sequence[Item]) -> list[Column]:
+    """The columns that are named, and those of measures."""
+    measures = (one for found in values(core, "measure") for one in found)
+    operands = (columns_of_operand(one.operand) for one in aggregates(list(measures)))
+    return [*values(core, "column"), *(column for columns in operands for column in columns)]
 
 
 def _is_of_one_row(condition: Condition, links: TableLinks) -> bool:
@@ -156,7 +172,7 @@ def _formed(parts: Parts) -> QuestionReading | None:
 def set_apart(items: Sequence[Item], links: TableLinks) -> list[Item]:
     """Conditions and groups behind all other items, without an `and` that only joins such. Of a share, the conditions
     of what it is a share among are its base."""
-    aside = ("cond", "group")
+    aside = ("cond", "group", "base")
     kept, behind = [], []
     among = next((at for at, item in enumerate(items) if item.tag == "among"), None)
     asked = next((at for at, item in enumerate(items) if item.tag == "share"), None)
@@ -184,7 +200,9 @@ def _may_be_of_another_date(items: Sequence[Item], links: TableLinks) -> bool:
     """`cancelled in 2025`, where several columns have dates: that of the row need not be the one meant."""
     conditions = [item for item in items if item.tag in ("cond", "base")]
     found = [one for item in conditions for one in leaves(item.value)]
-    done = any(isinstance(one, Criterion) and str(one.right).endswith("ed") for one in found)
+    # What is left out was not done on the day that is named.
+    met = [one for item in conditions if not isinstance(item.value, Not) for one in leaves(item.value)]
+    done = any(isinstance(one, Criterion) and str(one.right).endswith("ed") for one in met)
     dates = {links.column(one.name) for one in links.dates()}
     dated = any(not dates.isdisjoint(columns_of(one)) for one in found)
     return done and (
@@ -233,6 +251,8 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* much? measure rows*", _measures),
         ("wh* count|count_after rows* op?", count),
         ("wh* count|count_after rows* column op?", count_of),
+        ("wh* count? kept column? period? rows*", having),
+        ("wh* count period rows*", periods_counted),
         ("wh* much? column rows*", column),
         ("wh+", asked),
         ("wh+ rows+", listed),
@@ -240,11 +260,15 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("rows*", rows_alone),
         ("wh* op column rows*", _measured_apart),
         ("wh* column column+ and+", columns),
+        ("wh* sides more|less|implied_more much|count|in_percent? op? column|measure? rows*", compared),
+        ("yesno rows* column?", exists),
         ("wh* yesno? most column? period? rows+", most_rows),
         ("wh* commonest column rows*", most_rows),
-        ("wh* yesno? period? column* number? sup|most|more|less measure? rows* pair?", superlative),
-        ("wh* yesno? number? implied|implied_more column* rows* pair?", implied),
-        ("wh* top|bottom number? column* period? ordered|by? measure|ordered_by? rows*", top),
+        ("wh* busy column? period? rows*", most_rows),
+        ("wh* yesno? period? column* number|ordinal? sup|most|more|less measure? rows* pair?", superlative),
+        ("wh* yesno? sup|top? number|ordinal? implied|implied_more column* period? op? rows* pair?", implied),
+        ("wh* top|bottom number|ordinal? column* period? ordered|by? measure|ordered_by? rows*", top),
+        ("wh* ordinal column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* share op? column|measure? rows* count? in_percent?", share),
         ("wh* share column column in_percent?", share_of_each),
         ("wh* along along? op? column|measure|count? rows* to_before? in_percent?", along),

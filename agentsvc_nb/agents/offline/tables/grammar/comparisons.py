@@ -118,7 +118,7 @@ def difference(parts: Parts) -> QuestionReading | None:
     if len(pairs) != 1 or parts.groups:
         return None
     column, one, two = pairs[0]
-    amount = _compared_amount(column, parts)
+    amount = compared_amount(column, parts)
     if amount is None:
         return None
     left, right = (Aggregate(amount.operation, amount.operand, Criterion(column, "=", value)) for value in (one, two))
@@ -126,11 +126,12 @@ def difference(parts: Parts) -> QuestionReading | None:
     return QuestionReading(plan, absolute=True)
 
 
-def _compared_amount(of: Column, parts: Parts) -> Aggregate | None:
+def compared_amount(of: Column | None, parts: Parts) -> Aggregate | None:
+    """What two are compared by: the sum of an amount, how many rows there are, or the value of their one row."""
     columns, links = values(parts.core, "column"), parts.links
     if not columns and has(parts.core, "rows"):
         return Aggregate("count")
-    if len(columns) == 1 and not links.adds_up(links.profile(columns[0])) and links.is_key(links.profile(of)):
+    if len(columns) == 1 and not links.adds_up(links.profile(columns[0])) and of and links.is_key(links.profile(of)):
         return aggregate("max", columns[0], links)  # of one row
     return _amount(parts)
 

@@ -9,13 +9,16 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
+from agentsvc_nb.agents.offline.tables.calling import is_topic, may_be_called
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When
+from agentsvc_nb.agents.offline.tables.grammar.rates import rate
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import (
     ALIKE,
     EXACT,
     FORM,
     PART,
+    SHORT_VERBS,
     SPAN_MAX,
     TRANSLATED,
     TYPO,
@@ -23,6 +26,7 @@ from agentsvc_nb.agents.offline.tables.linking import (
     TableLinks,
 )
 from agentsvc_nb.agents.offline.tables.question import Word
+from agentsvc_nb.formats.plans.plan import Column
 
 PATHS_MAX: Final = 30
 _WORD: Final = 1.0
@@ -34,6 +38,7 @@ _MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$
 """Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
 _DATED_PERIOD: Final = 0.8
+_ASKED_MUCH: Final = frozenset(("much", "most", "least", "more", "less"))
 _VERB_LETTERS_MIN: Final = 4
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
 
@@ -117,8 +122,9 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     others = [
         *_written(word),
         *_phrases(words, start, links, language, told, example),
-        *_of_rows(word, links, told),
+        *_of_rows(words, start, links, language, told),
         *_units(words, start, links),
+        *_amounts(words, start, links, language, told),
     ]
     yield from others
     meant = told.any or any(length == 1 for _, length, _ in others)
@@ -128,10 +134,14 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     if may_be_noun and _is_row_noun(words, start, links, language):
         line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
         yield Item("rows", "noun", (line,)), 1, _WORD + _NOUN
+    if start and _divides_share(words, start, language):
+        yield Item("copula"), 1, _WORD
+        return
     if example or (not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ()))):
         return  # a question for yes or no is none for a number
     light = word.tokens and word.tokens[0] in language.light and not word.bracketed
-    if light and not (told.done and len(word.tokens[0]) >= _VERB_LETTERS_MIN):
+    is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
+    if light and not (told.done and is_verb):
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
     elif not meant:
         yield from _unknown(words, start, links, language)
@@ -176,25 +186,64 @@ def _phrases(
         for part, which in language.phrases.get(phrase, ()):
             is_noun = phrase == ("name",) and _phrase(words[start + 1 : start + 2]) == ("of",)
             asks_aside = (part == "wh" and (words[start].bracketed or is_noun)) or (part == "yesno" and start)
-            if part in ("relative", "doing") or asks_aside or (example and part != "anyone"):
+            if part in ("relative", "doing", "copula") or asks_aside or (example and part != "anyone"):
                 continue
             if part == "share" and start and words[start - 1].number is not None:
                 continue  # `10 percent`
-            if part == "period" and which == "week" and told.exact:
+            if which == "number" and length > 1 and _is_amount(words[start : start + length], links):
+                continue  # `the amount of won deals`, where a column is called so
+            if part == "period" and which == "week" and (told.exact or _is_header(words[start], links)):
                 continue  # the weeks of the column
             if part == "prep" and not _value_follows(words[start + length :], links, language):
+                continue
+            if part == "rate":
+                # Before a column that is called so: of several rows, its mean or its list is not the rate.
+                yield from _rate(which, " ".join(word.text for word in words[start : start + length]), links, length)
                 continue
             aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
             besides = TRANSLATED if part == "each" and told.translated else 0.0  # `anuales`, where a value is `annual`
             besides += _LIGHT_BESIDES if told.named and length == 1 else 0.7 if aside else 0.0
+            which = "aside" if part == "not" and words[start].bracketed and not which else which
             yield _item(part, which), length, _WORD + besides
 
 
-def _of_rows(word: Word, links: TableLinks, told: _Links) -> Iterator[_Meaning]:
+def _rate(which: str, said: str, links: TableLinks, length: int) -> Iterator[_Meaning]:
+    if made := rate(which, links):
+        over, under = (one.operand for one in (made.left, made.right))
+        names = [of.name for of in (over, under) if isinstance(of, Column)]
+        line = f"{said} was computed as {' / '.join(names)}."
+        yield Item("measure", (made,), (line,)), length, _WORD - _LIGHT_BESIDES
+
+
+def _is_header(word: Word, links: TableLinks) -> bool:
+    """In the plural, too."""
+    return any(link.cell is None and link.distance <= FORM for link in links.links([word]))
+
+
+def _is_amount(phrase: Sequence[Word], links: TableLinks) -> bool:
+    """Whether a phrase for a count has the word for an amount, and a column is called that."""
+    amounts = [word for word in phrase if word.tokens == ("amount",)]
+    return any(link.cell is None and link.distance <= FORM for word in amounts for link in links.links([word]))
+
+
+def _of_rows(
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: _Links
+) -> Iterator[_Meaning]:
     """What the rows are called."""
+    word = words[start]
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         yield Item("rows", "title"), 1, _WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
-        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
+        before = (_phrase(words[max(at, 0) : start]) for at in range(start - PHRASE_MAX, start))
+        # `in how many orders was a coupon used` counts orders.
+        if all(part != "count" for phrase in before for part, _ in language.phrases.get(phrase, ())):
+            yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
+    elif len(word.tokens) == 1 and not word.quoted and not told.any:
+        noun = word.tokens[0]
+        if may_be_called(noun, links):
+            line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
+            yield Item("rows", "called", (line,)), 1, _WORD + 0.2
+        elif is_topic(noun, links) and (noun,) not in language.phrases:
+            yield Item("light"), 1, _WORD + _LIGHT_BESIDES
 
 
 def _units(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[_Meaning]:
@@ -203,6 +252,40 @@ def _units(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[_Me
         yield Item("light"), 1, _WORD
     if word.tokens and word.tokens[0] in links.units:
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
+
+
+def _amounts(
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: _Links
+) -> Iterator[_Meaning]:
+    """`how much did we take in`: verbs that ask for an amount where none is named."""
+    said = {token for word in words for token in word.tokens}
+    if language.verbs.get(words[start].tokens) == "income":
+        found = None if told.any or _is_counting(words[:start], language) else links.amount_of("income")
+        if found:
+            line = f"{words[start].text} was read as the column {found.name}."
+            yield Item("column", found, (line,)), 1, _WORD + ALIKE
+        return
+    if not language.verbs or said.isdisjoint(_ASKED_MUCH):
+        return
+    spans = ((at, length) for length in (2, 1) for at in range(len(words) + 1 - length))
+    verbs = [(*span, what) for span in spans if (what := language.verbs.get(_phrase(words[span[0] : sum(span)])))]
+    if "much" not in said and not _ends_with_most(words, language):
+        return  # `which source brings in the most deals`
+    if words[start].tokens == ("money",) and verbs:
+        yield Item("light"), 1, _WORD
+    for at, length, what in verbs:
+        if at == start:
+            yield Item("light"), length, _WORD + _LIGHT_BESIDES  # `how much did we spend on shipping`
+        if at == start and (found := links.amount_of(what)):
+            line = f"{' '.join(word.text for word in words[at : at + length])} was read as the column {found.name}."
+            yield Item("column", found, (line,)), length, _WORD + ALIKE + 0.1 * (2 - length)
+
+
+def _ends_with_most(words: Sequence[Word], language: Vocabulary) -> bool:
+    """Whether `the most` is all that is said: no noun follows it."""
+    at = next(at for at, word in enumerate(words) if not _ASKED_MUCH.isdisjoint(word.tokens))
+    behind = words[at + 1 : at + 2]
+    return not behind or behind[0].tokens == ("money",) or behind[0].tokens[:1] in [(one,) for one in language.light]
 
 
 def _may_be_noun(word: Word, meant: bool, language: Vocabulary) -> bool:
@@ -237,6 +320,14 @@ def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language:
         and any(one.cell is not None and one.distance < PART for one in links.links(words[start - 1 : start]))
     )
     return (counted or limited or kinds) and links.may_be_rows(_plural(words[start].tokens[0], language))
+
+
+def _divides_share(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
+    """Whether a verb says something of that of which the share is asked for: `what share of orders were returned`."""
+    if not any(part == "copula" for part, _ in language.phrases.get(words[start].tokens, ())):
+        return False
+    spans = (words[at : at + length] for at in range(start) for length in (1, 2))
+    return any(part == "share" for span in spans for part, _ in language.phrases.get(_phrase(span), ()))
 
 
 def _begins(before: Sequence[Word], language: Vocabulary) -> bool:
@@ -293,8 +384,8 @@ def _item(part: str, which: str) -> Item:
     match part:
         case "light":
             return Item("light")
-        case "number":
-            return Item("number", Decimal(which))
+        case "number" | "ordinal":
+            return Item(part, Decimal(which))
         case "month":
             return Item("when", When(month=int(which)))
         case "weekday":

@@ -71,16 +71,57 @@ def _none(items: Sequence[Item], links: TableLinks) -> Made:
     profile = links.profile(column)
     zero = profile.kind == "number" and profile.smallest and Decimal(profile.smallest) <= 0
     if profile.kind == "boolean":
-        return Item("cond", Criterion(column, "=", False))
+        return Item("cond", Not(Criterion(column, "=", True)))
     if profile.empty and not zero:
         return Item("cond", Empty(column))
     return Item("cond", Criterion(column, "=", Decimal(0))) if zero and not profile.empty else None
+
+
+def _unfilled(items: Sequence[Item], links: TableLinks) -> Made:
+    """`no reason filled in`."""
+    column = items[1].value
+    return Item("cond", Empty(column)) if links.profile(column).empty else None
+
+
+def _first_ones(items: Sequence[Item], links: TableLinks) -> Made:
+    """`the first five rounds`, where rounds are numbered from 1."""
+    which, many, column = items[0].value, items[1].value, items[2].value
+    profile = links.profile(column)
+    numbered = profile.kind == "number" and profile.smallest == "1" and profile.largest.isdecimal()
+    if not numbered or which not in ("first", "last") or links.is_key(profile):
+        return None
+    if profile.distinct != int(profile.largest) or not 1 <= many < profile.distinct:
+        return None
+    first = which == "first"
+    return Item("cond", Criterion(column, "<=" if first else ">", many if first else int(profile.largest) - many))
 
 
 def _negated(items: Sequence[Item], condition: Condition | None) -> Made:
     if condition is None:
         return None
     return Item("cond", Not(condition) if has(items, "not") else condition)
+
+
+def _bounded_twice(items: Sequence[Item], links: TableLinks) -> Made:
+    """`fewer than 150 clicks but at least one`, `a total of at least 100 and at most 200`."""
+    named = [item for item in items if item.tag == "column"]
+    bounds = [item for item in items if item.tag == "bound"]
+    kept = []
+    if len(named) == 2:  # `orders with at least 2 but fewer than 4 units`; `shipping over 5 and at most 4 units`
+        kept = named[:1] if is_identifier(links.profile(named[0].value), links.table) else []
+        named = [named[-1], named[-1]] if kept else named
+    pairs = zip(named * 2 if len(named) == 1 else named, bounds, strict=False)
+    if any(is_identifier(links.profile(one.value), links.table) for one in named):
+        return None
+    made = [_limited([column, bound], links) for column, bound in pairs]
+    found = [one for one in made if isinstance(one, Item)]
+    return [*kept, *found] if len(found) == len(bounds) else None
+
+
+def _more_than(items: Sequence[Item], links: TableLinks) -> Made:
+    """`with fewer wins than losses`: row by row."""
+    left, right = items[1], items[3]
+    return _columns_compared([left, Item("cmp", ">" if items[0].tag == "more" else "<"), right], links)
 
 
 def _in(items: Sequence[Item], links: TableLinks) -> Made:
@@ -176,7 +217,8 @@ def _may_be_when(profile: ColumnProfile, links: TableLinks) -> bool:
 def _limited(items: Sequence[Item], links: TableLinks) -> Made:
     operator, value = values(items, "bound")[0]
     column = values(items, "column")[0]
-    if items[-1].tag == "column" and is_identifier(links.profile(column), links.table):
+    several = any(item.plural for item in items)
+    if (items[-1].tag == "column" or several) and is_identifier(links.profile(column), links.table):
         return None  # `more than 5 orders` are counted
     return _negated(items, _against(column, operator, value, links))
 
@@ -269,7 +311,15 @@ def _weekend(items: Sequence[Item], links: TableLinks) -> Made:
     return _negated(items, Criterion(DatePart(links.column(dates[0].name), "weekday"), ">=", Decimal(6)))
 
 
+def _without_rows(items: Sequence[Item], _: TableLinks) -> Made:
+    """`ignore orders without a customer`."""
+    condition = items[2].value
+    return Item("cond", condition.condition if isinstance(condition, Not) else Not(condition))
+
+
 def _or(items: Sequence[Item], _: TableLinks) -> Made:
+    if isinstance(items[0].value, Not) and columns_of(items[0].value) != columns_of(items[2].value):
+        return None  # `not from A or over 500`: is the second left out, too?
     return Item("cond", AnyOf((items[0].value, items[2].value)))
 
 
@@ -283,6 +333,7 @@ def _yes(items: Sequence[Item], links: TableLinks) -> Made:
 
 # Rules that need more come before those that need less: the first that fits takes the items.
 CONDITIONS: Final[tuple[Rule, ...]] = (
+    rule("top|bottom number column", _first_ones),
     rule("column not? contains text|cell", _containing),
     rule("cell than|versus cell", _pair),
     rule("between column? cell and column? cell", _ends),
@@ -298,6 +349,11 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("not? cells", _in),
     rule("not column bound", _limited),
     rule("column not? bound", _limited, ahead="and? column bound"),
+    rule("column bound and? bound column", _bounded_twice),
+    rule("bound and? bound column", _bounded_twice),
+    rule("column bound and? bound", _bounded_twice),
+    rule("bound column and? bound", _bounded_twice),
+    rule("more|less column than column", _more_than),
     rule("having column", _having),
     rule("column not? truth", _true),
     rule("having cond", _prefixed),
@@ -313,10 +369,12 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("not? bound", _dated),
     rule("not? when|number", _dated),
     rule("not? weekend", _weekend),
+    rule("no column filled", _unfilled),
     rule("no column", _none),
     rule("empty|filled column", _empty),
     rule("column not? empty|filled", _empty),
     Rule(re.compile(r"(?<!\S)(?<!wh )(?<!by )(?<!per )(?<!distinct )(?:not )?column "), _yes),
+    rule("not rows cond", _without_rows),
     rule("cond or cond", _or),
     rule("only cond", lambda items, _: items[1]),
     rule("cond only", lambda items, _: items[0]),

@@ -109,7 +109,24 @@ def _per_each(items: Sequence[Item], links: TableLinks) -> Made:
     return Item("measure", (Compared("ratio", Aggregate("sum", amount), Aggregate("distinct", each)),))
 
 
+def _rows_of_periods(items: Sequence[Item], links: TableLinks) -> Made:
+    """`how many weekly rows`, where each row is of another week or a column says of which, makes no groups."""
+    by = items[1].value
+    said = by == links.row_period() or any(by in header for header in links.headers.values())
+    return [items[0]] if said else [items[0], Item("apart")]
+
+
+def _rate_bound(items: Sequence[Item], links: TableLinks) -> Made:
+    """`less than 38 hours per week`: what is compared is by the week, no group, if its column says so."""
+    columns = values(items, "column")
+    if not columns:
+        return [*items[:2], Item("apart")]
+    meant = links.meant[columns[0].name]
+    return items[:2] if items[-1].value in meant else [*items[:2], Item("apart")]
+
+
 GROUPS: Final[tuple[Rule, ...]] = (
+    rule("count each", _rows_of_periods, ahead="column? rows|column"),
     rule("ratio column and|to column", _ratio),
     rule("column per|ratio column", _ratio),
     rule("ratio column per column", _ratio),
@@ -117,6 +134,8 @@ GROUPS: Final[tuple[Rule, ...]] = (
     rule("column per column op", _per_each),
     rule("op column per rows", _per_row),
     rule("column per rows", _per_row),
+    rule("bound column|unit per period", _rate_bound),
+    rule("column bound per period", _rate_bound),
     rule("per column", _per_column),
     rule("per period", _by_period),
     rule("by period and? column", _by_mixed),
@@ -233,6 +252,8 @@ def _both(items: Sequence[Item], _: TableLinks) -> Made:
 MEASURES: Final[tuple[Rule, ...]] = (
     rule("number|ordinal|measured share? quantile", _quantile),
     rule("correlation column (and|to|versus)? column", _correlated),
+    rule("column correlation column", _correlated),
+    rule("column and column correlation", _correlated),
     rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
     rule("column op column", _measured_rows),
     rule("rows rows", lambda items, _: items[0]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from agentsvc_nb.agents.offline.tables.grammar.limits import joined
 from agentsvc_nb.agents.offline.tables.grammar.phrases import period
@@ -27,7 +27,7 @@ from agentsvc_nb.formats.plans.plan import (
     leaves,
 )
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
-from agentsvc_nb.formats.plans.roles import is_currency, is_identifier, is_label
+from agentsvc_nb.formats.plans.roles import is_currency, is_identifier, is_label, is_ratio
 
 LIMIT_MAX: Final = 1000
 
@@ -42,6 +42,12 @@ class QuestionReading:
     absolute: bool = False
     settled: tuple[Code, ...] = ()
     """What the question itself has said, and so needs no asking back."""
+    verdict: Literal["", ">", "<"] = ""
+    """Of a question for yes or no: how the one value of the plan is to be to 0."""
+    counted: bool = False
+    """Whether it was asked how many groups there are, and not which."""
+    nth: int = 0
+    """Which row was asked for: the second, if all before it differ from it."""
 
 
 @dataclass(slots=True)
@@ -67,10 +73,12 @@ class Parts:
 
 
 _OTHERS: Final = ("manager", "supervisor", "boss", "fuhrungskraft", "vorgesetzter", "vorgesetzte")
+_THINGS: Final = ("product", "item", "article", "deal", "campaign", "project", "file", "event", "course", "category")
 _PERSONS: Final = (
     ("player", "person", "athlete", "driver", "rider", "candidate", "winner", "swimmer", "employee", "customer",
      "coach", "director", "author", "artist", "champion", "competitor", "skater", "cyclist", "student",
-     "member", "president", "buyer", "client", "kunde", "mitarbeiter", "spieler", "cliente"),
+     "member", "president", "buyer", "client", "owner", "rep", "seller", "salesperson", "salesman", "assignee",
+     "kunde", "mitarbeiter", "spieler", "cliente"),
     ("name", "names", "nom", "nombre"),
     ("team", "nation", "country", "club"),
 )  # fmt: skip
@@ -87,6 +95,7 @@ def _asked_by(word: str, parts: Parts) -> Column | None:
     match word:
         case "person":
             others = {one.name for one in links.named(*_OTHERS)}  # `who earns most` asks for no manager
+            others |= {one.name for one in links.named(*_THINGS)}  # nor for the name of a product
             tiers = [[one for one in links.named(*nouns) if one.name not in others] for nouns in _PERSONS]
         case "time":
             tiers = [links.dates(), links.years(), links.named("date"), links.named("year")]
@@ -164,6 +173,13 @@ def count_of(parts: Parts) -> QuestionReading | None:
         return QuestionReading(parts.plan(Aggregate("count", of) if profile.empty else Aggregate("count")))
     if parts.links.named(*_AMOUNTS) and not _ARTICLES.isdisjoint(parts.links.headers[of.name]):
         return None  # `how many products were sold`: different ones, or pieces
+    at = {item.tag: place for place, item in reversed(list(enumerate(parts.core)))}
+    if has(parts.core, "rows") and at.get("count", -9) + 1 == at["rows"] < at["column"]:
+        return None  # `in how many orders was a coupon used` counts orders, and a coupon is a limit
+    if "in" in values(parts.core, "count") and profile.kind == "date" and parts.conditions:
+        if may_be_of_groups(of, parts):
+            return None
+        return QuestionReading(parts.plan(Aggregate("distinct", of)))
     few = 2 * profile.distinct <= parts.links.table.rows or not _KINDS.isdisjoint(parts.links.headers[of.name])
     if profile.kind != "text" or not (few or is_label(profile)) or parts.links.is_list(profile):
         return None  # `how many teams`: different ones, or rows
@@ -172,6 +188,8 @@ def count_of(parts: Parts) -> QuestionReading | None:
 
 def rows_alone(parts: Parts) -> QuestionReading | None:
     """`orders above 500`: how many."""
+    if not parts.core and not parts.conditions:
+        return None  # `per owner` alone asks for nothing
     if not parts.core and not all(isinstance(one, Empty) for one in parts.conditions):
         return None
     if set(values(parts.core, "rows")) == {"noun"} and parts.groups:
@@ -210,11 +228,13 @@ def column(parts: Parts) -> QuestionReading | None:
         return QuestionReading(parts.plan(Aggregate("sum", of)))
     if links.is_key(profile) and not links.is_measure(profile):
         return QuestionReading(parts.plan(select=(of,)))
-    unclear = _in_a_currency(parts) or _may_be_of_groups(of, parts)
+    if is_ratio(profile) and "list" not in values(parts.core, "wh"):
+        return None  # the rates of several rows are not the rate
+    unclear = _in_a_currency(parts) or may_be_of_groups(of, parts)
     return None if unclear else QuestionReading(parts.plan(groups=[Group(of)]))
 
 
-def _may_be_of_groups(of: Column, parts: Parts) -> bool:
+def may_be_of_groups(of: Column, parts: Parts) -> bool:
     """`countries with revenue above 1,000`: in one row, or in all rows of a country."""
     links = parts.links
     bounds = (one for one in leaves(parts.where) if isinstance(one, Criterion) and one.operator not in ("=", "!="))
@@ -245,7 +265,7 @@ def listed(parts: Parts) -> QuestionReading | None:
     if parts.groups or (not of and parts.core[0].tag != "wh") or (not of and not parts.conditions):
         return None
     if of:
-        return None if _may_be_of_groups(of[0], parts) else QuestionReading(parts.plan(groups=[Group(of[0])]))
+        return None if may_be_of_groups(of[0], parts) else QuestionReading(parts.plan(groups=[Group(of[0])]))
     names = parts.links.label() or parts.links.identifier()
     return QuestionReading(parts.plan(select=(names,))) if names else None
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Final, cast
 
+from agentsvc_nb.agents.offline.tables.grammar.implied import OF_PERIODS, SCORES, SUMMED, goods, implied_columns
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped, makes_groups
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
     LIMIT_MAX,
@@ -34,6 +35,8 @@ def superlative(parts: Parts) -> QuestionReading | None:
     named, measured = _named_and_measured(parts, sup)
     if measured is None or len(named) > 1:
         return None
+    if sup.tag == "sup" and isinstance(measured, Column) and _is_numbering(measured, parts):
+        return None  # the largest order is that of the largest amount, and not of the highest number
     at = parts.core.index(sup)
     if has(parts.core[at:], "number"):
         return None
@@ -41,14 +44,43 @@ def superlative(parts: Parts) -> QuestionReading | None:
     first = parts.core[0]
     asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
     asks = asks or (first.tag == "wh" and first.value != "list")
+    asks = asks or first.tag == "rows"
     if group is None and not named and asks and (column := focus(parts) or _row_names(parts)):
         named = [column]
-    how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
+    how_many = _how_many(parts)
     if not 1 <= how_many <= LIMIT_MAX or (group is not None and named):
         return None
+    if group is None and not named and _asks_for_rows(parts):
+        return None  # `which match had the biggest crowd`, where no column names a match
     if group is None and not named:
         return _extreme(measured, descending, parts) if sup.tag == "sup" and how_many == 1 else None
-    return _first(named[0] if named else None, group, measured, sup.tag == "most", descending, how_many, parts)
+    if named and measured == parts.links.size() and measured not in values(parts.core, "column"):
+        found = _row_or_extreme(named[0], cast(Column, measured), descending, how_many, parts)
+    else:
+        found = _first(named[0] if named else None, group, measured, sup.tag == "most", descending, how_many, parts)
+    return _at_place(found, parts)
+
+
+def _how_many(parts: Parts) -> int:
+    """As many as are asked for; for the second the first two are needed."""
+    return int((values(parts.core, "number", "ordinal") or [Decimal(1)])[0])
+
+
+def _at_place(found: QuestionReading | None, parts: Parts) -> QuestionReading | None:
+    """`the second highest`: the last of the first two."""
+    if found is None or not has(parts.core, "ordinal"):
+        return found
+    nth = _how_many(parts)
+    return replace(found, nth=nth) if nth > 1 and found.asked and found.plan.limit == nth else None
+
+
+def _is_numbering(measured: Column, parts: Parts) -> bool:
+    return is_identifier(parts.links.profile(measured), parts.links.table) and parts.links.size() is not None
+
+
+def _asks_for_rows(parts: Parts) -> bool:
+    asked = (one for one, of in pairwise(parts.core) if one.tag == "wh" and of.tag == "rows")
+    return any(one.value != "list" for one in asked)
 
 
 _SUPERLATIVES: Final = ("sup", "most", "more", "less")
@@ -66,6 +98,9 @@ def _named_and_measured(parts: Parts, sup: Item) -> tuple[list[Column], object]:
     if len(before) == 1 and either(parts) and sup.tag in ("more", "less"):
         return [], before[0]  # `did A or B weigh more`
     measures = [one for one in before if parts.links.is_measure(parts.links.profile(one))]
+    sized = sup.tag == "sup" and any(of.tag == "rows" for of in parts.core[at + 1 : at + 2])
+    if sized and len(before) < 2 and not after and (size := parts.links.size()):
+        return before, size  # `the largest order`
     alone = len(before) == 1 and ((sup.tag == "sup" and measures) or focus(parts))  # `le prix le plus élevé`
     return before[:-1], before[-1] if len(before) == 2 or alone else None
 
@@ -83,6 +118,9 @@ def _all_asked_for(columns: list[Column], parts: Parts) -> bool:
 def _row_names(parts: Parts) -> Column | None:
     """What tells rows apart, if the question is for one of them."""
     asked = has(parts.core, "rows") and any(has(parts.core, tag) for tag in ("wh", "top", "bottom", "number"))
+    asked = asked or has(parts.core[:1], "rows")
+    if asked and "period" in values(parts.core, "rows"):
+        return parts.links.row_dates()
     called = "noun" in values(parts.core, "rows")
     return (parts.links.label(named=called) or parts.links.identifier()) if asked else None
 
@@ -98,6 +136,8 @@ def _paired(parts: Parts) -> Parts:
 def _extreme(measured: object, descending: bool, parts: Parts) -> QuestionReading | None:
     if not isinstance(measured, Column) or "person" in values(parts.core, "wh"):
         return None  # `who was hired last` asks for no day
+    if is_identifier(parts.links.profile(measured), parts.links.table) or has(parts.core[:1], "rows"):
+        return None  # `the order with the highest price` asks for an order
     made = aggregate("max" if descending else "min", measured, parts.links)
     return QuestionReading(parts.plan(made)) if made else None
 
@@ -118,7 +158,8 @@ def _first(
             if profile.kind not in ("number", "date", "datetime", "time"):
                 return None
             order = (Order(1, descending),)
-            return QuestionReading(parts.plan(select=(named, measured), order=order, limit=limit), (0,))
+            select = (links.name_beside(named), measured)
+            return QuestionReading(parts.plan(select=select, order=order, limit=limit), (0,))
         made = _of_group(measured, summed, descending, parts)
     else:
         [made] = cast(tuple[Measure, ...], measured) if len(cast(tuple[Measure, ...], measured)) == 1 else [None]
@@ -153,7 +194,11 @@ def _of_group(column: Column, summed: bool, descending: bool, parts: Parts) -> M
 def most_rows(parts: Parts) -> QuestionReading | None:
     """`which channel appears most often`, `the most common reason`."""
     parts = _paired(parts)
-    named, most = values(parts.core, "column"), values(parts.core, "most") or ["desc"]
+    named, most = values(parts.core, "column"), values(parts.core, "most", "busy") or ["desc"]
+    if has(parts.core, "most") and any(parts.links.adds_up(parts.links.profile(one)) for one in named):
+        return None  # `most red cards in a match` are not the commonest number of them
+    if has(parts.core, "busy") and parts.links.named(*_CROWDS):
+        return None  # where most people came, or most rows are
     group = period_asked(parts.core, parts)
     if not named and group is None and (column := focus(parts)):
         named = [column]
@@ -162,6 +207,19 @@ def most_rows(parts: Parts) -> QuestionReading | None:
     measured = (Aggregate("count"),)
     parts.conditions = [*parts.conditions, *_filled(named, parts)]
     return _first(named[0] if named else None, group, measured, True, most[0] == "desc", 1, parts)
+
+
+_CROWDS: Final = (
+    "visitor",
+    "attendance",
+    "passenger",
+    "guest",
+    "traffic",
+    "attendee",
+    "spectator",
+    "footfall",
+    "visit",
+)
 
 
 def _filled(named: list[Column], parts: Parts) -> list[Condition]:
@@ -177,7 +235,9 @@ def implied(parts: Parts) -> QuestionReading | None:
     if item.tag == "implied_more" and not either(parts):
         return None
     links, named = parts.links, values(parts.core, "column")
-    found = _implied_columns(which, links)
+    if set(values(parts.core, "op")) - {"mean"}:
+        return None
+    found = implied_columns(which, links, direction == "desc")
     if which == "age" and not found:
         found = [links.column(one.name) for one in links.named("birth", "born") if one.kind != "text"]
         direction = "asc" if direction == "desc" else "desc"
@@ -190,15 +250,40 @@ def implied(parts: Parts) -> QuestionReading | None:
     subject = subjects[0] if subjects else focus(parts) or (links.label() if by_rows else None)
     if subject == column:
         subject = None
-    how_many = int((values(parts.core, "number") or [Decimal(1)])[0])
+    how_many = _how_many(parts)
+    if not 1 <= how_many <= LIMIT_MAX:
+        return None
+    if subject is None and which == "quantity":
+        subject = goods(links)
+    if subject is None and "period" in values(parts.core, "rows") and (days := links.row_dates()):
+        subject = days
     if subject is None and how_many > 1:
         subject = _row_names(parts)
+    if subject is None and (group := period_asked(parts.core, parts)):
+        which = "mean" if has(parts.core, "op") else which
+        return _at_place(_first_period(group, column, which, direction == "desc", how_many, parts), parts)
     if subject is None:
+        if has(parts.core, "op"):
+            return None
         alone = how_many == 1 and (explicit or (has(parts.core, "wh") and named))
         return _extreme(column, direction == "desc", parts) if alone else None
-    if which == "quantity":
-        return _first(subject, None, column, True, direction == "desc", how_many, parts)
-    return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
+    if has(parts.core, "op"):
+        mean = aggregate("mean", column, links)
+        first = _first(subject, None, (mean,), True, direction == "desc", how_many, parts) if mean else None
+    elif which in SUMMED:
+        first = _first(subject, None, column, True, direction == "desc", how_many, parts)
+    else:
+        first = _row_or_extreme(subject, column, direction == "desc", how_many, parts)
+    return _at_place(first, parts)
+
+
+def _first_period(
+    group: Group, column: Column, which: str, descending: bool, limit: int, parts: Parts
+) -> QuestionReading | None:
+    """`the wettest month` by its sum, `the hottest month` by its highest."""
+    operation = "mean" if which == "mean" else "sum" if which in SUMMED else "max" if descending else "min"
+    made = aggregate(operation, column, parts.links) if which in (*OF_PERIODS, "mean") else None
+    return _first(None, group, (made,), True, descending, limit, parts) if made else None
 
 
 def _only_names_rows(column: Column, parts: Parts) -> bool:
@@ -219,8 +304,10 @@ def _row_or_extreme(
         return None
     if links.is_key(links.profile(subject)):
         order = (Order(1, descending),)
-        return QuestionReading(parts.plan(select=(subject, column), order=order, limit=limit), (0,), settled=_SAID)
-    made = aggregate("max" if descending else "min", column, links)
+        select = (links.name_beside(subject), column)
+        return QuestionReading(parts.plan(select=select, order=order, limit=limit), (0,), settled=_SAID)
+    mean = not SCORES.isdisjoint(links.headers[column.name])
+    made = aggregate("mean" if mean else "max" if descending else "min", column, links)
     if made is None:
         return None
     plan = parts.plan(made, groups=[grouped(subject, links)], order=(Order(1, descending),), limit=limit)
@@ -228,50 +315,16 @@ def _row_or_extreme(
 
 
 _SAID: Final[tuple[Code, ...]] = ("date_ordered",)
-_IMPLIED: Final = {
-    "cost": ("price", "cost", "preis", "prix", "precio"),
-    "length": (
-        "length",
-        "duration",
-        "distance",
-        "time",
-        "runtime",
-        "days",
-        "hours",
-        "minutes",
-        "lange",
-        "dauer",
-        "duree",
-        "longueur",
-    ),
-    "height": ("height", "tall", "elevation", "grosse", "hohe", "hauteur", "altura"),
-    "weight": ("weight", "gewicht", "poids", "peso"),
-    "depth": ("depth", "tiefe", "profondeur"),
-    "population": ("population", "inhabitants", "einwohner", "habitants"),
-    "age": ("age", "alter", "edad"),
-    "quantity": ("quantity", "units", "menge", "cantidad"),
-    "pay": ("salary", "wage", "pay"),
-}
-
-
-def _implied_columns(which: str, links: TableLinks) -> list[Column]:
-    """The columns of the nearest noun that some header has."""
-    found = links.dates() or links.years() if which == "time" else []
-    for noun in _IMPLIED.get(which, ()):
-        found = found or [one for one in links.named(noun) if one.kind in ("number", "time")]
-    if which == "quantity":
-        found = [one for one in found if links.adds_up(one)]
-    return [links.column(one.name) for one in found]
 
 
 def top(parts: Parts) -> QuestionReading | None:
     """`top 3 products by revenue`, `which class comes first by average age`, `the first date`."""
-    descending = has(parts.core, "top")
-    limit = int((values(parts.core, "number") or [Decimal(1)])[0])
+    descending = not has(parts.core, "bottom")
+    limit = _how_many(parts)
     columns, measured = values(parts.core, "column"), values(parts.core, "measure", "ordered_by")
     by = [at for at, item in enumerate(parts.core) if item.tag in ("ordered", "by")]
     if not by and not has(parts.core, "ordered_by"):
-        return _first_day(columns, parts) if limit == 1 else None
+        return _first_day(columns, parts) if limit == 1 and not has(parts.core, "ordinal") else None
     if not measured and (after := values(parts.core[by[0] :], "column")):
         columns, measured = [one for one in columns if one != after[0]], after[:1]
     group = period_asked(parts.core, parts)
@@ -279,7 +332,11 @@ def top(parts: Parts) -> QuestionReading | None:
         columns = [column]
     if len(measured) != 1 or (len(columns) == 1) == (group is not None) or not 1 <= limit <= LIMIT_MAX:
         return None
-    return _first(columns[0] if columns else None, group, measured[0], False, descending, limit, parts)
+    # `third by trips`: by how many there are.
+    counts = any(item.plural and item.value == measured[0] for item in parts.core if item.tag == "column")
+    counts = counts and is_identifier(parts.links.profile(measured[0]), parts.links.table)
+    of = columns[0] if columns else None
+    return _at_place(_first(of, group, measured[0], counts, descending, limit, parts), parts)
 
 
 def _first_day(columns: list[Column], parts: Parts) -> QuestionReading | None:

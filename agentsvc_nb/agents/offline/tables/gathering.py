@@ -1,0 +1,117 @@
+"""Words of a question put together that one header has: of `loans_2023` and `loans_2024` one is meant by `loans in
+2024`, also where other words stand between; and verbs in the form in which a value has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from agentsvc_nb.agents.offline.languages.english import REQUESTS
+from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.question import Word, alike
+
+_NUMBERED: Final = re.compile(r"\d{1,4}|q[1-4]|h[12]")
+_PREPOSITIONS: Final = frozenset(("in", "of", "for", "during", "from"))
+_VERB_LETTERS_MIN: Final = 3
+_BETWEEN_MAX: Final = 2
+
+
+def gathered(asked: Sequence[Word], links: TableLinks) -> tuple[list[Word], tuple[str, ...]]:
+    """The words, and sentences on those that were read otherwise than they stand."""
+    if links.language.code != "en":
+        return list(asked), ()
+    made, told = list(asked), []
+    for at, word in enumerate(made):
+        if form := _other_form(word, links):
+            # Quoted: as a value, and not as a verb that may add no meaning.
+            made[at] = Word(form, (form.casefold(),), quoted=True)
+            told.append(f"{word.text} was read as {form}.")
+    made = _divided_headers(made, links)
+    if links.dates():
+        return made, tuple(told)  # a year or a quarter may be one of the dates
+    for rest, members in _families(links).items():
+        places = [at for at in range(len(made)) if _names(made[at : at + len(rest)], rest, links)]
+        numbers = [at for at, word in enumerate(made) if len(word.tokens) == 1 and word.tokens[0] in members]
+        if len(places) == len(numbers) == 1:
+            made = _put_together(made, places[0], len(rest), numbers[0], members)
+    return made, tuple(told)
+
+
+def _divided_headers(words: list[Word], links: TableLinks) -> list[Word]:
+    """`copies are available`, where a column is called `Copies available`, and another `Copies`."""
+    for header in links.headers.values():
+        for at, word in enumerate(words):
+            ends = range(at + 2, min(at + 1 + _BETWEEN_MAX, len(words) - 1) + 1)
+            end = next((end for end in ends if (*word.tokens, *words[end].tokens) == header), None)
+            between = [token for one in words[at + 1 : end] for token in one.tokens] if end else []
+            if end and not word.quoted and links.language.light.issuperset(between):
+                return [*words[:at], Word(" ".join(header), header), *words[end + 1 :]]
+    return words
+
+
+def _families(links: TableLinks) -> dict[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Headers that differ in a number alone, by their other words and by the number."""
+    found: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}
+    for header in links.headers.values():
+        numbered = [word for word in header if _NUMBERED.fullmatch(word)]
+        rest = tuple(word for word in header if word not in numbered)
+        if len(numbered) == 1 and rest:
+            found.setdefault(rest, {})[numbered[0]] = header
+    return {rest: members for rest, members in found.items() if len(members) > 1}
+
+
+def _names(words: Sequence[Word], rest: Sequence[str], links: TableLinks) -> bool:
+    said = [word.tokens[0] for word in words if len(word.tokens) == 1]
+    if len(said) != len(rest) or any(word.quoted for word in words):
+        return False
+    groups = links.language.alike
+    return all(
+        alike(one, of) or any({one, of} <= group for group in groups) for one, of in zip(said, rest, strict=True)
+    )
+
+
+def _put_together(
+    words: Sequence[Word], at: int, length: int, number: int, members: dict[str, tuple[str, ...]]
+) -> list[Word]:
+    header = members[words[number].tokens[0]]
+    left_out = {number} | ({number - 1} if words[number - 1].tokens[:1] in [(one,) for one in _PREPOSITIONS] else set())
+    joined = Word(" ".join(header), header)
+    kept = [(place, word) for place, word in enumerate(words) if place not in left_out]
+    return [joined if place == at else word for place, word in kept if not at < place < at + length]
+
+
+def _other_form(word: Word, links: TableLinks) -> str:
+    """The one value that is another form of a verb which nothing in the table has: `Won` of `win`."""
+    written = word.tokens[0] if len(word.tokens) == 1 and not word.quoted else ""
+    if len(written) < _VERB_LETTERS_MIN or links.language.knows(written) or links.stands(written):
+        return ""
+    if links.links((word,)):
+        return ""
+    values = {value for value in _single_values(links) if value.casefold() in _forms_of(written)}
+    return values.pop() if len(values) == 1 else ""
+
+
+def _single_values(links: TableLinks) -> Iterator[str]:
+    for column in links.table.columns:
+        yield from (value for value in column.values if column.kind == "text" and value.isalpha())
+
+
+def _forms_of(verb: str) -> set[str]:
+    base = verb.removesuffix("ing")
+    bases = {verb, *((base, base + "e") if base != verb else ())}
+    if base != verb and base[-1:] == base[-2:-1]:
+        bases.add(base[:-1])
+    regular = {one + ending for one in bases for ending in ("ed", "d", "led", "ted")}
+    return regular | {form for one in bases for form in _irregular().get(one, ())}
+
+
+@cache
+def _irregular() -> dict[str, frozenset[str]]:
+    """Forms of English verbs, by the verb."""
+    lines = (line.split() for line in REQUESTS.irregular.split("|"))
+    found: dict[str, frozenset[str]] = {}
+    for verb, *others in lines:
+        found[verb] = found.get(verb, frozenset()) | frozenset(others)
+    return found
