@@ -258,3 +258,29 @@ def test_what_is_first_or_filled_in_is_a_limit(question: str, expected: str) -> 
 @pytest.mark.parametrize("question", ["in how many months were there over 9 fouls", "fouls in the first five months"])
 def test_what_may_be_of_rows_or_months_is_asked_back(question: str) -> None:
     assert read(question, ROUNDS) == ""
+
+
+BOOKS: Final = TableProfile(
+    "books",
+    "books.csv",
+    60,
+    (
+        texts("Genre", "Poetry", "Drama"),
+        numbers("copies", "1", "9", 9),
+        numbers("copies_available", "0", "7", 8),
+        numbers("Yearly budget", "10", "900", 50),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("how many copies are available of Poetry", 'sum(copies_available) where Genre = "Poetry"'),
+        ("how many copies are there of Poetry", 'sum(copies) where Genre = "Poetry"'),
+        ("how many people are paid from the Poetry budget", ""),
+        ("how much Drama budget is there in kg", ""),
+    ],
+)
+def test_the_nearer_of_two_headers_is_meant(question: str, expected: str) -> None:
+    assert read(question, BOOKS).replace(" over the rows of books.csv", "") == expected

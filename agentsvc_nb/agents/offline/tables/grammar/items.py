@@ -34,6 +34,26 @@ _PER: Final = (("per",), ("pro",), ("je",))
 _MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$", "dollar", "dollars", "£"))
 """Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
+_PEOPLE: Final = frozenset(("people", "persons"))
+_OF_PEOPLE: Final = (
+    "name",
+    "person",
+    "player",
+    "employee",
+    "customer",
+    "member",
+    "age",
+    "gender",
+    "sex",
+    "birth",
+    "respondent",
+    "patient",
+    "student",
+    "candidate",
+    "driver",
+    "rep",
+)
+"""What tables of people have."""
 _DATED_PERIOD: Final = 0.8
 _VERB_LETTERS_MIN: Final = 4
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
@@ -135,6 +155,11 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     if example or (not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ()))):
         return  # a question for yes or no is none for a number
     light = word.tokens and word.tokens[0] in language.light and not word.bracketed
+    if light and start and word.tokens[0] in _PEOPLE and _is_count(words[:start], language):
+        # `how many people` counts rows if these are people's, and else nothing.
+        item = Item("rows", "noun") if links.named(*_OF_PEOPLE) else Item("unknown")
+        yield item, 1, _WORD if item.tag == "rows" else _UNKNOWN
+        return
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
     if light and not (told.done and is_verb):
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
@@ -198,6 +223,12 @@ def _phrases(
             yield _item(part, which), length, _WORD + besides
 
 
+def _is_count(before: Sequence[Word], language: Vocabulary) -> bool:
+    """Whether the words end with those that count: `how many`."""
+    ends = (_phrase(before[-length:]) for length in range(1, PHRASE_MAX + 1))
+    return any(part == "count" for phrase in ends for part, _ in language.phrases.get(phrase, ()))
+
+
 def _is_header(word: Word, links: TableLinks) -> bool:
     """In the plural, too."""
     return any(link.cell is None and link.distance <= FORM for link in links.links([word]))
@@ -216,9 +247,7 @@ def _of_rows(
     word = words[start]
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         yield Item("rows", "title"), 1, _WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
-        before = (_phrase(words[max(at, 0) : start]) for at in range(start - PHRASE_MAX, start))
-        # `in how many orders was a coupon used` counts orders.
-        if all(part != "count" for phrase in before for part, _ in language.phrases.get(phrase, ())):
+        if not _is_count(words[:start], language):  # `in how many orders was a coupon used` counts orders
             yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
 
 
