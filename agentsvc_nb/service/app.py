@@ -32,8 +32,8 @@ from agentsvc_nb.service.ports import Clock
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
+from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
-from agentsvc_nb.service.runner.workers import LocalSignals, LocalWorkers
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase

@@ -19,7 +19,7 @@ from agentsvc_nb.service.server import crowds
 from agentsvc_nb.service.server.connections import CHUNKED_READ_BYTES, BoundedConnection
 from agentsvc_nb.service.server.crowds import TAKING_SECONDS, Activity, Connections
 from agentsvc_nb.service.server.listener import bind
-from agentsvc_nb.service.server.sockets import (
+from agentsvc_nb.service.server.transports import (
     JOIN_BYTES,
     READ_BYTES,
     CoalescingTransport,

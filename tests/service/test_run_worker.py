@@ -18,9 +18,9 @@ from agentsvc_nb.service.records import accounts as account_records
 from agentsvc_nb.service.records import jobs, usage
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.runner import tool_context, workers
+from agentsvc_nb.service.runner import supervisor, tool_context
+from agentsvc_nb.service.runner.event_log import PIECES_AT_ONCE, EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.run_context import PIECES_AT_ONCE, EventLog
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Readings, Storage
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
@@ -82,7 +82,7 @@ def test_a_read_that_fails_is_tried_again(
         run = await ended(storage, await started(storage, "say hello"))
         assert (run.status, run.output) == ("completed", "hello")
 
-    monkeypatch.setattr(workers, "STORE_AGAIN_SECONDS", 0)
+    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0)
     monkeypatch.setattr(where, name, fails_once)
     asyncio.run(work())
     assert not failures
@@ -214,7 +214,7 @@ def test_a_call_that_is_broken_off_is_billed(
         assert found.status == ("failed" if fails and not full else "cancelled")
         assert database.read(lambda tx: usage.held(tx, run.account, "wallet")) == 0
 
-    monkeypatch.setattr(workers, "STORE_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0.1)
     asyncio.run(work())
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentsvc_nb.service.runner.workers import WOKEN_AT_ONCE, LocalSignals
+from agentsvc_nb.service.runner.signals import WOKEN_AT_ONCE, LocalSignals
 
 LONG: Final = 3600.0
 MOMENT: Final = 0.02

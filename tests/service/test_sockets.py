@@ -13,9 +13,17 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb.service.server.crowds import KNOWN_MAX, Callers, Owner
 from agentsvc_nb.service.server.listener import bind
-from agentsvc_nb.service.server.sockets import ALONE_SECONDS, AT_LEAST, TURN_SECONDS, FairSelector, Reception
+from agentsvc_nb.service.server.sockets import (
+    ALONE_SECONDS,
+    AT_LEAST,
+    KNOWN_MAX,
+    TURN_SECONDS,
+    Callers,
+    FairSelector,
+    Owner,
+    Reception,
+)
 
 MANY: Final = 100
 RESET: Final = struct.pack("ii", 1, 0)

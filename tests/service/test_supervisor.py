@@ -9,8 +9,8 @@ from contextvars import copy_context
 
 import pytest
 
-from agentsvc_nb.service.runner import workers as runner_workers
-from agentsvc_nb.service.runner.workers import TaskSupervisor
+from agentsvc_nb.service.runner import supervisor as runner_supervisor
+from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.stopping import ReadTime, Stopped
 
@@ -28,7 +28,7 @@ def ignored(name: str) -> None:
 
 
 def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner_workers, "STORE_AGAIN_SECONDS", 0)
+    monkeypatch.setattr(runner_supervisor, "STORE_AGAIN_SECONDS", 0)
     tries: list[int] = []
 
     async def write() -> None:

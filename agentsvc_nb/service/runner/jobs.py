@@ -16,8 +16,8 @@ from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
-from agentsvc_nb.service.runner.workers import TaskSupervisor
 from agentsvc_nb.service.usecases import jobs, tool_calls
 from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.tools import port

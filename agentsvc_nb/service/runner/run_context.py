@@ -1,26 +1,20 @@
-"""The service's `agents.port.RunContext`: what an agent does with it becomes events, files, tool calls and jobs.
-
-Events are written in order, fenced by the attempt, with text deltas coalesced (docs/api/events.md) and payloads limited
-in size (docs/decisions/0031-large-payloads.md)."""
+"""The service's `agents.port.RunContext`: what an agent does with it becomes events, files, tool calls and jobs."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import takewhile
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
 from agentsvc_nb.formats.schemas.judges import Judges
-from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
@@ -28,7 +22,7 @@ from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts, files, runs
 from agentsvc_nb.service.usecases.money import cost_microcents
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
-from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS, OUTPUT_BYTES, STEPS_MAX
+from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, AnswerBasis
 
 TOO_LONG: Final = (
@@ -203,93 +197,3 @@ class LiveRunContext:
         self._steps = counted.pop("steps", 0)
         self._spent = Spent(**counted)
         self._called = checkpoint.get("called", 0)
-
-
-PIECES_AT_ONCE: Final = 5
-"""Pieces of a long text that are written before others have their turn."""
-
-
-class EventLog:
-    """Appends the events of one attempt at one run.
-
-    Text deltas are written at most every 50 ms: at once after 50 ms without any, otherwise gathered until then. Text
-    that is too long for one event is split.
-    """
-
-    def __init__(self, storage: Storage, run: RunRecord) -> None:
-        self._use_case = storage.use_case
-        self._run_id = run.run_id
-        self._workspace = ChatWorkspace(storage, run.chat)
-        self.attempt = run.attempt
-        self._order = asyncio.Lock()  # one flush at a time, so that texts keep their order
-        self._kind = "text.delta"
-        self._gathered: list[str] = []
-        self._pieces: list[tuple[str, str]] = []  # the kinds and texts of events that are not written yet
-        self._writing: asyncio.Task[None] | None = None
-        self._sent_at = float("-inf")
-        self._later: asyncio.Task[None] | None = None
-
-    async def speak(self, kind: str, text: str) -> None:
-        """Add to the text (`text.delta`) or to the thinking (`thinking.delta`)."""
-        if not text:
-            return
-        if kind != self._kind:
-            self._cut()
-            self._kind = kind
-        self._gathered.append(text)
-        wait = self._sent_at + DELTA_INTERVAL_SECONDS - asyncio.get_running_loop().time()
-        if wait <= 0:
-            await self.flush()
-        elif self._later is None:
-            self._later = asyncio.create_task(self._flush_after(wait))
-
-    async def append(self, kind: str, payload: dict[str, Any]) -> None:
-        """Write an event after the gathered text. Raises `LostRun`."""
-        await self.flush()
-        await self._write(kind, [await self._bounded(kind, payload)])
-
-    async def flush(self) -> None:
-        """Write the gathered text to the database. Raises `LostRun`."""
-        async with self._order:
-            later, self._later = self._later, None
-            if later is not None and later is not asyncio.current_task():
-                later.cancel()
-            self._cut()
-            if self._pieces:
-                self._sent_at = asyncio.get_running_loop().time()
-            while self._pieces:
-                self._writing = self._writing or asyncio.create_task(self._write_pieces())
-                await asyncio.shield(self._writing)  # the next flush waits for it if this one is cancelled
-
-    def _cut(self) -> None:
-        """Make events of what was gathered."""
-        self._pieces += [(self._kind, piece) for piece in payloads.pieces("".join(self._gathered))]
-        self._gathered = []
-
-    async def _write_pieces(self) -> None:
-        """Write the next pieces, which are dropped once they are written."""
-        try:
-            kind = self._pieces[0][0]
-            alike = takewhile(lambda piece: piece[0] == kind, self._pieces[:PIECES_AT_ONCE])
-            found = [{"text": text} for _, text in alike]
-            await self._write(kind, found)
-            del self._pieces[: len(found)]
-        finally:
-            self._writing = None
-
-    async def _flush_after(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        with contextlib.suppress(attempts.LostRun):  # the worker's own next write raises it
-            await self.flush()
-
-    async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """The payload. One that is too large for an event is shortened, and stored whole in a file of the chat, whose
-        path is `whole_path`."""
-        if payloads.fits(payload):
-            return payload
-        path = await self._workspace.keep_whole(kind, payload, Author("output", run_id=self._run_id))
-        kept = await asyncio.to_thread(payloads.shortened, payload, payloads.SHORTENED_BYTES)
-        return {**kept, "truncated": True, "whole_path": path}
-
-    async def _write(self, kind: str, found: Sequence[dict[str, Any]]) -> None:
-        await attempts.append(self._use_case, self._run_id, self.attempt, kind, found)

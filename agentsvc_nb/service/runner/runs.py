@@ -17,7 +17,7 @@ from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.runner.workers import TaskSupervisor
+from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.usecases import attempts, runs
 from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,6 +16,7 @@ from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord, State
+from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
@@ -27,9 +28,6 @@ from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import addresses, goes_to
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
 from agentsvc_nb.wire.tools import JOB_TERMINAL
-
-if TYPE_CHECKING:
-    from agentsvc_nb.service.runner.run_context import EventLog
 
 JOB_POLL_SECONDS = 15.0
 _TOO_LARGE: Final = f"A tool's input may have {INPUT_MAX_BYTES:,} bytes: give the rest as a file."

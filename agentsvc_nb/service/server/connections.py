@@ -16,7 +16,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import Tally
 from agentsvc_nb.service.server.crowds import CROWDED_SECONDS, Activity, Connections
-from agentsvc_nb.service.server.sockets import READ_BYTES
+from agentsvc_nb.service.server.transports import READ_BYTES
 from agentsvc_nb.wire.limits import (
     DISCARD_BYTES,
     DISCARD_SECONDS,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from agentsvc_nb.service.server.sockets import CoalescingTransport
+    from agentsvc_nb.service.server.transports import CoalescingTransport
 
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""

@@ -1,8 +1,7 @@
 """Connections below HTTP (docs/decisions/0051).
 
 All are accepted as they come, and connected a few a turn, those of each account in turn. The selector of the event loop
-chooses those that are read in a turn. Their transports join what is written to one system call per answer, and count
-what peers have not taken.
+chooses those that are read in a turn.
 """
 
 from __future__ import annotations
@@ -11,17 +10,51 @@ import asyncio
 import contextlib
 import errno
 import logging
+import re
 import selectors
 import socket
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from agentsvc_nb.formats.children.fairness import FairQueue
 from agentsvc_nb.service.logs import Tally
-from agentsvc_nb.service.server.crowds import Callers, Owner
+
+KNOWN_MAX: Final = 4_096
+_SHOWS_A_KEY: Final = (b"x-api-key", b"authorization", b"cookie")
+_SHOWN: Final = re.compile(rb"\r\n(?:" + rb"|".join(_SHOWS_A_KEY) + rb")[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r\n", re.I)
+
+
+Owner = tuple[str, str]
+"""An account, and the caller of it, which is the id of a key or a session."""
+
+
+class Callers:
+    """The owners of credentials that were shown lately, and of open connections by their descriptor. A new connection
+    is known by the credential that it shows. All others count as one account, whose name is empty, and their addresses
+    as its callers."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Owner] = {}
+        self.owners: dict[int, Owner] = {}
+
+    def of_head(self, head: bytes, peer: str) -> Owner:
+        """The owner of the beginning of a request."""
+        shown = _SHOWN.search(head)
+        return (self._known.get(hash(shown[1])) if shown else None) or ("", peer)
+
+    def learn(self, headers: Iterable[tuple[bytes, bytes]], descriptor: int, owner: Owner) -> None:
+        """Remember whose the credential in these headers is, and the connection that it was shown on."""
+        self.owners[descriptor] = owner
+        for name, value in headers:
+            if name in _SHOWS_A_KEY:
+                shown = hash(value)
+                if shown not in self._known and len(self._known) >= KNOWN_MAX:
+                    del self._known[next(iter(self._known))]
+                self._known[shown] = owner
+                return
+
 
 TURN_SECONDS: Final = 0.005
 """How long a turn of the event loop may take when only some of the ready connections are served in it."""
@@ -218,128 +251,3 @@ def _beginning(connection: socket.socket) -> bytes:
     if not head:
         connection.close()
     return head
-
-
-READ_BYTES: Final = 256 * 1024
-"""The most bytes that asyncio reads at once by default."""
-JOIN_BYTES: Final = 64 * 1024
-"""A transport that holds this much sends at once: joining more would only copy it."""
-
-
-class WriteCoalescer:
-    """Flushes all transports that hold data, at the end of each turn of the event loop."""
-
-    def __init__(self) -> None:
-        self._waiting: list[CoalescingTransport] = []
-
-    def add(self, transport: CoalescingTransport) -> None:
-        if not self._waiting:
-            asyncio.get_running_loop().call_soon(self._end)
-        self._waiting.append(transport)
-
-    def _end(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for transport in waiting:
-            try:
-                transport.send()
-            except Exception:  # the fault of one connection must not keep the others' data
-                log.exception("a connection could not be written to")
-                transport.abort()
-
-
-class CoalescingTransport(asyncio.Transport):
-    """A transport that joins its writes and sends them at the end of the event loop's turn."""
-
-    __slots__ = ("_ended", "_held", "_held_bytes", "_inner", "_sent", "_turn")
-
-    def __init__(self, inner: asyncio.Transport, coalescer: WriteCoalescer) -> None:
-        super().__init__()
-        self._inner = inner
-        self._turn = coalescer
-        self._held: list[bytes | bytearray | memoryview] = []
-        self._held_bytes = self._sent = 0
-        self._ended = False
-
-    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
-        if self._ended:
-            return
-        if not self._held:
-            self._turn.add(self)
-        self._held.append(data)
-        self._held_bytes += len(data)
-        if self._held_bytes >= JOIN_BYTES:
-            self.send()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._inner.get_extra_info(name, default)
-
-    def is_closing(self) -> bool:
-        return self._inner.is_closing()
-
-    def pause_reading(self) -> None:
-        self._inner.pause_reading()
-
-    def resume_reading(self) -> None:
-        self._inner.resume_reading()
-
-    def read_at_once(self, most: int) -> None:
-        """Read at most so many bytes in one turn of the event loop."""
-        self._inner.max_size = most  # type: ignore[attr-defined]
-
-    def write_eof(self) -> None:
-        """End the output; what is written later is dropped."""
-        self.send()
-        self._ended = True
-        self._inner.write_eof()
-
-    def abort(self) -> None:
-        """Close at once, without waiting for a peer that may never read what is still to be sent."""
-        self._ended = True
-        self._held.clear()
-        self._inner.abort()
-
-    def close(self) -> None:
-        self.send()
-        self._inner.close()
-
-    def send(self) -> None:
-        """Send the held data now."""
-        if self._held:
-            data = b"".join(self._held)
-            self._held.clear()
-            self._sent += self._held_bytes
-            self._held_bytes = 0
-            self._inner.write(data)
-
-    @property
-    def waiting(self) -> int:
-        """The number of bytes that the peer has not taken yet."""
-        return self._held_bytes + self._inner.get_write_buffer_size()
-
-    @property
-    def taken(self) -> int:
-        """The number of bytes that the peer has taken; except on Linux, that the system has taken for it."""
-        return self._sent - self._inner.get_write_buffer_size() - _unsent(self._inner.get_extra_info("socket"))
-
-
-def _unsent(connection: socket.socket) -> int:
-    """The number of bytes that the system has not yet passed to the peer; 0 where the system cannot tell."""
-    if sys.platform != "linux":
-        return 0
-    import fcntl
-    import termios
-
-    try:
-        return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
-    except (OSError, ValueError):  # it is closed
-        return 0
-
-
-def coalescing(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
-    """The `protocol` class on a `CoalescingTransport`."""
-    coalescer = WriteCoalescer()
-
-    def connection_made(self: asyncio.Protocol, transport: asyncio.Transport) -> None:
-        protocol.connection_made(self, CoalescingTransport(transport, coalescer))
-
-    return type(f"Joining{protocol.__name__}", (protocol,), {"connection_made": connection_made})

@@ -1,0 +1,120 @@
+"""The supervisor of the background tasks of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+from agentsvc_nb.service.folder import disk_fault
+from agentsvc_nb.service.usecases.attempts import LostRun
+from agentsvc_nb.tools.support import stopping
+
+T = TypeVar("T")
+STORE_AGAIN_SECONDS = 1.0
+log = logging.getLogger(__name__)
+
+
+class TaskSupervisor:
+    """Starts `work(name)` in the background, at most once per name at a time. `notify(name)` is called when a disk
+    keeps the work's beginning or end from being stored.
+
+    Each run or job has one task, with an inner one for the agent's or tool's own work. Only the inner task is ever
+    cancelled: the outer one goes on to end the run or job that it claimed, so a chat stays busy until its run has
+    really stopped.
+    """
+
+    def __init__(self, work: Callable[[str], Awaitable[None]], notify: Callable[[str], None]) -> None:
+        self._work = work
+        self._notify = notify
+        self._disk_faults: dict[str, str] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._inner: dict[str, asyncio.Task[Any]] = {}
+        self.stopping = False
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._tasks)
+
+    def start(self, name: str) -> None:
+        if name not in self._tasks and not self.stopping:
+            self._begin(name, self._work(name))
+
+    def store_later(self, name: str, write: Callable[[], Awaitable[None]]) -> None:
+        """`store` in the background."""
+        self._begin(name, self.store(name, write))
+
+    def _begin(self, name: str, work: Awaitable[None]) -> None:
+        self._tasks[name] = asyncio.create_task(self._guarded(name, work), name=name)
+
+    def interrupt(self, name: str) -> None:
+        inner = self._inner.get(name)
+        if inner is not None:
+            inner.cancel()
+
+    async def interruptible(
+        self, name: str, work: Coroutine[Any, Any, T], asked_to_stop: Callable[[], Awaitable[bool]]
+    ) -> T:
+        """Run `work` as a task that `interrupt(name)` cancels, with its threads (`tools.stopping`). It is cancelled at
+        once if `asked_to_stop` returns True, because an interrupt from before found no task to cancel."""
+        context = copy_context()
+        stop = context.run(stopping.begin)
+        inner: asyncio.Task[T] = asyncio.create_task(work, context=context)
+        self._inner[name] = inner
+        try:
+            if self.stopping or await asked_to_stop():  # only now: from here on `interrupt` finds the task
+                inner.cancel()
+            return await inner
+        except BaseException:
+            inner.cancel()
+            raise
+        finally:
+            stop.set()
+            # The task holds its exception, and that this frame: until the garbage collector comes by, with all that the
+            # work has in memory.
+            del self._inner[name], inner
+
+    def disk_fault_of(self, name: str) -> str | None:
+        """What a disk did not do when the work's beginning or end was last stored, as a clause; None if it did."""
+        return self._disk_faults.get(name)
+
+    async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
+        """Store the claim or the end of a run, job or call, or read what it needs, retrying every second while that
+        fails. A full disk may have room again, and a run that is not ended keeps its chat busy. None when the service
+        stops first; recovery goes on.
+
+        Raises `ValueError` and `OverflowError`, for values that can never be stored, and `LostRun`.
+        """
+        try:
+            while True:
+                try:
+                    return await write()
+                except (ValueError, OverflowError, LostRun):
+                    raise
+                except Exception as error:
+                    log.exception("a beginning or an end could not be read or stored; trying again")
+                    if fault := disk_fault(error):
+                        self._disk_faults[name] = fault
+                        self._notify(name)
+                if self.stopping:
+                    return None
+                await asyncio.sleep(STORE_AGAIN_SECONDS)
+        finally:
+            self._disk_faults.pop(name, None)
+
+    async def stop(self) -> None:
+        """Interrupt all work and wait until it has stopped."""
+        self.stopping = True
+        for name in list(self._inner):
+            self.interrupt(name)
+        await asyncio.gather(*self._tasks.values())
+
+    async def _guarded(self, name: str, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except Exception:
+            log.exception("work on %s failed", name)
+        finally:
+            del self._tasks[name]
