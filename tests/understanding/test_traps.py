@@ -95,6 +95,7 @@ WITHHELD = [
     "total amount of trips (not priced)",
     "how many trips have more seats than the Alps",
     "amount but Coast",
+    "total amount not counting the climb",
 ]  # fmt: skip
 
 
@@ -156,6 +157,8 @@ GROUPS: Final = [
     ("which guides sold at least 40 seats in total", False, "sum(Seats) by Guide with sum(Seats) >= 40"),
     ("regions with an average distance over 100 in March", False,
      "mean(Distance) by Region where Booked On from 2024-03-01 to 2024-03-31 with mean(Distance) > 100"),
+    ("which regions other than the Alps sold more than 60 seats in total", False,
+     'sum(Seats) by Region where not (Region = "Alps") with sum(Seats) > 60'),
     ("in which months were there more than 30 trips", False, "count(rows) by month(Booked On) with count(rows) > 30"),
 ]  # fmt: skip
 PLACES: Final = [

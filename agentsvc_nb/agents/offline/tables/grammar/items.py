@@ -34,6 +34,7 @@ _PER: Final = (("per",), ("pro",), ("je",))
 _MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$", "dollar", "dollars", "£"))
 """Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
+_NOT: Final = frozenset(("not", "nicht", "pas", "non", "no"))
 _PEOPLE: Final = frozenset(("people", "persons"))
 _OF_PEOPLE: Final = (
     "name",
@@ -176,6 +177,8 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
         for link in links.links(span):
             if link.cell is not None and start and words[start - 1].tokens in _PER:
                 continue  # `tickets per team`, where a tier is called `Team`
+            if words[start].tokens == ("total",) and start and words[start - 1].tokens == ("in",) and link.distance:
+                continue  # `in total` is no `Order Total`
             if not words[start].bracketed or link.distance < PART:
                 yield link, length
 
@@ -219,7 +222,8 @@ def _phrases(
             aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
             besides = TRANSLATED if part == "each" and told.translated else 0.0  # `anuales`, where a value is `annual`
             besides += _LIGHT_BESIDES if told.named and length == 1 else 0.7 if aside else 0.0
-            which = "aside" if part == "not" and words[start].bracketed and not which else which
+            if part == "not" and words[start].bracketed and phrase[-1] in _NOT:
+                which = "aside"  # `(without shipping)` is more than `(not the list price)`
             yield _item(part, which), length, _WORD + besides
 
 
