@@ -124,18 +124,20 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     """Items that begin with a word."""
     word = words[start]
     linked = list(_links_at(words, start, links))
+    example = any(
+        part == "anyone"
+        for length in range(2, PHRASE_MAX + 1)
+        for part, _ in language.phrases.get(_phrase(words[start : start + length]), ())
+    )
     for link, length in linked:
+        if example and length == 1:
+            continue  # `name an experiment` is no `Name`
         span = words[start : start + length]
         yield _linked(link, span, links), length, _WORD + link.distance + _rivalry(link, span, links, language)
     if word.quoted:
         yield Item("text", word.text), 1, _WORD + 0.5
         return
     told = _told_by([link for link, length in linked if length == 1], links)
-    example = any(
-        part == "anyone"
-        for length in range(2, PHRASE_MAX + 1)
-        for part, _ in language.phrases.get(_phrase(words[start : start + length]), ())
-    )
     others = [
         *_written(word),
         *_phrases(words, start, links, language, told, example),
