@@ -26,6 +26,7 @@ from agentsvc_nb.formats.plans.plan import (
     Formula,
     Group,
     Join,
+    Kept,
     Not,
     OneOf,
     Operation,
@@ -327,3 +328,23 @@ def test_floating_point_is_shown_with_three_digits_or_two_decimals() -> None:
     result = compute(engine([data]), Plan("lab", (*measures, quantile, ratio)), {"lab": profile})
     found = [shown(cell, of) for cell, of in zip(result.rows[0], result.columns, strict=True)]
     assert found == ["0.3 g", "0.15 g", "0.15 g", "0.1 g", "0.0707 g", "–", "0.125 g", "33.33%"]
+
+
+def _of_shops(*rows: tuple[str | None, int], keep: tuple[Kept, ...] = ()) -> list[list[str]]:
+    """The sums by month."""
+    columns = (ColumnProfile("month", "text"), ColumnProfile("sold", "number", decimals=0))
+    profile = TableProfile("shops", "shops.csv", len(rows), columns)
+    sold, by = Aggregate("sum", Column("shops", "sold")), Group(Column("shops", "month"))
+    plan = Plan("shops", (sold,), (by,), keep=keep)
+    found = compute(engine([Data(profile, list(rows))]), plan, {"shops": profile})
+    return [[plain(cell, of) for cell, of in zip(row, found.columns, strict=True)] for row in found.rows]
+
+
+def test_months_by_name_are_in_the_order_of_the_year() -> None:
+    assert [row[0] for row in _of_shops(("Mar", 5), ("Dec", 1), ("Jan", 7), ("Feb", 2))] == ["Jan", "Feb", "Mar", "Dec"]
+    assert [row[0] for row in _of_shops(("März", 5), ("Mai", 1), ("Total", 6))] == ["Mai", "März", "Total"]
+
+
+def test_groups_are_kept_by_their_measure() -> None:
+    many = Kept(1, ">", Decimal(4))
+    assert _of_shops(("Mar", 3), ("Mar", 2), ("Jan", 4), ("Feb", 9), keep=(many,)) == [["Feb", "9"], ["Mar", "5"]]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 import pytest
 
+from agentsvc_nb.agents.offline.questions import split
+from agentsvc_nb.agents.offline.tables.answers import answered
 from agentsvc_nb.agents.offline.tables.understanding import Understood, understand
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.formats.plans.results import Result, ResultColumn
 from tests.understanding.orders import numbers, read, texts
 
 TRIPS: Final = TableProfile(
@@ -91,6 +95,7 @@ WITHHELD = [
     "total amount of trips (not priced)",
     "how many trips have more seats than the Alps",
     "amount but Coast",
+    "total amount not counting the climb",
 ]  # fmt: skip
 
 
@@ -152,6 +157,8 @@ GROUPS: Final = [
     ("which guides sold at least 40 seats in total", False, "sum(Seats) by Guide with sum(Seats) >= 40"),
     ("regions with an average distance over 100 in March", False,
      "mean(Distance) by Region where Booked On from 2024-03-01 to 2024-03-31 with mean(Distance) > 100"),
+    ("which regions other than the Alps sold more than 60 seats in total", False,
+     'sum(Seats) by Region where not (Region = "Alps") with sum(Seats) > 60'),
     ("in which months were there more than 30 trips", False, "count(rows) by month(Booked On) with count(rows) > 30"),
 ]  # fmt: skip
 PLACES: Final = [
@@ -258,3 +265,77 @@ def test_what_is_first_or_filled_in_is_a_limit(question: str, expected: str) -> 
 @pytest.mark.parametrize("question", ["in how many months were there over 9 fouls", "fouls in the first five months"])
 def test_what_may_be_of_rows_or_months_is_asked_back(question: str) -> None:
     assert read(question, ROUNDS) == ""
+
+
+BOOKS: Final = TableProfile(
+    "books",
+    "books.csv",
+    60,
+    (
+        texts("Genre", "Poetry", "Drama"),
+        numbers("copies", "1", "9", 9),
+        numbers("copies_available", "0", "7", 8),
+        numbers("Yearly budget", "10", "900", 50),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("how many copies are available of Poetry", 'sum(copies_available) where Genre = "Poetry"'),
+        ("how many copies are there of Poetry", 'sum(copies) where Genre = "Poetry"'),
+        ("how many people are paid from the Poetry budget", ""),
+        ("how much Drama budget is there in kg", ""),
+    ],
+)
+def test_the_nearer_of_two_headers_is_meant(question: str, expected: str) -> None:
+    assert read(question, BOOKS).replace(" over the rows of books.csv", "") == expected
+
+
+REGION, NUMBER = ResultColumn("Region", "text"), ResultColumn("n", "number", "", 0)
+
+
+def _answer(question: str, *rows: tuple[str | Decimal, ...]) -> tuple[str, str, list[str]]:
+    """What an answer rests on, its headline and its values, for a result."""
+    found = understand(question, [TRIPS])
+    assert isinstance(found, Understood)
+    columns = (REGION, NUMBER)[2 - len(rows[0]) :]
+    basis = answered(found, Result(columns, rows, 400, 400, (), False), {"trips": TRIPS}).basis
+    return basis.basis, basis.headline or "", list(basis.values)
+
+
+def test_an_answer_to_a_question_for_yes_or_no_is_one() -> None:
+    more = "did the Alps have more trips than the Coast"
+    assert _answer(more, (Decimal(12),)) == ("computed", "Yes. Difference of number of rows: 12", ["yes"])
+    assert _answer(more, (Decimal(-3),))[2] == ["no"]
+    assert _answer(more, (Decimal(0),))[2] == ["no"]
+    assert _answer("are there any trips with more than 10 seats", (Decimal(0),))[2] == ["no"]
+
+
+def test_the_second_is_told_only_where_it_stands_alone() -> None:
+    second = "which region has the second highest amount"
+    rows = (("Alps", Decimal(9)), ("Coast", Decimal(7)))
+    assert _answer(second, *rows)[2] == ["Coast"]
+    assert _answer(second, ("Alps", Decimal(9)), ("Coast", Decimal(9)))[0] == "asked_back"
+    assert _answer(second, *rows, ("Cities", Decimal(7)))[0] == "asked_back"
+
+
+def test_groups_are_counted() -> None:
+    rows = (("Alps", Decimal(9)), ("Coast", Decimal(7)))
+    assert _answer("how many regions have fewer than 100 trips", *rows)[1:] == ("Number of Region: 2", ["2"])
+
+
+@pytest.mark.parametrize(
+    ("message", "questions"),
+    [
+        (
+            "How many trips were there? Ignore those of the Alps.",
+            ["How many trips were there, ignore those of the Alps?"],
+        ),
+        ("Trips by region? Nur Mai.", ["Trips by region, nur Mai?"]),
+        ("How many trips? Only the rain knows why.", ["How many trips?"]),
+    ],
+)
+def test_a_sentence_that_says_what_not_to_count_belongs_to_its_question(message: str, questions: list[str]) -> None:
+    assert split(message) == questions

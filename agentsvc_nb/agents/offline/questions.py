@@ -134,7 +134,8 @@ def _with_limits(parts: Sequence[str]) -> list[str]:
     made: list[str] = []
     for part in parts:
         if made and _LIMITS.match(part):
-            made[-1] = f"{made[-1].rstrip('?.!？ ')}, {part[0].lower()}{part[1:]}"
+            mark = "?" if made[-1].endswith(("?", "？")) else ""
+            made[-1] = f"{made[-1].rstrip('?.!？ ')}, {part[0].lower()}{part[1:].rstrip('?.! ')}{mark}"
         else:
             made.append(part)
     return made

@@ -27,6 +27,7 @@ from agentsvc_nb.formats.plans.plan import (
 from agentsvc_nb.formats.plans.profiles import PlanError, Tables
 from agentsvc_nb.formats.plans.results import LeftOut, Result
 from agentsvc_nb.formats.plans.sql import statement
+from agentsvc_nb.formats.tables.model import MONTHS
 
 ROWS_MAX: Final = 10_000
 
@@ -44,10 +45,24 @@ def compute(engine: TableEngine, plan: Plan, tables: Tables) -> Result:
     total, used, left_out = counted.read(engine.execute(counted.sql).fetchone())
     found = engine.execute(made.sql)
     rows = [_row(row) for row in islice(iter(found.fetchone, None), ROWS_MAX + 1)]
-    return Result(made.columns, tuple(rows[:ROWS_MAX]), total, used, left_out, len(rows) > ROWS_MAX)
+    kept = _by_months(rows[:ROWS_MAX], plan)
+    return Result(made.columns, tuple(kept), total, used, left_out, len(rows) > ROWS_MAX)
 
 
-def _row(row: Sequence[Any]) -> tuple[Value | None, ...]:
+_Row = tuple[Value | None, ...]
+
+
+def _by_months(rows: list[_Row], plan: Plan) -> list[_Row]:
+    """Groups that are called by months in the order of the year, unless another was asked for."""
+    if not plan.groups or plan.groups[0].by or plan.order or plan.limit is not None:
+        return rows
+    months = [MONTHS.get(cell.strip(" .").casefold(), 0) if isinstance(cell := row[0], str) else 13 for row in rows]
+    if 0 in months or months.count(13) == len(months):
+        return rows
+    return [row for _, row in sorted(zip(months, rows, strict=True), key=lambda one: one[0])]
+
+
+def _row(row: Sequence[Any]) -> _Row:
     return tuple(map(value_of, row))
 
 

@@ -219,7 +219,8 @@ _MEANINGS: Final = PHRASES | {
     "but": "but",
     "not:neither": "neither|have neither",
     "not:said": "ignore|skip|omit|disregard|dont count|do not count|dont include|do not include",
-    "not:aside": "rather than|not counting|not to be confused with|as opposed to|instead of",
+    "not:uncounted": "not counting",
+    "not:aside": "rather than|not to be confused with|as opposed to|instead of",
     "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
     "|non|without"
     "|not in|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.columns import NAMES, UNITS, TableColumns
-from agentsvc_nb.agents.offline.tables.question import Word, alike, edits, forms
+from agentsvc_nb.agents.offline.tables.question import Word, alike, edits, forms, is_form_of_any
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.plan import Column, Plan
@@ -31,6 +31,7 @@ SHORT_VERBS: Final = frozenset(("won", "ran", "met", "hit"))
 """Words that may be without a meaning, but not where they are values: no articles or prepositions."""
 _DATES: Final = frozenset(("date", "dates", "day", "time"))
 _TYPO_LETTERS_MIN: Final = 5
+_SMALL_LETTERS_MAX: Final = 4
 _NOUN_LETTERS_MIN: Final = 4
 _SEVERAL: Final = frozenset(("people", "children", "men", "mice"))
 _KINDS_MAX: Final = 40
@@ -179,7 +180,18 @@ class TableLinks(TableColumns):
         if not asked or (letter and asked[0] not in self.vocabulary and asked not in self._cells):
             return
         yield from self._columns(asked)
+        yield from self._around(asked)
         yield from self._values(asked, span)
+
+    def _around(self, asked: tuple[str, ...]) -> Iterator[Link]:
+        """`copies that are available` are `copies_available`, where there are `copies`, too."""
+        light = [word in self.language.light and len(word) <= _SMALL_LETTERS_MAX for word in asked]
+        essential = (asked[0], *(word for word, small in zip(asked[1:-1], light[1:-1], strict=True) if not small))
+        if len(asked) < 3 or len(essential) + 1 == len(asked) or light[0] or light[-1]:
+            return
+        if len(essential) == 1:
+            near = self._columns((essential[0], asked[-1]))
+            yield from (replace(link, distance=NAMING) for link in near if link.distance <= FORM)
 
     def _columns(self, asked: tuple[str, ...]) -> list[Link]:
         if asked not in self._columns_found:
@@ -386,12 +398,3 @@ def _translated(phrase: tuple[str, ...], header: tuple[str, ...]) -> float | Non
         return ALIKE
     is_head = rest[-1] in phrase or not _PARTICLES.isdisjoint(rest)
     return ALIKE + 0.5 if is_head and _PER.isdisjoint(header) else None
-
-
-def is_form_of_any(verb: str, header: Sequence[str]) -> bool:
-    """Whether a verb is that of a noun, as `delivered` is of `Delivery date`."""
-    if len(verb) < _TYPO_LETTERS_MIN or not verb.endswith(("ed", "ing")):
-        return False
-    root = verb.removesuffix("ed").removesuffix("ing")
-    roots = {root, root + "e"} | ({root[:-1]} if root[-1:] == root[-2:-1] else set())
-    return any(word in roots or (len(root) > _NOUN_LETTERS_MIN and word.startswith(root)) for word in header)

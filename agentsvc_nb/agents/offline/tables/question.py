@@ -132,6 +132,19 @@ def alike(one: str, other: str) -> bool:
     return one == other or not forms(one).isdisjoint(forms(other))
 
 
+_VERB_LETTERS_MIN: Final = 5
+_ROOT_LETTERS_MIN: Final = 4
+
+
+def is_form_of_any(verb: str, header: Sequence[str]) -> bool:
+    """Whether a verb is that of a noun, as `delivered` is of `Delivery date`."""
+    if len(verb) < _VERB_LETTERS_MIN or not verb.endswith(("ed", "ing")):
+        return False
+    root = verb.removesuffix("ed").removesuffix("ing")
+    roots = {root, root + "e"} | ({root[:-1]} if root[-1:] == root[-2:-1] else set())
+    return any(word in roots or (len(root) > _ROOT_LETTERS_MIN and word.startswith(root)) for word in header)
+
+
 def edits(one: str, other: str) -> int | None:
     """The letters by which two words differ; None if these are too many for a mistake in writing."""
     most = 1 if len(one) < 8 else 2

@@ -87,7 +87,13 @@ def having(parts: Parts) -> QuestionReading | None:
         return None
     profile = links.profile(of)
     alone = group is None and (links.is_key(profile) or is_identifier(profile, links.table))
-    if alone or links.adds_up(profile) or links.is_list(profile) or (columns and of in columns_of(parts.where)):
+    met = [one for one in parts.conditions if not isinstance(one, Not)]
+    if (
+        alone
+        or links.adds_up(profile)
+        or links.is_list(profile)
+        or (columns and any(of in columns_of(one) for one in met))
+    ):
         return None
     if profile.empty:
         parts.conditions = [*parts.conditions, Not(Empty(of))]  # rows without a customer are none's

@@ -37,6 +37,27 @@ _PER: Final = (("per",), ("pro",), ("je",))
 _MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$", "dollar", "dollars", "£"))
 """Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
+_NOT: Final = frozenset(("not", "nicht", "pas", "non", "no"))
+_PEOPLE: Final = frozenset(("people", "persons"))
+_OF_PEOPLE: Final = (
+    "name",
+    "person",
+    "player",
+    "employee",
+    "customer",
+    "member",
+    "age",
+    "gender",
+    "sex",
+    "birth",
+    "respondent",
+    "patient",
+    "student",
+    "candidate",
+    "driver",
+    "rep",
+)
+"""What tables of people have."""
 _DATED_PERIOD: Final = 0.8
 _ASKED_MUCH: Final = frozenset(("much", "most", "least", "more", "less"))
 _VERB_LETTERS_MIN: Final = 4
@@ -107,18 +128,20 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     """Items that begin with a word."""
     word = words[start]
     linked = list(_links_at(words, start, links))
+    example = any(
+        part == "anyone"
+        for length in range(2, PHRASE_MAX + 1)
+        for part, _ in language.phrases.get(_phrase(words[start : start + length]), ())
+    )
     for link, length in linked:
+        if example and length == 1:
+            continue  # `name an experiment` is no `Name`
         span = words[start : start + length]
         yield _linked(link, span, links), length, _WORD + link.distance + _rivalry(link, span, links, language)
     if word.quoted:
         yield Item("text", word.text), 1, _WORD + 0.5
         return
     told = _told_by([link for link, length in linked if length == 1], links)
-    example = any(
-        part == "anyone"
-        for length in range(2, PHRASE_MAX + 1)
-        for part, _ in language.phrases.get(_phrase(words[start : start + length]), ())
-    )
     others = [
         *_written(word),
         *_phrases(words, start, links, language, told, example),
@@ -140,6 +163,11 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     if example or (not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ()))):
         return  # a question for yes or no is none for a number
     light = word.tokens and word.tokens[0] in language.light and not word.bracketed
+    if light and start and word.tokens[0] in _PEOPLE and _is_count(words[:start], language):
+        # `how many people` counts rows if these are people's, and else nothing.
+        item = Item("rows", "noun") if links.named(*_OF_PEOPLE) else Item("unknown")
+        yield item, 1, _WORD if item.tag == "rows" else _UNKNOWN
+        return
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
     if light and not (told.done and is_verb):
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
@@ -156,6 +184,8 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
         for link in links.links(span):
             if link.cell is not None and start and words[start - 1].tokens in _PER:
                 continue  # `tickets per team`, where a tier is called `Team`
+            if words[start].tokens == ("total",) and start and words[start - 1].tokens == ("in",) and link.distance:
+                continue  # `in total` is no `Order Total`
             if not words[start].bracketed or link.distance < PART:
                 yield link, length
 
@@ -203,7 +233,8 @@ def _phrases(
             aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
             besides = TRANSLATED if part == "each" and told.translated else 0.0  # `anuales`, where a value is `annual`
             besides += _LIGHT_BESIDES if told.named and length == 1 else 0.7 if aside else 0.0
-            which = "aside" if part == "not" and words[start].bracketed and not which else which
+            if part == "not" and words[start].bracketed and phrase[-1] in _NOT:
+                which = "aside"  # `(without shipping)` is more than `(not the list price)`
             yield _item(part, which), length, _WORD + besides
 
 
@@ -213,6 +244,12 @@ def _rate(which: str, said: str, links: TableLinks, length: int) -> Iterator[_Me
         names = [of.name for of in (over, under) if isinstance(of, Column)]
         line = f"{said} was computed as {' / '.join(names)}."
         yield Item("measure", (made,), (line,)), length, _WORD - _LIGHT_BESIDES
+
+
+def _is_count(before: Sequence[Word], language: Vocabulary) -> bool:
+    """Whether the words end with those that count: `how many`."""
+    ends = (_phrase(before[-length:]) for length in range(1, PHRASE_MAX + 1))
+    return any(part == "count" for phrase in ends for part, _ in language.phrases.get(phrase, ()))
 
 
 def _is_header(word: Word, links: TableLinks) -> bool:
@@ -233,9 +270,7 @@ def _of_rows(
     word = words[start]
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         yield Item("rows", "title"), 1, _WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
-        before = (_phrase(words[max(at, 0) : start]) for at in range(start - PHRASE_MAX, start))
-        # `in how many orders was a coupon used` counts orders.
-        if all(part != "count" for phrase in before for part, _ in language.phrases.get(phrase, ())):
+        if not _is_count(words[:start], language):  # `in how many orders was a coupon used` counts orders
             yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
     elif len(word.tokens) == 1 and not word.quoted and not told.any:
         noun = word.tokens[0]

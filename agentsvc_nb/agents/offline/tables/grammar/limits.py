@@ -10,7 +10,8 @@ from typing import Any, Final, get_args
 
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When, between, compared, is_year
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
-from agentsvc_nb.agents.offline.tables.linking import TableLinks, is_form_of_any
+from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.question import is_form_of_any
 from agentsvc_nb.formats.plans.plan import (
     AllOf,
     AnyOf,

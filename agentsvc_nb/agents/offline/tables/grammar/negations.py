@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.grammar.amounts import is_year
-from agentsvc_nb.agents.offline.tables.grammar.rules import Item
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.plan import Column
 
 NEITHER: Final = "neither"
 ASIDE: Final = "aside"
+UNCOUNTED: Final = "uncounted"
 """Which `not` an item is."""
 _COMPARED: Final = ("bound", "cmp", "post", "time", "number", "when", "not", "only")
 
@@ -78,7 +79,10 @@ def _asides(items: Sequence[Item], links: TableLinks) -> list[Item]:
     at = 0
     while at < len(items):
         behind = items[at + 1 : at + 2]
-        aside = items[at].tag == "not" and items[at].value == ASIDE and bool(behind)
+        # `the total, not counting shipping`, is without it: only of the highest nothing is taken away.
+        extreme = has(items, "sup") or has(items, "implied") or not {"max", "min"}.isdisjoint(values(items, "op"))
+        told = (ASIDE, UNCOUNTED) if extreme else (ASIDE,)
+        aside = items[at].tag == "not" and items[at].value in told and bool(behind)
         if aside and _told_apart(behind[0], columns, items[at + 2 : at + 3], links):
             at += 2
         elif aside and not _is_condition(behind[0], links):
