@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 VALUES: Final = """
+german | deutsch | allemand | alemán
+french | französisch | français | francés
+english | englisch | anglais | inglés
+spanish | spanisch | espagnol | español
+italian | italienisch | italien | italiano
+portuguese | portugiesisch | portugais | portugués
+dutch | niederländisch | néerlandais | neerlandés
 yes | ja | oui | sí
 female, women, woman | weiblich, frau, frauen | femme, femmes, féminin | mujer, mujeres, femenino
 male, men, man | männlich, mann, männer, männern | homme, hommes, masculin | hombre, hombres, masculino

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.english import ENGLISH
@@ -24,6 +26,19 @@ _UNIT_WORDS: Final = {
     "km": ("km", "kilometers", "kilometres", "kilometer"),
     "m": ("m", "meters", "metres", "meter"),
     "s": ("s", "seconds", "sec", "second"),
+}
+_BRACKETED: Final = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]")
+_WRITTEN_UNITS: Final = {
+    "h": "hour hours stunde stunden heure heures hora horas",
+    "min": "minute minutes minuten minuto minutos",
+    "s": "second seconds sekunden secondes segundos",
+    "km": "kilometer kilometres kilometers kilometern kilometres kilometros",
+    "m": "meter metres meters metern metres metros",
+    "mm": "millimeter millimetres millimetern millimetres milimetros",
+    "kg": "kilo kilos kilogramm kilogrammes kilogramos",
+    "€": "eur euro euros",
+    "°c": "c grad degrees degres grados celsius",
+    "%": "percent prozent pourcent",
 }
 _PERIODS: Final = (("day", 1, 1.6), ("week", 6.5, 8), ("month", 28, 33), ("quarter", 85, 95), ("year", 360, 370))
 
@@ -67,6 +82,17 @@ class TableColumns:
             for word in _UNIT_WORDS.get(column.unit, (column.unit.casefold(),)) if column.unit else ():
                 found[word] = column.unit
         return found
+
+    @cached_property
+    def title_words(self) -> frozenset[str]:
+        """The words of the file's name and of its sheet's."""
+        return frozenset(tokens(f"{PurePosixPath(self.table.path).stem} {self.table.sheet}".replace("_", " ")))
+
+    @cached_property
+    def header_units(self) -> frozenset[str]:
+        """Words for the units that stand in brackets in headers, as `Duration (h)`."""
+        named = {found[1].casefold() for column in self.table.columns for found in _BRACKETED.finditer(column.name)}
+        return frozenset(word for unit in named for word in (unit, *_WRITTEN_UNITS.get(unit, "").split()))
 
     def numbers(self) -> list[ColumnProfile]:
         """Columns with which it makes sense to compute."""

@@ -12,6 +12,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.columns import NAMES, TableColumns
 from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
+from agentsvc_nb.agents.offline.tables.topics import done, is_plural, letter_of, says_rows, stem_of, told_again
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.conditions import Column
@@ -22,7 +23,9 @@ EXACT, FORM, NAMING, TRANSLATED, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.6, 0.7, 0.
 """How far a link is from the words themselves."""
 SPAN_MAX: Final = 8
 _NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
-_UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per"))
+_UNITS: Final = frozenset(
+    tokens("eur usd gbp chf kg km cm mm m g t l ms s sec min mins percent pct in of the per h c mm w kwh")
+)
 _PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))
 _PER: Final = frozenset(tokens("per pro je par por"))
 _NOUN_WORDS_MAX: Final = 4
@@ -102,7 +105,11 @@ class TableLinks(TableColumns):
 
     def stands(self, word: str) -> bool:
         """Whether a header or a value has the word."""
-        return word in self.vocabulary or any(word in folded for folded in self._cells)
+        return not self._header_forms.isdisjoint(forms(word)) or any(word in folded for folded in self._cells)
+
+    @cached_property
+    def _header_forms(self) -> frozenset[str]:
+        return frozenset(form for token in self.vocabulary for form in forms(token))
 
     def is_title(self, word: str) -> bool:
         """Whether the word is what the rows are: what the file or its sheet is called, or what an identifier is of."""
@@ -112,14 +119,18 @@ class TableLinks(TableColumns):
             called = frozenset()  # `Umsatz` of `sales.csv` is rather an amount
         return any(
             alike(word, one) or (one,) in called or any(one in group for group in groups) for one in self._titles
-        )
+        ) or (not self._columns((word,)) and says_rows(word, self))
+
+    def is_of_title(self, verb: str) -> bool:
+        """Whether a verb says again what the rows are, or a noun whose they are."""
+        return verb in self.title_words or any(stem_of(verb, one) for one in self._titles)
 
     @cached_property
     def _titles(self) -> tuple[str, ...]:
         """Of titles of several words those in the plural, which are rather what there are several of."""
         titles = [tuple(tokens(title)) for title in (PurePosixPath(self.table.path).stem, self.table.sheet)]
         several = {word for title in titles for word in title if len(title) > 1 and word.isalpha() and len(word) > 3}
-        named = {title[0] for title in titles if len(title) == 1} | {one for one in several if one.endswith("s")}
+        named = {title[0] for title in titles if len(title) == 1} | {one for one in several if is_plural(one)}
         of = self.identifier()
         return (*named, *(one for one in (self.headers[of.name] if of else ()) if one not in _NAMING))
 
@@ -147,6 +158,12 @@ class TableLinks(TableColumns):
         """The words of which something else that is called a noun may be meant."""
         groups = (*self.language.nouns, *self.language.alike)
         return frozenset(word for group in groups for word in group) | _PARTICLES
+
+    def tied(self, verb: str) -> tuple[Column, ...]:
+        """The columns that a verb without a meaning of its own only says again; none, if it says what the rows are."""
+        nouns = self.language.ties.get(verb, ())
+        found = {link.column.name for noun in nouns for link in self._columns(noun)} | set(told_again(verb, self))
+        return tuple(self.column(one.name) for one in self.table.columns if one.name in found)
 
     def links(self, span: Sequence[Word]) -> Sequence[Link]:
         """What the words mean together."""
@@ -241,6 +258,8 @@ class TableLinks(TableColumns):
 
     def _translated_each(self, asked: tuple[str, ...], header: tuple[str, ...]) -> float | None:
         """`date de commande` is `Order Date`: each part is one of the header, or means one, and none is left over."""
+        if (asked[0],) in self.language.phrases and asked[-1].endswith("s") and asked[-1] not in header:
+            return None  # `total de pedidos` are counted, or added up
         left, at = list(header), 0
         while at < len(asked):
             if asked[at] in _PARTICLES:
@@ -294,6 +313,11 @@ class TableLinks(TableColumns):
                 if len(folded) == len(asked) and folded[:-1] == asked[:-1]:
                     for name, value in self._cells[folded]:
                         yield Link(self.column(name), value, FORM, f"{' '.join(asked)} was read as {value}.")
+        if len(span) == 1 and len(same := done(span[0], self._cells, self.language.code)) == 1:
+            for name, value in self._cells[same[0]]:
+                yield Link(self.column(name), value, PART, f"{span[0].text} was read as {value}.")
+        for name, value in letter_of(asked, self):
+            yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
         if len(asked) > 1 or asked[0] not in self.language.light:
             for phrase in self.language.values.get(asked, ()):
                 for name, value in self._cells.get(phrase, ()):

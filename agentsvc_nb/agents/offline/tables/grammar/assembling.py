@@ -43,7 +43,7 @@ from agentsvc_nb.formats.plans.conditions import (
     columns_of,
     leaves,
 )
-from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
+from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order, aggregates, columns_of_operand
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 _ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among", "kinds"})
@@ -95,6 +95,10 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
+    parts.core = [_asked_by(item, parts) for item in parts.core]
+    if not _tied(parts):
+        return None
+    parts.core = [item for item in parts.core if item.tag != "tie"]
     if any(one.tag == "much" and of.tag == "rows" for one, of in pairwise(parts.core)):
         return None  # `combien de commandes` are counted
     if has(parts.core, "compare") and not _compares(parts):
@@ -102,6 +106,22 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     # A form that has a place for the noun of the rows comes first: there it is what is asked for.
     found = _formed(parts) or _without_row_names(parts)
     return _ordered(found, directions) if found and directions else found
+
+
+def _asked_by(item: Item, parts: Parts) -> Item:
+    """`wann ist X eingetreten`: the day of the verb."""
+    dates = [one for one in item.value if parts.links.profile(one).kind == "date"] if item.tag == "tie" else []
+    is_asked = len(dates) == 1 and "time" in values(parts.core, "wh") and not has(parts.core, "column")
+    return Item("column", dates[0], item.told) if is_asked else item
+
+
+def _tied(parts: Parts) -> bool:
+    """Whether all verbs are of columns that the question is about: `paid` alone is a condition that nothing has."""
+    used = {one for condition in (*parts.conditions, *parts.base) for one in columns_of(condition)}
+    used |= {group.column for group in parts.groups} | set(values(parts.core, "column"))
+    for one in (one for found in values(parts.core, "measure") for one in aggregates(found)):
+        used |= {*columns_of_operand(one.operand), *columns_of(one.where)}
+    return all(not used.isdisjoint(columns) for columns in values(parts.core, "tie"))
 
 
 def _is_of_one_row(condition: Condition, links: TableLinks) -> bool:
@@ -134,13 +154,21 @@ def _without_row_names(parts: Parts) -> QuestionReading | None:
     names = [
         item
         for at, item in enumerate(parts.core)
-        if item.tag == "column" and (item in parts.kinds or is_identifier(links.profile(item.value), links.table))
+        if item.tag == "column" and (item in parts.kinds or _names_rows(item, links))
         and (not at or parts.core[at - 1].tag != "wh")
     ]  # fmt: skip
     if len(names) != 1 or not (parts.conditions or parts.groups):
         return None
-    parts.core = [item for item in parts.core if item is not names[0]]
+    counted = [Item("rows", "title")] if parts.core[0].tag == "count" and parts.core[1] is names[0] else []
+    parts.core = [one for item in parts.core for one in (counted if item is names[0] else [item])]
     return _formed(parts) if any(item.tag in ("column", "measure") for item in parts.core) else None
+
+
+def _names_rows(item: Item, links: TableLinks) -> bool:
+    """Whether the column is what the rows are: each has another, or most of them, which are named in the plural."""
+    profile = links.profile(item.value)
+    most = profile.kind == "text" and 2 * profile.distinct >= links.table.rows
+    return is_identifier(profile, links.table) or (item.plural and most)
 
 
 def _formed(parts: Parts) -> QuestionReading | None:
@@ -239,7 +267,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* column column+ and+", columns),
         ("wh* yesno? most column? period? rows+", most_rows),
         ("wh* commonest column rows*", most_rows),
-        ("wh* yesno? period? column* number? sup|most|more|less measure? rows* pair?", superlative),
+        ("wh* yesno? much? op? period? column* number? sup|most|more|less measure? rows* pair?", superlative),
         ("wh* yesno? number? implied|implied_more column* rows* pair?", implied),
         ("wh* top|bottom number? column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* share op? column|measure? rows* count? in_percent?", share),

@@ -23,6 +23,7 @@ from agentsvc_nb.agents.offline.tables.linking import (
     TableLinks,
 )
 from agentsvc_nb.agents.offline.tables.question import Word
+from agentsvc_nb.agents.offline.tables.topics import is_participle
 
 PATHS_MAX: Final = 30
 _WORD: Final = 1.0
@@ -133,7 +134,10 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     light = word.tokens and word.tokens[0] in language.light and not word.bracketed
     if light and not (told.done and len(word.tokens[0]) >= _VERB_LETTERS_MIN):
         yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
+    elif told.any and not told.known and is_participle(word.text, language.code):
+        yield from _tied(word, links, language)
     elif not meant:
+        yield from _tied(word, links, language)
         yield from _unknown(words, start, links, language)
 
 
@@ -155,7 +159,8 @@ def _linked(link: Link, span: Sequence[Word], links: TableLinks) -> Item:
     if link.cell is not None:
         return Item("cell", (link.column, link.cell), told)
     last = span[-1].tokens[-1]
-    plural = last.endswith("s") and last not in links.headers[link.column.name]
+    several = last.endswith("s") or (links.language.code == "de" and last.endswith(("n", "e", "er")))
+    plural = several and last not in links.headers[link.column.name]
     return Item("glossing" if span[0].bracketed and link.distance < PART else "column", link.column, told, plural)
 
 
@@ -197,9 +202,21 @@ def _of_rows(word: Word, links: TableLinks, told: _Links) -> Iterator[_Meaning]:
         yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
 
 
+def _tied(word: Word, links: TableLinks, language: Vocabulary) -> Iterator[_Meaning]:
+    """A verb that says again what is said of a column: `paid by card`, where that is the payment method."""
+    if language.code == "en" or len(word.tokens) != 1:
+        return
+    if links.is_of_title(word.tokens[0]):
+        yield Item("light"), 1, _WORD + PART  # `reservaron`, where the rows are `reservas`
+    if columns := links.tied(word.tokens[0]):
+        yield Item("tie", columns), 1, _WORD + PART
+
+
 def _units(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[_Meaning]:
     word = words[start]
     if start and words[start - 1].number is not None and word.tokens[:1] in _MONEY and not links.has_money:
+        yield Item("light"), 1, _WORD
+    if word.tokens[:1] and word.tokens[0] in links.header_units and (start and not links.links((word,))):
         yield Item("light"), 1, _WORD
     if word.tokens and word.tokens[0] in links.units:
         yield Item("unit", links.units[word.tokens[0]]), 1, _WORD

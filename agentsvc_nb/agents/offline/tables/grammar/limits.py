@@ -69,6 +69,8 @@ def _none(items: Sequence[Item], links: TableLinks) -> Made:
     """`no discount`: where there is none, if empty cells alone can say so."""
     column = values(items, "column")[0]
     profile = links.profile(column)
+    if profile.kind == "boolean" and not profile.empty:
+        return Item("cond", Not(Criterion(column, "=", True)))
     zero = profile.kind == "number" and profile.smallest and Decimal(profile.smallest) <= 0
     if profile.kind == "boolean":
         return Item("cond", Criterion(column, "=", False))
@@ -131,6 +133,20 @@ def _kept(items: Sequence[Item], links: TableLinks) -> Made:
     """`which product other than A`: a condition, and what is asked for."""
     made = (_in if has(items, "cells") else _limited)(items[1:], links)
     return [items[0], next(item for item in items if item.tag == "column"), made] if isinstance(made, Item) else None
+
+
+def _fewer(items: Sequence[Item], links: TableLinks) -> Made:
+    """`less stock than the minimum`: row by row."""
+    operator = Item("cmp", ">" if items[0].tag == "more" else "<")
+    return _columns_compared([items[1], operator, items[3]], links)
+
+
+def _of_verb(items: Sequence[Item], links: TableLinks) -> Made:
+    """`ont duré plus de 24 heures`: the verb says which column is limited."""
+    operator, value = values(items, "bound")[0]
+    made = [_against(column, operator, value, links) for column in values(items, "tie")[0]]
+    found = [one for one in made if one is not None]
+    return _negated(items, found[0]) if len(found) == 1 else None
 
 
 def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Condition | None:
@@ -240,6 +256,19 @@ def _any_dated_before(items: Sequence[Item], links: TableLinks) -> Made:
     return None if years and links.profile(items[1].value) not in links.years() else _any_dated(items[::-1], links)
 
 
+def _undone(items: Sequence[Item], links: TableLinks) -> Made:
+    """`not delivered`, where there is no day of it."""
+    column = items[1].value
+    profile = links.profile(column)
+    return Item("cond", Empty(column)) if profile.kind in ("date", "datetime") and profile.empty else None
+
+
+def _none_said(items: Sequence[Item], links: TableLinks) -> Made:
+    """`no supplier given`."""
+    column = items[1].value
+    return Item("cond", Empty(column)) if links.profile(column).empty else None
+
+
 def _empty(items: Sequence[Item], _: TableLinks) -> Made:
     condition: Condition = Empty(values(items, "column")[0])
     return Item("cond", Not(condition) if has(items, "filled") != has(items, "not") else condition)
@@ -303,6 +332,9 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("having cond", _prefixed),
     rule("neither column or column", _neither),
     rule("column not? cmp|time column", _columns_compared),
+    rule("more|less column than column", _fewer),
+    rule("tie not? bound", _of_verb),
+    rule("not? bound tie", _of_verb),
     rule("not column number|measured|ordinal|when", _equal),
     rule("not? bound column", _limited),
     rule("column not? bound", _limited),
@@ -313,9 +345,11 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("not? bound", _dated),
     rule("not? when|number", _dated),
     rule("not? weekend", _weekend),
+    rule("no column filled", _none_said),
     rule("no column", _none),
     rule("empty|filled column", _empty),
     rule("column not? empty|filled", _empty),
+    rule("not column", _undone),
     Rule(re.compile(r"(?<!\S)(?<!wh )(?<!by )(?<!per )(?<!distinct )(?:not )?column "), _yes),
     rule("cond or cond", _or),
     rule("only cond", lambda items, _: items[1]),

@@ -31,14 +31,19 @@ def superlative(parts: Parts) -> QuestionReading | None:
     parts = _paired(parts)
     if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not either(parts):
         return None
+    if (has(parts.core, "much") and sup.tag != "sup") or not set(values(parts.core, "op")) <= {"sum"}:
+        return None
+    summed = has(parts.core, "op")
     descending = sup.value == "desc" or sup.tag == "more"
     named, measured = _named_and_measured(parts, sup)
-    if measured is None or len(named) > 1:
+    if measured is None or len(named) > 1 or (summed and not _sums(measured, parts)):
         return None
     at = parts.core.index(sup)
     if has(parts.core[at:], "number"):
         return None
     group = period_asked(parts.core[:at], parts) or period_asked(parts.core[at:], parts)
+    if group is None and has(parts.core, "period"):
+        return None  # `in which month`, where several columns have some
     first = parts.core[0]
     asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
     asks = asks or (first.tag == "wh" and first.value != "list")
@@ -79,6 +84,15 @@ def _is_amount(column: Column, parts: Parts) -> bool:
 def _all_asked_for(columns: list[Column], parts: Parts) -> bool:
     """Whether a question word is right before each column."""
     return set(columns) <= {of.value for one, of in pairwise(parts.core) if one.tag == "wh" and of.tag == "column"}
+
+
+def _sums(measured: object, parts: Parts) -> bool:
+    """Whether `in total` says nothing else than what is computed anyhow."""
+    if not isinstance(measured, Column):
+        return False
+    named = [one for one in values(parts.core, "column") if one != measured]
+    is_of_groups = len(named) == 1 and not parts.links.is_key(parts.links.profile(named[0]))
+    return is_of_groups and parts.links.adds_up(parts.links.profile(measured))
 
 
 def _row_names(parts: Parts) -> Column | None:
@@ -197,7 +211,7 @@ def implied(parts: Parts) -> QuestionReading | None:
     if subject is None:
         alone = how_many == 1 and (explicit or (has(parts.core, "wh") and named))
         return _extreme(column, direction == "desc", parts) if alone else None
-    if which == "quantity":
+    if which in _SUMMED:
         return _first(subject, None, column, True, direction == "desc", how_many, parts)
     return _row_or_extreme(subject, column, direction == "desc", how_many, parts)
 
@@ -228,6 +242,7 @@ def _row_or_extreme(
     return QuestionReading(plan, (0,), settled=_SAID)
 
 
+_SUMMED: Final = ("quantity", "spent")
 _SAID: Final[tuple[Code, ...]] = ("date_ordered",)
 _IMPLIED: Final = {
     "cost": ("price", "cost", "preis", "prix", "precio"),
@@ -252,6 +267,7 @@ _IMPLIED: Final = {
     "age": ("age", "alter", "edad"),
     "quantity": ("quantity", "units", "menge", "cantidad"),
     "pay": ("salary", "wage", "pay"),
+    "spent": ("revenue", "sales", "total", "amount", "spend", "cost"),
 }
 
 
@@ -260,7 +276,7 @@ def _implied_columns(which: str, links: TableLinks) -> list[Column]:
     found = links.dates() or links.years() if which == "time" else []
     for noun in _IMPLIED.get(which, ()):
         found = found or [one for one in links.named(noun) if one.kind in ("number", "time")]
-    if which == "quantity":
+    if which in _SUMMED:
         found = [one for one in found if links.adds_up(one)]
     return [links.column(one.name) for one in found]
 
