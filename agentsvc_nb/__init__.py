@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.models import Job, Run
     from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
     from agentsvc_nb.embedded import local
-    from agentsvc_nb.notebook.files.tables import read_table
-    from agentsvc_nb.notebook.nested import allow_nested_loops
+    from agentsvc_nb.notebook.commands import Files
+    from agentsvc_nb.notebook.host import allow_nested_loops
+    from agentsvc_nb.notebook.previews.decoding import read_table
     from agentsvc_nb.notebook.widgets.chat.chat import Chat
-    from agentsvc_nb.notebook.widgets.files import Files
     from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 
 __version__ = "0.1.0"
@@ -94,7 +94,7 @@ _HOMES = {
     "AgentService": "client.api",
     "AsyncAgentService": "client.api",
     "Chat": "notebook.widgets.chat.chat",
-    "Files": "notebook.widgets.files",
+    "Files": "notebook.commands",
     "MapProgress": "client.batch.runner",
     "MapStopped": "client.batch.mapping",
     "Job": "client.models",
@@ -102,9 +102,9 @@ _HOMES = {
     "Run": "client.models",
     "ToolForm": "notebook.widgets.forms.tool_form",
     "WaitNotice": "client.request.options",
-    "allow_nested_loops": "notebook.nested",
+    "allow_nested_loops": "notebook.host",
     "local": "embedded",
-    "read_table": "notebook.files.tables",
+    "read_table": "notebook.previews.decoding",
     **{name: "client.errors" for name in __all__ if name.endswith("Error")},
 }
 

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 
 from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import Met, Unproved, meet
-from agentsvc_nb.service.child import EXIT_HELD, Child
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
 from agentsvc_nb.service.plan import ServicePlan, plan_of, restart_command
+from agentsvc_nb.service.serve import EXIT_HELD, Child
 from agentsvc_nb.settings import data_folder
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ class Local:
     is refused, the client finds or starts the service again (`revive`)."""
 
     def __init__(self, data: str | Path | None, model: str | None) -> None:
-        self._data, self._model = data, model
+        self._data = data
+        self._model = model
         self._client: AgentService | None = None
         self._async_client: AsyncAgentService | None = None
 

@@ -11,8 +11,8 @@ from typing import Any
 from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook.display.results import APPROVALS, FILES, JOBS, RUNS
 from agentsvc_nb.notebook.magics import GROUPS
-from agentsvc_nb.wire.feedback import FeedbackReport
 from agentsvc_nb.wire.files import SearchResult
+from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.tools import ToolDescription
 
 HEAD = """# Magics

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -23,6 +24,17 @@ settings.load_profile("shared")
 
 TIERS: Final = ("long", "browser", "hosts", "model", "slow")
 """Markers of tests that the README's command leaves out."""
+
+
+QUICK: Final = "quick"
+DEFAULT: Final = "default"
+"""The tests without a marker: the README's command runs them. Rows of tiers.toml take a test out of another tier."""
+
+
+@functools.cache
+def _table() -> dict[str, list[str]]:
+    """The rows of tiers.toml by tier."""
+    return tomllib.loads(Path(__file__).with_name("tiers.toml").read_text("utf-8"))
 
 
 class _Row:
@@ -48,20 +60,37 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = ""
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """In the quick loop, skip modules without a quick test: importing all of them takes as long as half of the loop."""
+    if config.option.markexpr != QUICK or not collection_path.is_relative_to(config.rootpath):
+        return None
+    path = collection_path.relative_to(config.rootpath).as_posix()
+    has_quick = any(
+        row.startswith(f"{path}/") or _Row(row.partition("::")[0], QUICK).matches(path) for row in _table()[QUICK]
+    )
+    return None if has_quick else True
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest selects tests by their markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test with the tier of its longest matching row in tiers.toml.
 
     Raises `pytest.UsageError` if a row matches no test, in a run of all tests. `--last-failed` leaves out whole files.
     """
-    table = tomllib.loads(Path(__file__).with_name("tiers.toml").read_text("utf-8"))
-    rows = [_Row(text, tier) for tier, texts in table.items() for text in texts]
+    rows = [_Row(text, tier) for tier, texts in _table().items() for text in texts]
     for item in items:
         found = [row for row in rows if row.matches(item.nodeid)]
         if found:
-            item.add_marker(max(found, key=lambda row: len(row.text)).tier)
+            tier = max(found, key=lambda row: len(row.text)).tier
+            if tier != DEFAULT:
+                item.add_marker(tier)
     idle = [row.text for row in rows if not row.used]
-    if idle and config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.lf:
+    if (
+        idle
+        and config.option.markexpr != QUICK
+        and config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        and not config.option.lf
+    ):
         raise pytest.UsageError(f"tests/tiers.toml: no test is called {', '.join(idle)}")
 
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 
 
 SERVICE = ROOT / "agentsvc_nb" / "service"
-OWN_TRANSACTIONS = {"access.py", "retention.py"}
+OWN_TRANSACTIONS = {"access.py", "maintenance.py"}
 """The keys that are known, and the garbage, which is deleted in many transactions, one after the other."""
 
 

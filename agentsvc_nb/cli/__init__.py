@@ -13,19 +13,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.cli import accounts, backup, doctor, feedback, lab, media, models, runs, service
+from agentsvc_nb.cli import accounts, doctor, lab, media, models, runs, service
 from agentsvc_nb.cli.arguments import data_option
 
 GROUPS: Final = (
     service.add_parsers,
     accounts.add_parsers,
-    feedback.add_parsers,
+    accounts.add_feedback_parsers,
     media.add_parsers,
     models.add_parsers,
     media.add_page_parsers,
     lab.add_parsers,
     runs.add_parsers,
-    backup.add_parsers,
+    service.add_backup_parsers,
     doctor.add_parsers,
 )
 """Functions that add the parsers of a group, in the order of `agentsvc --help`."""
@@ -66,8 +66,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _exit_code(error: Exception) -> int | None:
     """The exit code of an expected failure; None for a bug of ours."""
-    from agentsvc_nb.service.child import EXIT_HELD
     from agentsvc_nb.service.folder import FolderHeld, disk_fault
+    from agentsvc_nb.service.serve import EXIT_HELD
     from agentsvc_nb.settings import SettingsError
 
     if isinstance(error, SettingsError):

@@ -1,6 +1,6 @@
-"""`agentsvc keys` and `agentsvc account`: API keys and the account, with or without a running service.
+"""`agentsvc keys`, `account` and `feedback`: API keys, the account and the reports of its users.
 
-Both write to the database directly; a running service sees each change at its next request.
+All write to the database directly, with or without a running service, which sees each change at its next request.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
@@ -17,12 +17,16 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 if TYPE_CHECKING:
     from agentsvc_nb.service.plan import ServicePlan
     from agentsvc_nb.service.ports import Tx
-    from agentsvc_nb.service.records.keys import KeyRecord
+    from agentsvc_nb.service.records.accounts import KeyRecord
+    from agentsvc_nb.service.records.feedback import FeedbackRecord
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     _add_keys(commands, data)
     _add_account(commands, data)
+
+
+# -- keys -----------------------------------------------------------------------------------------------------------
 
 
 def _add_keys(commands: Subparsers, data: Parser) -> None:
@@ -67,13 +71,12 @@ def _create_key(args: argparse.Namespace) -> int:
 
 
 def _list_keys(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
-    from agentsvc_nb.service.records import keys
+    from agentsvc_nb.service.records import accounts
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
     from agentsvc_nb.wire.times import rfc3339
 
-    with open_beside(arguments.existing_folder(args.data)) as database:
-        found = database.read(lambda tx: keys.all(tx, ACCOUNT))
+    with arguments.database(args.data) as database:
+        found = database.read(lambda tx: accounts.all_keys(tx, ACCOUNT))
     for key in found:
         budget = "" if key.budget_cents is None else f"  {key.budget_cents} cents a month"
         kind = "member" if key.member else ", ".join(key.scopes) or "full access"
@@ -83,7 +86,6 @@ def _list_keys(args: argparse.Namespace) -> int:
 
 
 def _change_key(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.usecases import accounts
 
     changes: dict[str, Callable[..., KeyRecord]] = {
@@ -92,7 +94,7 @@ def _change_key(args: argparse.Namespace) -> int:
         "revoke": accounts.revoke_key,
     }
     now = arguments.now()
-    with open_beside(arguments.existing_folder(args.data)) as database:
+    with arguments.database(args.data) as database:
         key = database.write_now(lambda tx: changes[args.change](tx, args.key, now))
     print(f"{key.id} ({json.dumps(key.name)}) is {_key_state(key)}.")
     return 0
@@ -102,6 +104,9 @@ def _key_state(key: KeyRecord) -> str:
     if key.revoked_at is not None:
         return "revoked"
     return "active" if key.suspended_at is None else "suspended"
+
+
+# -- the account ----------------------------------------------------------------------------------------------------
 
 
 def _add_account(commands: Subparsers, data: Parser) -> None:
@@ -151,27 +156,24 @@ def _reconcile(args: argparse.Namespace) -> int:
 
 def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) -> int:
     """Change the account and print its new state."""
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
-    with open_beside(arguments.existing_folder(args.data)) as database:
+    with arguments.database(args.data) as database:
         database.write_now(lambda tx: change(tx, ACCOUNT))
     return _show(args)
 
 
 def _show(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.usecases import accounts
-    from agentsvc_nb.service.usecases.accounts import ACCOUNT
     from agentsvc_nb.wire.runs import CENT
     from agentsvc_nb.wire.times import rfc3339
 
     folder = arguments.existing_folder(args.data)
     now = arguments.now()
     plan = plan_of(folder.path)
-    with open_beside(folder) as database:
-        found = database.read(lambda tx: accounts.standing(tx, ACCOUNT, now))
+    with arguments.database(args.data) as database:
+        found = database.read(lambda tx: accounts.standing(tx, accounts.ACCOUNT, now))
     until = found.account.state_until
     state = found.account.state_at(now)
     print(f"state:  {state}{f' until {rfc3339(until)}' if until and state != 'active' else ''}")
@@ -196,3 +198,64 @@ def _limit(plan: ServicePlan, name: str) -> str:
     here = plan.keep.shown(variable(name))
     limit = "no limit" if kept == "unset" else f"of {kept}"
     return limit if kept == here else f"{limit}; here {here}, which counts after `agentsvc restart`"
+
+
+# -- feedback -------------------------------------------------------------------------------------------------------
+
+REPORTS_LISTED: Final = 100
+
+
+def add_feedback_parsers(commands: Subparsers, data: Parser) -> None:
+    feedback = commands.add_parser("feedback", help="reports that were sent").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
+    listing = feedback.add_parser("list", parents=[data], help=f"show the newest {REPORTS_LISTED}")
+    listing.add_argument("--status", choices=("open", "answered", "closed"))
+    listing.set_defaults(run=_list_reports)
+    reply = feedback.add_parser("reply", parents=[data], help="answer one; its sender sees the text")
+    reply.add_argument("id", metavar="ID")
+    reply.add_argument("text", metavar="TEXT")
+    reply.set_defaults(run=_reply_to_report)
+    close = feedback.add_parser("close", parents=[data], help="close one: nothing more will be done")
+    close.add_argument("id", metavar="ID")
+    close.set_defaults(run=_close_report)
+
+
+def _list_reports(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.records import feedback
+    from agentsvc_nb.service.usecases.accounts import ACCOUNT
+
+    with arguments.database(args.data) as database:
+        found = database.read(lambda tx: feedback.page(tx, ACCOUNT, args.status, REPORTS_LISTED))
+    for record in found:
+        print(_report_text(record))
+    return 0
+
+
+def _reply_to_report(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.usecases import feedback
+
+    now = arguments.now()
+    with arguments.database(args.data) as database:
+        print(_report_text(database.write_now(lambda tx: feedback.reply(tx, args.id, args.text, now))))
+    return 0
+
+
+def _close_report(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.usecases import feedback
+
+    with arguments.database(args.data) as database:
+        print(_report_text(database.write_now(lambda tx: feedback.close(tx, args.id))))
+    return 0
+
+
+def _report_text(record: FeedbackRecord) -> str:
+    """A line of facts, then the report and the reply, sanitised because a report is untrusted text."""
+    from agentsvc_nb.wire.text import plain
+    from agentsvc_nb.wire.times import rfc3339
+
+    about = [record.category, record.impact, record.endpoint, record.error_code, record.request_id]
+    facts = [record.id, rfc3339(record.created_at)[:16], record.status, *(fact for fact in about if fact)]
+    lines = ["  ".join(facts), *(f"  {line}" for line in record.summary.splitlines())]
+    lines += [f"  > {line}" for line in (record.reply or "").splitlines()]
+    return plain("\n".join(lines))

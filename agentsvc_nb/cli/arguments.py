@@ -1,4 +1,4 @@
-"""Argument types and the data folder, shared by all commands.
+"""Argument types, the data folder and its database, shared by all commands.
 
 An argument type parses the text that was typed. It raises `argparse.ArgumentTypeError`, with a message that says what
 to give instead.
@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from agentsvc_nb.service.folder import DataFolder
+    from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
 Parser: TypeAlias = argparse.ArgumentParser
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no public name for it
@@ -40,6 +43,13 @@ def existing_folder(data: Path | None) -> DataFolder:
     Raises `NoService` when none did: a mistyped name must not become a new service.
     """
     return data_folder(data).existing()
+
+
+def database(data: Path | None) -> AbstractContextManager[SqliteDatabase]:
+    """The database of `existing_folder`, open with a service running or not; a running one sees writes at once."""
+    from agentsvc_nb.service.keyring import open_beside
+
+    return open_beside(existing_folder(data))
 
 
 def now() -> int:

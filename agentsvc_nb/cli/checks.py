@@ -25,8 +25,7 @@ from typing import Final, Literal, TypeVar
 from agentsvc_nb import embedded
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import files
-from agentsvc_nb.service.records.queries import newest
+from agentsvc_nb.service.records import files, newest
 from agentsvc_nb.service.serve import PORT
 from agentsvc_nb.service.store import migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact

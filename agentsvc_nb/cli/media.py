@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.records.files import Content
     from agentsvc_nb.service.records.media import MediaRecord
     from agentsvc_nb.service.store.blobs import LocalBlobs
-    from agentsvc_nb.wire.media import MediaKind
+    from agentsvc_nb.wire.resources import MediaKind
 
 _CAPTION_SUFFIXES: Final = (".srt", ".vtt")
 _COPY_BYTES: Final = 1024 * 1024
@@ -52,12 +52,11 @@ def _add_media(args: argparse.Namespace) -> int:
 
 
 def _add_page(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.usecases import media
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
     now = arguments.now()
-    with open_beside(arguments.existing_folder(args.data)) as database:
+    with arguments.database(args.data) as database:
         print(database.write_now(lambda tx: media.add_page(tx, ACCOUNT, args.url, now)).id)
     return 0
 
@@ -68,7 +67,6 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     Raises `ApiError` for a file that is no video, sound or picture, for unreadable captions, and for a bad URL.
     """
     from agentsvc_nb.formats import recordings
-    from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.records.media import Facts
     from agentsvc_nb.service.store.blobs import LocalBlobs
     from agentsvc_nb.service.usecases import media
@@ -81,7 +79,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     transcript = _transcript(args.captions or (None if kind == "image" else _captions_beside(file)))
     duration = None if kind == "image" else recordings.seconds(file) or _last_end(transcript)
     facts = Facts(kind, "upload", args.url, duration, transcript)
-    with open_beside(folder) as database:
+    with arguments.database(args.data) as database:
         content = _store(LocalBlobs(folder.blobs), file, media_type)
         now = arguments.now()
         return database.write_now(lambda tx: media.add(tx, ACCOUNT, content, facts, now))
@@ -92,7 +90,7 @@ def _media_type(file: Path) -> str:
 
     from agentsvc_nb.formats import media_types
     from agentsvc_nb.service.api_error import ApiError
-    from agentsvc_nb.wire.media import MediaKind
+    from agentsvc_nb.wire.resources import MediaKind
 
     with file.open("rb") as opened:
         media_type = media_types.media_type(opened.read(media_types.HEAD_BYTES)) or ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentsvc_nb.client.api import AgentService
-    from agentsvc_nb.client.streams.event_stream import EventStream
+    from agentsvc_nb.client.methods import EventStream
     from agentsvc_nb.wire.runs import Event, Run
 
 URL_VARIABLE: Final = "AGENTSVC_BASE_URL"

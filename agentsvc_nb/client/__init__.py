@@ -3,12 +3,14 @@
 Its modules and folders, from the top; each imports only from those below it (`pyproject.toml`, tested).
 
 api         the two faces, `AgentService` for scripts and notebooks and `AsyncAgentService` for asyncio, and the
-            operations by resource; methods: the descriptors that make an operation a method of either face
+            operations by resource
 batch/      `map`: a question over the rows of a DataFrame
-operations/ each operation, written once: one module per resource
+operations/ each operation, written once: runs, jobs, tools, and the resources around them
+methods     the descriptors that make an operation a method of either face, and the iterators that they return
 approvals   tool calls that wait for approval, for the notebook and the command line
-downloads/  contents of files, verified and resumed          streams/  events, pages, waiting for the end
-request/    one request: inputs, safe file names, options, origin, retries, history
+downloads   contents of files, verified and resumed (partial_download), and the tables of a run
+streams     a run's events (sse decodes them), waiting for the end
+request/    one request: files to send, safe file names, options, origin, retries, history
 models      the results: records, lists, answers of a given schema
 transport/  the I/O, blocking and on asyncio, and worker pools: only this folder uses the HTTP library
 errors      the exceptions; cards: how results and errors are displayed

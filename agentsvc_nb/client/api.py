@@ -6,10 +6,10 @@ import copy
 from types import TracebackType
 from typing import Generic, Self, Unpack
 
+from agentsvc_nb.client import downloads
 from agentsvc_nb.client.batch import mapping
-from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.methods import Async, F, Sync, operation, pages, stream
-from agentsvc_nb.client.operations import ask, chats, feedback, jobs, media, runs, tools
+from agentsvc_nb.client.operations import jobs, resources, runs, tools
 from agentsvc_nb.client.request.history import History
 from agentsvc_nb.client.request.options import TIMEOUT_SECONDS, ClientOptions, ClientSettings, OnRetry, OnWait
 from agentsvc_nb.client.request.request import BASE_URL, Core, Origin, Revive
@@ -48,12 +48,12 @@ class Runs(OperationGroup[F]):
 class Files(OperationGroup[F]):
     """Uploads and the files of a chat."""
 
-    upload = operation(chats.upload)
-    list = pages(chats.list_)
-    search = operation(chats.search)
-    download = operation(fetching.download)
-    head = operation(fetching.head)
-    rename = operation(chats.rename)
+    upload = operation(resources.upload_files)
+    list = pages(resources.list_files)
+    search = operation(resources.search_files)
+    download = operation(downloads.download)
+    head = operation(downloads.head)
+    rename = operation(resources.rename_file)
 
 
 class Jobs(OperationGroup[F]):
@@ -79,45 +79,45 @@ class Tools(OperationGroup[F]):
 class Feedback(OperationGroup[F]):
     """Reports to the team that runs the service, and its replies."""
 
-    send = operation(feedback.send)
-    from_last_error = operation(feedback.from_last_error)
-    list = operation(feedback.list_)
-    get = operation(feedback.get)
+    send = operation(resources.send_feedback)
+    from_last_error = operation(resources.feedback_from_last_error)
+    list = operation(resources.list_feedback)
+    get = operation(resources.get_feedback)
 
 
 class Media(OperationGroup[F]):
     """Stored ad media and their transcripts."""
 
-    get = operation(media.get)
-    transcribe = operation(media.transcribe)
+    get = operation(resources.get_media)
+    transcribe = operation(resources.transcribe)
 
 
 class Labels(OperationGroup[F]):
     """Landing pages and their labels."""
 
-    list = operation(media.list_labels)
-    get = operation(media.get_page)
-    write = operation(media.write_labels)
+    list = operation(resources.list_labels)
+    get = operation(resources.get_landing_page)
+    write = operation(resources.write_labels)
 
 
 class Projects(OperationGroup[F]):
     """Projects: chats that belong together."""
 
-    create = operation(chats.create_project)
-    list = operation(chats.list_projects)
+    create = operation(resources.create_project)
+    list = operation(resources.list_projects)
 
 
 class Chats(OperationGroup[F]):
     """Chats, which runs and tools make as they need them."""
 
-    retire = operation(chats.retire)
+    retire = operation(resources.retire_chat)
 
 
 class _Client:
     _core: Core
     _face: Sync | Async
 
-    ask = operation(ask.ask)
+    ask = operation(tools.ask)
     map = operation(mapping.map_)
 
     @property

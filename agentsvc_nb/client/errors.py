@@ -59,10 +59,19 @@ class StefanBrainError(Showing, Exception):
         body: Any = None,
     ) -> None:
         super().__init__(message)
-        self.message, self.status, self.code, self.request_id = message, status, code, request_id
-        self.retry_after_seconds, self.reset_at, self.active_run_id = retry_after_seconds, reset_at, active_run_id
-        self.hint, self.body = hint, body
-        self.method, self.path, self.attempts = "", "", 0
+        self.message = message
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retry_after_seconds = retry_after_seconds
+        self.reset_at = reset_at
+        self.active_run_id = active_run_id
+        self.hint = hint
+        self.body = body
+        # Filled in by whoever knows them, after the error was made: `Core`, and a stream that broke.
+        self.method = ""
+        self.path = ""
+        self.attempts = 0
         self.late = False
         self.last_event_id: int | None = None
 
@@ -107,7 +116,8 @@ class APIConnectionError(StefanBrainError):
 
     def __init__(self, message: str, *, sent: bool = True, timed_out: bool = False) -> None:
         super().__init__(message)
-        self.sent, self.timed_out = sent, timed_out
+        self.sent = sent
+        self.timed_out = timed_out
 
 
 class ToolResultError(StefanBrainError):
@@ -134,7 +144,8 @@ class JobTimeoutError(StefanBrainError):
     def __init__(self, job_id: str | None, chat: str | None = None) -> None:
         late = f"{job_id} has not ended" if job_id else "The start was not answered"
         super().__init__(f"{late} within the time allowed; it may go on.", hint=None if job_id else MAY_HAVE_STARTED)
-        self.job_id, self.chat = job_id, chat
+        self.job_id = job_id
+        self.chat = chat
 
 
 def chat_busy(refusal: StefanBrainError) -> ChatBusyError:

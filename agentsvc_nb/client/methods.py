@@ -1,26 +1,33 @@
-"""Descriptors that turn an operation, written once as a coroutine on the core, into a method of both clients.
+"""What makes an operation, written once as a coroutine on the core, a method of both clients.
 
 Each operation is listed once, in a class of `api.py`; the face of the instance (`Sync` or `Async`) decides whether its
 method blocks or is awaited. The method has the operation's docstring and exact signature, for type checkers and for
-`?` in a notebook.
+`?` in a notebook. What an operation reads piece by piece, events or pages, has an iterator for each face.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+from collections import deque
 from collections.abc import Callable, Coroutine
-from types import MethodType
-from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
+from types import MethodType, TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
+from agentsvc_nb.client.models import Listing, Run
 from agentsvc_nb.client.request.options import Options, WaitOptions
 from agentsvc_nb.client.request.request import Core
-from agentsvc_nb.client.streams.event_stream import AsyncEventStream, EventStream, ResumableEventStream
-from agentsvc_nb.client.streams.pages import AsyncPages, Paged, Pages
+from agentsvc_nb.client.streams import ResumableEventStream
 from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.wire.runs import Event
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Sync:
@@ -56,6 +63,10 @@ class _Method:
         self._blocking = blocking
         self._awaited = awaited
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        # The name in the class, as users call it: that of the function tells apart what one module has several of.
+        self._blocking.__name__ = self._awaited.__name__ = name
+
     def _bound(self, instance: HasOperations[Any] | None) -> Any:
         if instance is None:  # accessed on the class, as `help` does
             return self._blocking
@@ -85,6 +96,100 @@ class operation(_Method, Generic[P, R]):
         return self._bound(instance)
 
 
+# -- events ---------------------------------------------------------------------------------------------------------
+
+
+class _StreamFace:
+    """What both faces of an event stream have."""
+
+    def __init__(self, events: ResumableEventStream) -> None:
+        self._events = events
+
+    @property
+    def run(self) -> Run:
+        """The run as last known: from the start, then from its events; the final record once it has ended."""
+        return self._events.run
+
+    @property
+    def run_id(self) -> str:
+        return self.run.run_id
+
+    @property
+    def cursor(self) -> int:
+        """Id of the last event that was handed out; attach with `after=` to go on from there."""
+        return self._events.cursor
+
+    @property
+    def reconnects(self) -> int:
+        """How often the stream was picked up again after a dropped connection."""
+        return self._events.reconnects
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
+
+
+class EventStream(_StreamFace):
+    """The events of a run; leave it early with `close`, `with`, or by dropping it, and the run goes on.
+
+    >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
+    ...     for event in stream:
+    ...         print(event.type)
+    ...     print(stream.final_status().output)
+    """
+
+    def final_status(self) -> Run:
+        """Read to the end; the finished run."""
+        return step(self._events.final_status())
+
+    def close(self) -> None:
+        """Stop reading. May be called from another thread."""
+        step(self._events.close())
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        event = step(self._events.next())
+        if event is None:
+            raise StopIteration
+        return event
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class AsyncEventStream(_StreamFace):
+    """The events of a run, for `async for`; see `EventStream`."""
+
+    async def final_status(self) -> Run:
+        """Read to the end; the finished run."""
+        return await self._events.final_status()
+
+    async def close(self) -> None:
+        """Stop reading."""
+        await self._events.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self._events.next()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
 class stream(_Method, Generic[P]):
     """A method that returns an `EventStream` or `AsyncEventStream`, from an operation that returns a
     `ResumableEventStream`."""
@@ -111,6 +216,93 @@ class stream(_Method, Generic[P]):
         return self._bound(instance)
 
 
+# -- pages ----------------------------------------------------------------------------------------------------------
+
+Fetch = Callable[[Any], Coroutine[Any, Any, tuple[list[T], Any]]]
+"""Fetches the page at a cursor; returns its items and the next cursor, which is None after the last page."""
+
+
+class Paged(Generic[T]):
+    """The state of an iteration over pages: each page is fetched when its first item is needed.
+
+    A class with `next` and no async generator, because the blocking client must be able to `step` it.
+    """
+
+    def __init__(self, fetch: Fetch[T], start: Any, kind: type[T]) -> None:
+        self._fetch = fetch
+        self._cursor = start
+        self._kind = kind
+        self._items: deque[T] = deque()
+
+    async def next(self) -> T | None:
+        while not self._items and self._cursor is not None:
+            items, self._cursor = await self._fetch(self._cursor)
+            self._items.extend(items)
+        return self._items.popleft() if self._items else None
+
+    async def all(self) -> Listing[T]:
+        found = Listing[T]([], self._kind)
+        while (item := await self.next()) is not None:
+            found.append(item)
+        return found
+
+
+class Pages(Generic[T]):
+    """Iterate over it, or take the `first()`; it is walked once."""
+
+    def __init__(self, paged: Paged[T]) -> None:
+        self._paged = paged
+
+    def first(self) -> T | None:
+        """The next item, None when there is none left."""
+        return step(self._paged.next())
+
+    def all(self) -> Listing[T]:
+        """All that are left, in one list."""
+        return step(self._paged.all())
+
+    def to_frame(self) -> pd.DataFrame:
+        """All that are left as a DataFrame, a row each; see `Listing.to_frame`."""
+        return self.all().to_frame()
+
+    def __iter__(self) -> Pages[T]:
+        return self
+
+    def __next__(self) -> T:
+        item = self.first()
+        if item is None:
+            raise StopIteration
+        return item
+
+
+class AsyncPages(Generic[T]):
+    """`async for` over it, or `await first()`; it is walked once."""
+
+    def __init__(self, paged: Paged[T]) -> None:
+        self._paged = paged
+
+    async def first(self) -> T | None:
+        """The next item, None when there is none left."""
+        return await self._paged.next()
+
+    async def all(self) -> Listing[T]:
+        """All that are left, in one list."""
+        return await self._paged.all()
+
+    async def to_frame(self) -> pd.DataFrame:
+        """All that are left as a DataFrame, a row each; see `Listing.to_frame`."""
+        return (await self.all()).to_frame()
+
+    def __aiter__(self) -> AsyncPages[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        item = await self._paged.next()
+        if item is None:
+            raise StopAsyncIteration
+        return item
+
+
 class pages(_Method, Generic[P, R]):
     """A method that returns `Pages` or `AsyncPages`, which fetch each page when the iteration reaches it."""
 
@@ -135,6 +327,9 @@ class pages(_Method, Generic[P, R]):
         return self._bound(instance)
 
 
+# -- docstrings and signatures --------------------------------------------------------------------------------------
+
+
 def _document(
     run: Callable[..., Any],
     blocking: Callable[..., Any],
@@ -145,7 +340,6 @@ def _document(
     signature = _signature(run)
     for index, function in enumerate((blocking, awaited)):
         documented: Any = functools.update_wrapper(function, run)
-        documented.__name__ = run.__name__.rstrip("_")
         documented.__signature__ = signature.replace(return_annotation=returns[index]) if returns else signature
 
 

@@ -192,6 +192,7 @@ class TableFetch:
         self.fetch = fetch
 
     def __eq__(self, other: object) -> bool:
+        # pydantic compares private attributes, too: two runs with the same fields are equal, whoever fetches.
         return isinstance(other, TableFetch)
 
     __hash__ = None  # type: ignore[assignment]

@@ -1,6 +1,6 @@
 """The readable text of a file, for search and for agents (docs/api/files.md), also of damaged and hostile files.
 
-Whatever is not quick to read belongs into a limited process: `formats.reading`.
+Whatever is not quick to read belongs into a limited process: `formats.indexing`.
 """
 
 from __future__ import annotations

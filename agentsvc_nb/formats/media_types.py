@@ -1,4 +1,4 @@
-"""The media type of a file, by content and by name; and which names and paths are safe. Pure."""
+"""The media type of a file, by content and by name; which names are safe; and which files may hold tables. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import codecs
 import mimetypes
 import re
 from collections.abc import Iterable
+from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 from unicodedata import category, normalize
 
@@ -258,3 +259,33 @@ def _may_be_zip(media_type: str) -> bool:
         "application/java-archive",
         "application/vnd.android.package-archive",
     )
+
+
+_TABLE_ENDINGS: Final = frozenset(
+    {
+        *(".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".json", ".jsonl", ".ndjson"),
+        *(".html", ".htm", ".xhtml", ".md", ".markdown", ".docx", ".parquet", ".pq"),
+    }
+)
+_TABLE_ENDING_BY_TYPE: Final = {
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    OFFICE + "spreadsheetml.sheet": ".xlsx",
+    "application/vnd.ms-excel": ".xls",
+    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/json": ".json",
+    "application/x-ndjson": ".jsonl",
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "text/markdown": ".md",
+    OFFICE + "wordprocessingml.document": ".docx",
+    "application/vnd.apache.parquet": ".parquet",
+}
+
+
+def table_ending(name: str, media_type: str) -> str:
+    """The ending of the file's format: that of its name, else that of its media type; empty if it has no tables."""
+    ending = PurePosixPath(name).suffix.lower()
+    if ending in _TABLE_ENDINGS:
+        return ending
+    return _TABLE_ENDING_BY_TYPE.get(media_type.partition(";")[0].strip().lower(), "")

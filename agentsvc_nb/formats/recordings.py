@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 
 from agentsvc_nb.formats.decoding import text_of
 from agentsvc_nb.wire.limits import CAPTIONS_BYTES, CAPTIONS_SEGMENTS
-from agentsvc_nb.wire.media import Segment
+from agentsvc_nb.wire.resources import Segment
 
 _PARTS_MAX: Final = 1_000
 """Chunks or boxes that are read on one level: the header of a sane file has fewer."""

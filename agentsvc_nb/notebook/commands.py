@@ -7,28 +7,39 @@ Example:
 
 from __future__ import annotations
 
+from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.asking import ask, ask_in_background, ask_variants
-from agentsvc_nb.notebook.ask.each import ask_each
-from agentsvc_nb.notebook.connection import chat, connect, project, status, workstream
+from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
+from agentsvc_nb.notebook.ask.history import approvals, approve, cancel, runs, the_run, wait
+from agentsvc_nb.notebook.ask.review import diff, export, show
+from agentsvc_nb.notebook.ask.several import ask_each
+from agentsvc_nb.notebook.ask.turn import RunWatcher
+from agentsvc_nb.notebook.connection import (
+    chat,
+    connect,
+    feedback,
+    feedback_send,
+    feedback_show,
+    last_error,
+    project,
+    status,
+    workstream,
+)
+from agentsvc_nb.notebook.display.render import size
+from agentsvc_nb.notebook.display.results import Preview, ResultTable
 from agentsvc_nb.notebook.display.screens import Screen
-from agentsvc_nb.notebook.feedback import feedback, feedback_send, feedback_show, last_error
-from agentsvc_nb.notebook.files.gallery import static_gallery
-from agentsvc_nb.notebook.files.searching import files_preview, search
-from agentsvc_nb.notebook.files.storing import files, files_get, files_put
+from agentsvc_nb.notebook.files.gallery import found_pictures, gallery_bundle, static_gallery
+from agentsvc_nb.notebook.files.workspace import files, files_get, files_preview, files_put, files_table, listed, search
+from agentsvc_nb.notebook.host import here
 from agentsvc_nb.notebook.jobs.background import start
+from agentsvc_nb.notebook.jobs.calling import call
+from agentsvc_nb.notebook.jobs.catalog import tools, tools_describe
 from agentsvc_nb.notebook.jobs.foreground import work
 from agentsvc_nb.notebook.jobs.history import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_tend, jobs_watch
-from agentsvc_nb.notebook.runs.answer import CellAnswer
-from agentsvc_nb.notebook.runs.approving import approvals, approve
-from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed
-from agentsvc_nb.notebook.runs.history import cancel, runs, the_run, wait
-from agentsvc_nb.notebook.runs.review import diff, export, show
-from agentsvc_nb.notebook.runs.turn import RunWatcher
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.tools.calling import call
-from agentsvc_nb.notebook.tools.catalog import tools, tools_describe
-from agentsvc_nb.notebook.widgets.files import files_browse, files_gallery
 from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
+from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
+from agentsvc_nb.wire.text import label
 
 __all__ = [
     "ToolForm",
@@ -81,3 +92,53 @@ def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | No
     run_id, client = the_run(session, run_id), session.client()
     feed = Feed(lambda control: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
     return RunWatcher(session, client, feed, screen, timeout).watch()
+
+
+def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
+    """The files of a chat to look through, as `%files browse` shows them; a table where no widgets are shown.
+
+    Args:
+        chat: the id of a chat; without it, this notebook's own.
+
+    Raises:
+        AskError: the service can't be reached, or knows no such chat.
+
+    >>> import agentsvc_nb
+    >>> agentsvc_nb.Files()  # doctest: +SKIP
+    """
+    session, widgets = here()
+    return files_browse(session, chat, widgets=widgets)
+
+
+def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> WidgetWithFallback | ResultTable:
+    """Return the file browser of this notebook's chat or of another; without `widgets`, a table of the files.
+
+    Raises `AskError` when the service fails, or knows no such chat.
+    """
+    where = session.for_chat(chat) if chat else session
+    found = listed(where) if where.known_chat(where.address()) else []
+    table = files_table(where, found)
+    if not widgets:
+        return table
+    from agentsvc_nb.notebook.widgets.browser import Browser
+
+    whose = f"chat {label(chat, 64)}" if chat else "this notebook's chat"
+    count = f"{len(found):,} file{'s' * (len(found) != 1)}, {size(sum(file.size_bytes for file in found))}"
+    again = f"`agentsvc_nb.Files({label(chat, 64)!r})`" if chat else "`%files browse`"
+    shown = fallback(f"A browser of the files of {whose}: {count}.", again, table._repr_mimebundle_())
+    return WidgetWithFallback(shown, Browser(where, found, own=not chat).parts.box)
+
+
+def files_gallery(session: Session, pattern: str = "*", *, widgets: bool) -> WidgetWithFallback | Preview:
+    """Return the gallery of this notebook's chat; without `widgets`, a static one.
+
+    Raises `AskError` when no picture fits the glob, or the service fails.
+    """
+    if not widgets:
+        return static_gallery(session, pattern)
+    from agentsvc_nb.notebook.widgets.gallery import Gallery
+
+    found = found_pictures(session, pattern)
+    count = f"{len(found.files)} picture{'s' * (len(found.files) != 1)}"
+    shown = fallback(f"A gallery of this notebook's chat: {count}.", "`%files gallery`", gallery_bundle(found))
+    return WidgetWithFallback(shown, Gallery(found).parts.box)

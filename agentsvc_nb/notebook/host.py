@@ -1,15 +1,26 @@
-"""Detection of the host of a cell: a live front end, a page of voila, a static host (nbclient), or a terminal."""
+"""The host of a cell: a live front end, a page of voila, a static host (nbclient), or a terminal.
+
+Also the session of the notebook, for public functions called without a magic (`here`), and nested event loops.
+"""
 
 from __future__ import annotations
 
+import functools
 import getpass
 import hashlib
+import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from weakref import WeakKeyDictionary
 
-from agentsvc_nb.notebook.state.execution_history import Place
+from agentsvc_nb.notebook.errors import AskError
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.state.journal import Place
+    from agentsvc_nb.notebook.state.session import Session
+
 
 Mode = Literal["live", "page", "static", "terminal"]
 """A kind of host.
@@ -35,6 +46,7 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
     if live is None:
         if _VOILA in os.environ:
             return "page"
+        # Colab shows updates of outputs, but sends no cell ids.
         live = bool(cell_id(shell)) or "google.colab" in sys.modules
     return "live" if live else "static"
 
@@ -60,6 +72,8 @@ def cell_id(shell: Any) -> str:
 
 def place(shell: Any, body: str) -> Place:
     """Return the execution of the running cell; a cell without an id is identified by its content."""
+    from agentsvc_nb.notebook.state.journal import Place  # imports SQLite, which `%load_ext` must not
+
     cell = cell_id(shell) or hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
     return Place(cell, int(getattr(shell, "execution_count", 0) or 0))
 
@@ -68,4 +82,111 @@ def notebook(shell: Any) -> str | None:
     """Return the path of the kernel's notebook, if its server or editor provides it."""
     if not hasattr(shell, "kernel"):
         return None
+    # Jupyter Server sets the one; VS Code puts the other into the user's namespace.
     return os.environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__") or None
+
+
+class LoadedMagics(Protocol):
+    """The part of `magics.base.MagicsContext` that is used here."""
+
+    @property
+    def session(self) -> Session: ...
+    @property
+    def widgets(self) -> bool: ...
+
+
+contexts: WeakKeyDictionary[Any, LoadedMagics] = WeakKeyDictionary()
+"""The context of each shell in which the magics are loaded."""
+
+
+def here() -> tuple[Session, bool]:
+    """Return the session, and whether the host shows widgets.
+
+    The session is that of the magics if they are loaded, else one per process and notebook.
+    """
+    from IPython.core.getipython import get_ipython
+
+    if (shell := get_ipython()) is None:
+        return _alone(None), False
+    if context := contexts.get(shell):
+        return context.session, context.widgets
+    return _alone(notebook(shell)), shows_widgets(shell)
+
+
+@functools.cache
+def _alone(notebook: str | None) -> Session:
+    from agentsvc_nb.notebook.state.session import Session
+
+    return Session(notebook)
+
+
+_NEW: Final = "nest-asyncio2"
+_OLD: Final = "nest-asyncio"
+_SAFE: Final = (1, 7, 4)
+"""The first version of nest-asyncio2 that loses no cells."""
+_LOSING_KERNEL: Final = (7,)
+_LOOP_ADVICE: Final = "%pip install -U nest-asyncio2, then restart the kernel; or use `await` in the cell instead."
+
+Version = tuple[int, ...]
+
+
+def installed(package: str) -> Version | None:
+    """Return the version of a package as numbers; None if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        parts = version(package).split(".")
+    except PackageNotFoundError:
+        return None
+    return tuple(int(part) for part in parts if part.isdecimal())
+
+
+def allow_nested_loops(found: Callable[[str], Version | None] = installed) -> str:
+    """Patch asyncio so that `asyncio.run` works inside a running loop, as in a cell; returns which package did it.
+
+    Args:
+        found: gives the version of a package, or None.
+
+    Raises:
+        AskError: neither package is there, this one would lose queued cells of this kernel, or the loop is uvloop's.
+
+    >>> import agentsvc_nb
+    >>> agentsvc_nb.allow_nested_loops()  # doctest: +SKIP
+    'nest-asyncio2 1.7.4'
+    """
+    package = choose(found)
+    _check_loop()
+    # Not imported by name: neither package is required, and importing one patches nothing until `apply`.
+    importlib.import_module(package.replace("-", "_")).apply()
+    return f"{package} {'.'.join(map(str, found(package) or ()))}"
+
+
+def choose(found: Callable[[str], Version | None]) -> str:
+    """Return the name of the installed package that is safe in this kernel. Raises `AskError` when there is none."""
+    new, old, kernel = found(_NEW), found(_OLD), found("ipykernel")
+    if new is not None and new >= _SAFE:
+        return _NEW
+    if new is None and old is None:
+        raise AskError("Neither nest-asyncio2 nor nest-asyncio is installed; nothing was changed.", _LOOP_ADVICE)
+    if kernel is not None and kernel >= _LOSING_KERNEL:
+        package, numbers = (_NEW, new) if new is not None else (_OLD, old)
+        raise AskError(
+            f"{package} {'.'.join(map(str, numbers or ()))} would lose queued cells on ipykernel"
+            f" {'.'.join(map(str, kernel))}: they stay at [*] for ever; nothing was changed.",
+            _LOOP_ADVICE,
+        )
+    return _NEW if new is not None else _OLD
+
+
+def _check_loop() -> None:
+    import asyncio  # of some 30 modules, which `%load_ext` need not wait for
+
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    if not isinstance(loop, asyncio.BaseEventLoop):
+        raise AskError(
+            f"This loop ({type(loop).__module__}) can't be patched; nothing was changed.",
+            "Use `await` in the cell, or a loop of asyncio's own.",
+        )

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import Agent
+from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
@@ -25,26 +26,21 @@ from agentsvc_nb.service.http.access import Access, KnownKeys
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
+from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import routes, unknown_path
-from agentsvc_nb.service.http.sse import Streams
 from agentsvc_nb.service.ports import Clock
-from agentsvc_nb.service.runner.blob_check import BlobCheck
 from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.readings import Readings
-from agentsvc_nb.service.runner.retention import Retention
+from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.runner.signals import LocalSignals
-from agentsvc_nb.service.runner.storage import Storage, SystemClock
-from agentsvc_nb.service.runner.workers import LocalWorkers
+from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
+from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import searching
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.catalog import tools, within
 from agentsvc_nb.wire.failures import build_all
 
@@ -98,9 +94,9 @@ class ServiceState:
 
     async def start(self) -> None:
         """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
-        asyncio.get_running_loop().set_default_executor(shares.FairThreads(THREADS))
+        asyncio.get_running_loop().set_default_executor(fairness.FairThreads(THREADS))
         self._database.open()
-        await searching.index_older_files(self.services.use_case)
+        await files.index_older_files(self.services.use_case)
         self.services.blobs.sweep_incoming()
         self.services.storage.tables.start()
         waiting = await self.services.runs.recover()
@@ -191,6 +187,7 @@ class _Application(Starlette):
     def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
             return self.router.lifespan(scope, receive, send)
+        # The first that matches, in the order of the table. It has all methods of its path, and answers a 405 itself.
         for route in self.router.routes:
             match, found = route.matches(scope)
             if match is Match.FULL:
@@ -203,6 +200,7 @@ def _assemble(
     settings: Settings, instance: str, origin: str, names: OwnNames, sign_in_token: str, agent: Agent, engines: Engines
 ) -> ServiceState:
     database, blobs = engines.database, engines.blobs
+    # Its runners are set below: they need the use case context, which needs the workers to wake.
     workers = LocalWorkers()
     judges = Judges()
     use_case = UseCaseContext(database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers)

@@ -259,7 +259,7 @@ class DataFolder:
 
 
 class HeldFiles:
-    """The lock and the database that a server opened, to be told from others in their place."""
+    """Recognises whether the lock and the database are still those that a server opened."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder

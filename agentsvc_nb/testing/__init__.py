@@ -3,7 +3,7 @@
 Record once against a service, then test notebooks and scripts offline:
 
     AgentService(key, base_url, transport=Record("tests/prices.jsonl"))
-    AgentService("replay", transport=Replay("tests/prices.jsonl"))
+    AgentService("cassettes", transport=Replay("tests/prices.jsonl"))
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentsvc_nb.testing.record import Record
-    from agentsvc_nb.testing.replay import NotRecorded, Replay
+    from agentsvc_nb.testing.cassettes import NotRecorded, Record, Replay
     from agentsvc_nb.testing.service import RunningService, running_service
 
 __all__ = ["NotRecorded", "Record", "Replay", "RunningService", "running_service"]
 
 _MODULES = {
-    "NotRecorded": "replay",
-    "Record": "record",
-    "Replay": "replay",
+    "NotRecorded": "cassettes",
+    "Record": "cassettes",
+    "Replay": "cassettes",
     "RunningService": "service",
     "running_service": "service",
 }

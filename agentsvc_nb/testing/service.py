@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.service.child import Child
 from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.serve import Child
 from agentsvc_nb.settings import PREFIX, variable
 
 START_SECONDS: Final = 60.0

@@ -1,7 +1,7 @@
 """The catalog: the tools that exist for a model, and how each is described (docs/api/tools-and-jobs.md "Catalog").
 
 A tool is a module of `agentsvc_nb.tools` that defines a `BaseTool`; no list names it. The modules are imported when the
-catalog is made, and not before.
+catalog is made, and not before. `ask_stefanbrain` stands here, as it has no work of its own.
 """
 
 from __future__ import annotations
@@ -10,14 +10,37 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, StringConstraints
 
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.ask_stefanbrain import AskStefanBrain
-from agentsvc_nb.tools.port import BaseTool, Complete, Described, Tool, ToolServices
+from agentsvc_nb.tools.port import BaseTool, Complete, Described, Tool, ToolDeclaration, ToolServices, WebAddress
+from agentsvc_nb.wire.runs import UploadId
 from agentsvc_nb.wire.tools import ToolDescription
+
+
+class AskInput(BaseModel):
+    message: Annotated[str, StringConstraints(pattern=r"\S")] = Field(description="What to ask.")
+    file_ids: list[UploadId] = Field(
+        default_factory=list, description="Staged files to attach; at most 10 attachments with `image_urls`."
+    )
+    image_urls: list[WebAddress] = Field(default_factory=list, description="Pictures to look at, http or https.")
+    on_busy: Literal["reject"] = Field(default="reject", description="What happens when the chat is busy.")
+
+
+class AskStefanBrain(ToolDeclaration):
+    """A catalog entry without `run`: the service starts a run for it, and its job is only a handle on that run."""
+
+    name: ClassVar[str] = "ask_stefanbrain"
+    description: ClassVar[str] = "Asks the agent, and answers with its text, or with a job when that takes longer."
+    family: ClassVar[str] = "mcp_ask"
+    idempotent: ClassVar[bool] = True
+
+    requirements: ClassVar[str] = "The agent that answers is `AGENTSVC_MODEL`: [models.md](models.md)."
+
+    Input: ClassVar[type[BaseModel]] = AskInput
+
 
 TOOLS = "agentsvc_nb.tools"
 WORKSPACE_TOOLS = "agentsvc_nb.tools.workspace"

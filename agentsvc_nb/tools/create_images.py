@@ -40,6 +40,6 @@ class CreateImages(BaseTool):
     async def run(self, given: CreateImagesInput, context: ToolContext) -> Outcome:
         await asyncio.to_thread(import_module, f"{__package__}.ads.creating")
         from agentsvc_nb.tools.ads.creating import create
-        from agentsvc_nb.tools.ads.pictures.image_model import ImageModel
+        from agentsvc_nb.tools.ads.pictures import ImageModel
 
         return await create(given.request, ImageModel(self.services.settings), context)

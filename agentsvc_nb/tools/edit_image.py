@@ -41,6 +41,6 @@ class EditImage(BaseTool):
     async def run(self, given: EditImageInput, context: ToolContext) -> Outcome:
         await asyncio.to_thread(import_module, f"{__package__}.ads.editing")
         from agentsvc_nb.tools.ads.editing import change
-        from agentsvc_nb.tools.ads.pictures.image_model import ImageModel
+        from agentsvc_nb.tools.ads.pictures import ImageModel
 
         return await change(given.request, ImageModel(self.services.settings), context)

@@ -13,7 +13,6 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 from pydantic import BaseModel, Field, StringConstraints
 
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools.fetching import Fetcher, is_web_address
 from agentsvc_nb.tools.port import (
     BaseTool,
     Filled,
@@ -24,7 +23,8 @@ from agentsvc_nb.tools.port import (
     ToolServices,
     WorkFailure,
 )
-from agentsvc_nb.tools.upstream import Upstream
+from agentsvc_nb.tools.support.fetching import Fetcher, is_web_address
+from agentsvc_nb.tools.support.upstream import Upstream
 from agentsvc_nb.wire.limits import MB
 
 ADS_MAX: Final = 25

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools import stopping
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices, WorkFailure
+from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.wire.limits import CAPTIONS_SEGMENTS
-from agentsvc_nb.wire.media import Segment, Transcript
+from agentsvc_nb.wire.resources import Segment, Transcript
 
 
 class MediaTranscriptInput(ToolInput):

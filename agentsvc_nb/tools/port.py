@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from agentsvc_nb.formats.charts.choosing import ChartKind
-from agentsvc_nb.formats.engine.answers import FileTables, Plot, QueryAnswer
+from agentsvc_nb.formats.engine.messages import FileTables, Plot, QueryAnswer
+from agentsvc_nb.formats.plans.charts import ChartKind
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.settings import Settings, variable
@@ -280,7 +280,7 @@ class Tool(Described, Protocol):
 
     async def run(self, given: Any, context: ToolContext) -> Outcome:
         """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`), and looks there
-        from time to time whether it is to stop (`tools.stopping`)."""
+        from time to time whether it is to stop (`tools.support.stopping`)."""
         ...
 
 

@@ -7,9 +7,9 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.tools import copy_facts
-from agentsvc_nb.tools.copy_facts import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput, language
 from agentsvc_nb.tools.port import BaseTool, Check, Outcome, ToolContext, WorkFailure, ask
+from agentsvc_nb.tools.support import copy_facts
+from agentsvc_nb.tools.support.copy_facts import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput, language
 
 EASE_MIN: Final = 50.0
 SENTENCE_WORDS_MAX: Final = 20.0

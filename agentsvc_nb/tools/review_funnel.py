@@ -8,10 +8,10 @@ from urllib.parse import urljoin
 
 from pydantic import BaseModel
 
-from agentsvc_nb.tools import landing
-from agentsvc_nb.tools.fetching import Fetched, Fetcher
-from agentsvc_nb.tools.landing import FunnelReview, PageFacts, ReviewFunnelInput, Weight
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
+from agentsvc_nb.tools.support import landing
+from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
+from agentsvc_nb.tools.support.landing import FunnelReview, PageFacts, ReviewFunnelInput, Weight
 from agentsvc_nb.wire.limits import MB
 
 PAGE_BYTES: Final = 5 * MB

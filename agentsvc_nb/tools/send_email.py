@@ -14,7 +14,6 @@ from urllib.parse import unquote, urlsplit
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools.mail_message import Attachment, Mail, written
 from agentsvc_nb.tools.port import (
     BaseTool,
     Filled,
@@ -26,6 +25,7 @@ from agentsvc_nb.tools.port import (
     WorkFailure,
     WorkspacePath,
 )
+from agentsvc_nb.tools.support.mail_message import Attachment, Mail, written
 from agentsvc_nb.wire.limits import MB
 
 RECIPIENTS_MAX: Final = 50

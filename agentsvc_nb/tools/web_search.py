@@ -11,7 +11,6 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import BaseModel, Field, StringConstraints
 
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools.fetching import is_web_address
 from agentsvc_nb.tools.port import (
     BaseTool,
     Filled,
@@ -22,7 +21,8 @@ from agentsvc_nb.tools.port import (
     ToolServices,
     WorkFailure,
 )
-from agentsvc_nb.tools.upstream import Upstream
+from agentsvc_nb.tools.support.fetching import is_web_address
+from agentsvc_nb.tools.support.upstream import Upstream
 
 RESULTS_MAX: Final = 20
 

@@ -12,8 +12,8 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.testing import running_service
-from agentsvc_nb.tools.copy_facts import Judgement
 from agentsvc_nb.tools.find_angles import Angle
+from agentsvc_nb.tools.support.copy_facts import Judgement
 from agentsvc_nb.wire.runs import Run
 from tests.agents.messages import INPUT_TOKENS, OUTPUT_TOKENS, Reply
 from tests.agents.messages_server import MessagesServer, messages_server

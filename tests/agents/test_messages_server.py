@@ -19,8 +19,8 @@ from pydantic import BaseModel, TypeAdapter
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import running_service
-from agentsvc_nb.tools.copy_facts import Judgement
 from agentsvc_nb.tools.find_angles import Angles
+from agentsvc_nb.tools.support.copy_facts import Judgement
 from tests.agents.improvising import made
 from tests.agents.messages import Body, Reply, events
 from tests.agents.messages_server import MessagesServer, messages_server

@@ -14,8 +14,8 @@ from pydantic_ai.profiles.google import GoogleModelProfile
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.agents.language.served import Served, at_url, by_name
 from agentsvc_nb.agents.language.structured import form
-from agentsvc_nb.tools.copy_facts import Judgement
 from agentsvc_nb.tools.find_angles import Angles
+from agentsvc_nb.tools.support.copy_facts import Judgement
 
 TEXT = {"type": "string"}
 PAIR = {"type": "object", "properties": {"a": TEXT, "b": {"$ref": "#/$defs/B"}}, "$defs": {"B": {"enum": ["x", 1]}}}

@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.streams.sse import EventDecoder
+from agentsvc_nb.client.sse import EventDecoder
 from tests.bench import peers
 from tests.bench.peers import Work, compare, show
 from tests.client.conftest import RUN_ID, run

@@ -18,7 +18,7 @@ from agentsvc_nb.agents.offline.tables.question import words
 from agentsvc_nb.agents.offline.tables.understanding import Understood, understand
 from agentsvc_nb.formats.engine.child import answer
 from agentsvc_nb.formats.engine.messages import ComputeQuestion, ReadQuestion, TableFile, UsedTable
-from agentsvc_nb.formats.engine.naming import file_names, named
+from agentsvc_nb.formats.plans.profiles import file_names, named
 
 
 def main(benchmark: Path) -> None:

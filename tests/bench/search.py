@@ -22,8 +22,7 @@ from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import files as file_usecases
-from agentsvc_nb.service.usecases import searching
+from agentsvc_nb.service.usecases import files
 from tests.bench.corpus import Corpus, Made
 
 ACCOUNT = "acct_bench"
@@ -61,13 +60,13 @@ class Ours:
         def use(tx: Tx) -> None:
             for content in contents:
                 path = f"uploads/{content.file_name}"
-                file_usecases.write(tx, self._index, self._chats[chat], path, content, Author("upload"), 1)
+                files.write(tx, self._index, self._chats[chat], path, content, Author("upload"), 1)
 
         self._database.write_now(use)
 
     def ask(self, chat: int, q: str) -> int:
         id_ = self._chats[chat]
-        return len(self._database.read(lambda tx: searching.within(tx, self._index, ACCOUNT, id_, q)).results)
+        return len(self._database.read(lambda tx: files.search_within(tx, self._index, ACCOUNT, id_, q)).results)
 
     def close(self) -> None:
         self._database.close()

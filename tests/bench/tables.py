@@ -19,10 +19,9 @@ from random import Random
 from typing import Any, Final
 
 from agentsvc_nb.formats.engine.messages import ComputeQuestion, TableFile, UsedTable
-from agentsvc_nb.formats.engine.naming import file_names, named
 from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.formats.plans.conditions import Column
-from agentsvc_nb.formats.plans.plan import Aggregate, Group, Plan
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Group, Plan
+from agentsvc_nb.formats.plans.profiles import file_names, named
 
 ROWS: Final = 200_000
 GROWTH_MB_MAX: Final = 20.0

@@ -18,7 +18,7 @@ from agentsvc_nb.client.errors import (
     ToolResultError,
 )
 from agentsvc_nb.client.operations import runs
-from agentsvc_nb.client.operations.ask import ask
+from agentsvc_nb.client.operations.tools import ask
 from agentsvc_nb.client.request.options import WaitNotice
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import RUN_ID, Network, answer, failure, run

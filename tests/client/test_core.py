@@ -12,13 +12,13 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client import downloads
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
-from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
-from agentsvc_nb.client.operations import chats, runs
+from agentsvc_nb.client.methods import Pages
+from agentsvc_nb.client.operations import resources, runs
 from agentsvc_nb.client.request.options import ClientSettings
 from agentsvc_nb.client.request.request import Core, Origin
-from agentsvc_nb.client.streams.pages import Pages
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, failure, run
 
@@ -102,9 +102,9 @@ def test_what_the_service_says_of_other_addresses_leads_the_key_nowhere(network:
     """A listing may name any `download_url`: a file is asked for by its path, at the configured origin."""
     entry = {"id": "1", "path": "a.txt", "download_url": "https://elsewhere.test/steal"}
     net = network(answer(200, {"files": [entry]}), httpx.Response(200, content=iter([b"x"])))
-    file = Pages(chats.list_(net.core, "chat_1")).first()
+    file = Pages(resources.list_files(net.core, "chat_1")).first()
     assert file is not None
-    step(fetching.download(net.core, file, chat="chat_1"))
+    step(downloads.download(net.core, file, chat="chat_1"))
     assert {request.url.host for request in net.requests} == {"service.test"}
 
 

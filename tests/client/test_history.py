@@ -13,7 +13,7 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.operations import chats, feedback, runs
+from agentsvc_nb.client.operations import resources, runs
 from agentsvc_nb.client.request.history import KEPT
 from agentsvc_nb.client.request.request import ApiRequest
 from agentsvc_nb.client.transport.io import step
@@ -97,7 +97,7 @@ def test_files_and_long_bodies_are_named_only(network: Networks) -> None:
     net = network(answer(202, run()), answer(202, run()), answer(200, {"files": []}))
     step(runs.start(net.core, "hello", files=[("my plan.md", b"x")]))
     step(runs.start(net.core, "x" * 5000))
-    step(chats.upload(net.core, ("a.txt", b"secret content")))
+    step(resources.upload_files(net.core, ("a.txt", b"secret content")))
     attached, long, upload = (shlex.split(attempt.to_curl()) for attempt in net.core.history)
     assert attached[-4:] == ["--form-string", 'payload={"message": "hello"}', "-F", "files=@my plan.md"]
     assert long[-2:] == ["--data-binary", "@body.json"]
@@ -147,11 +147,11 @@ def test_feedback_from_the_last_error(network: Networks) -> None:
     receipt = answer(201, {"id": "fb_1"})
     net = network(failure("chat_not_found", 404, x_request_id="r1"), answer(200, run()), receipt)
     with pytest.raises(StefanBrainError, match="No call of this client has failed"):
-        step(feedback.from_last_error(net.core, "It fails"))
+        step(resources.feedback_from_last_error(net.core, "It fails"))
     with pytest.raises(StefanBrainError):
         step(runs.start(net.core, "hello", chat="chat_9"))
     step(runs.get(net.core, RUN_ID))
-    assert step(feedback.from_last_error(net.core, "It fails", impact="minor")).id == "fb_1"
+    assert step(resources.feedback_from_last_error(net.core, "It fails", impact="minor")).id == "fb_1"
     assert json.loads(net.requests[-1].content) == {
         "summary": "It fails",
         "category": "bug",

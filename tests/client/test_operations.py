@@ -15,13 +15,13 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client import downloads
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
-from agentsvc_nb.client.downloads import fetching
 from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.operations import chats, jobs, runs, tools
-from agentsvc_nb.client.request.inputs import FileInput
+from agentsvc_nb.client.methods import Pages
+from agentsvc_nb.client.operations import jobs, resources, runs, tools
+from agentsvc_nb.client.request.files import FileInput
 from agentsvc_nb.client.request.options import WaitNotice
-from agentsvc_nb.client.streams.pages import Pages
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.tools import Job
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
@@ -91,7 +91,7 @@ def test_a_pipe_is_sent_once_and_whole(network: Networks) -> None:
     os.close(writing)
     net = network(httpx.ReadError("reset"))
     with os.fdopen(reading, "rb") as pipe, pytest.raises(APIConnectionError):
-        step(chats.upload(net.core, ("p.txt", pipe)))
+        step(resources.upload_files(net.core, ("p.txt", pipe)))
     assert b"from a pipe" in net.requests[0].content
 
 
@@ -101,7 +101,7 @@ def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> N
         file.write(b"unpacked " * 100)
     net = network(answer(200, {"files": []}))
     with gzip.open(tmp_path / "x.gz", "rb") as opened:
-        step(chats.upload(net.core, ("x.txt", opened)))  # type: ignore[arg-type]
+        step(resources.upload_files(net.core, ("x.txt", opened)))  # type: ignore[arg-type]
     assert b"unpacked " * 100 in net.requests[0].content
     assert net.requests[0].headers["content-length"] == str(len(net.requests[0].content))
 
@@ -109,7 +109,7 @@ def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> N
 @pytest.mark.parametrize("wrong", [("x.txt", "text"), io.StringIO("text"), 7])
 def test_what_is_no_file_is_refused(network: Networks, wrong: Any) -> None:
     with pytest.raises(TypeError, match="opened with 'rb'"):
-        step(chats.upload(network().core, wrong))
+        step(resources.upload_files(network().core, wrong))
 
 
 @pytest.mark.parametrize(
@@ -203,15 +203,17 @@ def test_a_walk_from_past_the_end(network: Networks) -> None:
 
 def test_upload(network: Networks) -> None:
     net = network(answer(200, {"files": [{"id": "upload_1", "file_name": "a.txt"}]}))
-    assert [staged.id for staged in step(chats.upload(net.core, ("a.txt", b"x"), chat="chat_1"))] == ["upload_1"]
+    assert [staged.id for staged in step(resources.upload_files(net.core, ("a.txt", b"x"), chat="chat_1"))] == [
+        "upload_1"
+    ]
     assert net.requests[0].url.params["chat_id"] == "chat_1"
     assert part_names(net.requests[0]) == [("files", "a.txt")]
 
 
 def test_no_and_too_many_files_are_not_sent(network: Networks) -> None:
-    assert step(chats.upload(network().core)) == []
+    assert step(resources.upload_files(network().core)) == []
     with pytest.raises(StefanBrainError, match="too_many_files"):
-        step(chats.upload(network().core, *[("a", b"")] * 11))
+        step(resources.upload_files(network().core, *[("a", b"")] * 11))
 
 
 def test_list_walks_all_pages(network: Networks) -> None:
@@ -220,13 +222,13 @@ def test_list_walks_all_pages(network: Networks) -> None:
         answer(200, {"files": [], "next_after": "m"}),
         answer(200, {"files": [{"id": "2", "path": "z"}], "next_after": None}),
     )
-    assert [file.path for file in Pages(chats.list_(net.core, "chat_1"))] == ["a b&c", "z"]
+    assert [file.path for file in Pages(resources.list_files(net.core, "chat_1"))] == ["a b&c", "z"]
     assert [request.url.params.get("after") for request in net.requests] == [None, "a b&c", "m"]
 
 
 def test_first_reads_one_page_only(network: Networks) -> None:
     net = network(answer(200, {"files": [{"id": "1", "path": "a"}], "next_after": "a"}))
-    first = Pages(chats.list_(net.core, "chat_1")).first()
+    first = Pages(resources.list_files(net.core, "chat_1")).first()
     assert first is not None
     assert first.path == "a"
 
@@ -234,7 +236,7 @@ def test_first_reads_one_page_only(network: Networks) -> None:
 def test_search(network: Networks) -> None:
     found = {"id": "a" * 64, "path": "p", "match": "content", "snippets": [[{"text": "x", "match": True}]]}
     net = network(answer(200, {"chat": "chat_1", "results": [found], "took": 3}))
-    results = step(chats.search(net.core, '"a b" or -c', chat="chat_1")).results
+    results = step(resources.search_files(net.core, '"a b" or -c', chat="chat_1")).results
     assert results[0].snippets[0][0].match
     assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "q": '"a b" or -c'}
 
@@ -256,23 +258,23 @@ def broken(*chunks: bytes) -> httpx.Response:
 
 def test_download(network: Networks) -> None:
     net = network(broken(b"he"), content(b"he", b"llo"))
-    assert step(fetching.download(net.core, "a/ü.txt", chat="chat_1")) == b"hello"
+    assert step(downloads.download(net.core, "a/ü.txt", chat="chat_1")) == b"hello"
     assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "path": "a/ü.txt"}
 
 
 def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network: Networks) -> None:
     """The service of this test knows no ranges, and breaks off where nobody should read any more."""
     net = network(broken(b"he"), broken(b"he", b"llo"))
-    assert step(fetching.head(net.core, "a.txt", 4, chat="chat_1")) == b"hell"
+    assert step(downloads.head(net.core, "a.txt", 4, chat="chat_1")) == b"hell"
     assert [request.headers["range"] for request in net.requests] == ["bytes=0-3"] * 2
     with pytest.raises(ValueError, match="at least 1"):
-        step(fetching.head(net.core, "a.txt", 0, chat="chat_1"))
+        step(downloads.head(net.core, "a.txt", 0, chat="chat_1"))
 
 
 @pytest.mark.parametrize("to", ["", "new/folder/", "own-name.txt"])
 def test_download_to_a_place(network: Networks, tmp_path: Path, to: str) -> None:
     net = network(broken(b"he"), content(b"he", b"llo"))
-    place = step(fetching.download(net.core, "a/b.txt", chat="chat_1", to=f"{tmp_path}/{to}"))
+    place = step(downloads.download(net.core, "a/b.txt", chat="chat_1", to=f"{tmp_path}/{to}"))
     assert place == tmp_path / (to if to.endswith(".txt") else f"{to}b.txt")
     assert [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()] == [b"hello"]
 
@@ -280,7 +282,7 @@ def test_download_to_a_place(network: Networks, tmp_path: Path, to: str) -> None
 def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("before")
     with pytest.raises(StefanBrainError, match=r"a/b\.txt does not match its SHA-256"):
-        step(fetching.download(network(content(b"hellO")).core, "a/b.txt", chat="chat_1", to=tmp_path))
+        step(downloads.download(network(content(b"hellO")).core, "a/b.txt", chat="chat_1", to=tmp_path))
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("b.txt", "before")]
 
 
@@ -300,7 +302,7 @@ def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Pa
     ],
 )
 def test_a_name_stays_in_its_folder(network: Networks, tmp_path: Path, path: str, name: str) -> None:
-    place = step(fetching.download(network(content(b"hello")).core, path, chat="chat_1", to=tmp_path))
+    place = step(downloads.download(network(content(b"hello")).core, path, chat="chat_1", to=tmp_path))
     assert place == tmp_path / name
 
 

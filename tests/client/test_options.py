@@ -14,7 +14,7 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, RateLimitError, StefanBrainError
-from agentsvc_nb.client.operations import chats, jobs, runs
+from agentsvc_nb.client.operations import jobs, resources, runs
 from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
@@ -190,7 +190,7 @@ def test_a_hook_that_raises_ends_the_call(network: Networks) -> None:
 
     net = network(failure("brain_unavailable", 503))
     with pytest.raises(KeyError, match=r"files\.upload"):
-        step(chats.upload(net.core.configured({"on_retry": stop}), ("a", b"")))
+        step(resources.upload_files(net.core.configured({"on_retry": stop}), ("a", b"")))
 
 
 def test_a_hook_may_be_a_coroutine_function_of_the_async_client() -> None:

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from agentsvc_nb.client.operations import chats
-from agentsvc_nb.client.request.inputs import parts
+from agentsvc_nb.client.operations import resources
+from agentsvc_nb.client.request.files import parts
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import Network, answer
 
@@ -27,7 +27,7 @@ PRICES = pd.DataFrame({"product": ["lamp", "chäir"], "price": [12.5, 80.0]})
 def sent(network: Networks, *given: Any) -> list[tuple[str, bytes]]:
     """Name and content of each file in the body."""
     net = network(answer(200, {"files": []}))
-    step(chats.upload(net.core, *given))
+    step(resources.upload_files(net.core, *given))
     return contents(net.requests[0])
 
 
@@ -100,7 +100,7 @@ def test_an_open_file_goes_from_where_it_stands_also_the_second_time(network: Ne
     net = network(httpx.ReadError("reset"), answer(200, {"files": []}))
     with (tmp_path / "log.txt").open("rb") as opened:
         opened.readline()
-        step(chats.upload(net.core, opened))
+        step(resources.upload_files(net.core, opened))
     assert [contents(request) for request in net.requests] == [[("log.txt", b"rest")]] * 2
 
 

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError, ToolResultError
-from agentsvc_nb.client.operations import chats, feedback, media, tools
+from agentsvc_nb.client.operations import resources, tools
 from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.client.transport.io import step
-from agentsvc_nb.wire.media import Transcript
+from agentsvc_nb.wire.resources import Transcript
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.client.conftest import Network, answer, failure
 
@@ -25,22 +25,22 @@ JOB = {"type": "tool_job", "tool": "t", "family": "f", "job_id": "job_1", "chat"
 @pytest.mark.parametrize(
     ("ask", "sent", "body"),
     [
-        (lambda core: chats.create_project(core, "Autumn"), "POST /projects", {"name": "Autumn"}),
-        (lambda core: chats.list_projects(core), "GET /projects", None),
-        (lambda core: chats.retire(core, "chat_1"), "DELETE /chats/chat_1", None),
+        (lambda core: resources.create_project(core, "Autumn"), "POST /projects", {"name": "Autumn"}),
+        (lambda core: resources.list_projects(core), "GET /projects", None),
+        (lambda core: resources.retire_chat(core, "chat_1"), "DELETE /chats/chat_1", None),
         (
-            lambda core: feedback.send(core, "x", category="bug", request_id="req_1"),
+            lambda core: resources.send_feedback(core, "x", category="bug", request_id="req_1"),
             "POST /feedback",
             {"summary": "x", "category": "bug", "request_id": "req_1"},
         ),
-        (lambda core: feedback.list_(core, status="open", limit=5), "GET /feedback?status=open&limit=5", None),
-        (lambda core: feedback.get(core, "fb_1"), "GET /feedback/fb_1", None),
-        (lambda core: media.get(core, "media_1"), "GET /media/media_1", None),
-        (lambda core: media.transcribe(core, "media_1"), "POST /media/media_1/transcript", None),
-        (lambda core: media.list_labels(core), "GET /landing-pages/labels", None),
-        (lambda core: media.get_page(core, "a/b"), "GET /landing-pages/a%2Fb", None),
+        (lambda core: resources.list_feedback(core, status="open", limit=5), "GET /feedback?status=open&limit=5", None),
+        (lambda core: resources.get_feedback(core, "fb_1"), "GET /feedback/fb_1", None),
+        (lambda core: resources.get_media(core, "media_1"), "GET /media/media_1", None),
+        (lambda core: resources.transcribe(core, "media_1"), "POST /media/media_1/transcript", None),
+        (lambda core: resources.list_labels(core), "GET /landing-pages/labels", None),
+        (lambda core: resources.get_landing_page(core, "a/b"), "GET /landing-pages/a%2Fb", None),
         (
-            lambda core: media.write_labels(core, "page_1", {}, 3),
+            lambda core: resources.write_labels(core, "page_1", {}, 3),
             "PUT /landing-pages/page_1/labels",
             {"labels": {}, "expected_version": 3},
         ),
@@ -62,10 +62,10 @@ def test_each_operation_sends_its_request(network: Networks, ask: Ask, sent: str
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda core: chats.create_project(core, "Autumn"),
-        lambda core: feedback.send(core, "x"),
-        lambda core: media.transcribe(core, "media_1"),
-        lambda core: media.write_labels(core, "page_1", {}, 1),
+        lambda core: resources.create_project(core, "Autumn"),
+        lambda core: resources.send_feedback(core, "x"),
+        lambda core: resources.transcribe(core, "media_1"),
+        lambda core: resources.write_labels(core, "page_1", {}, 1),
         lambda core: tools.invoke(core, "echo_job", {}),
         lambda core: tools.invoke(core, "research_shortform", {}, idempotency_key="k"),
     ],
@@ -80,8 +80,8 @@ def test_what_would_be_done_twice_is_sent_once(network: Networks, ask: Ask, trou
 
 def test_reads_a_retiring_and_a_keyed_call_are_sent_again(network: Networks) -> None:
     asks: list[Ask] = [
-        lambda core: chats.retire(core, "chat_1"),
-        lambda core: feedback.get(core, "fb_1"),
+        lambda core: resources.retire_chat(core, "chat_1"),
+        lambda core: resources.get_feedback(core, "fb_1"),
         lambda core: tools.invoke(core, "create_images", {}, idempotency_key="k"),
     ]
     for ask in asks:
@@ -94,7 +94,7 @@ def test_reads_a_retiring_and_a_keyed_call_are_sent_again(network: Networks) -> 
 def test_a_report_too_many_is_not_waited_for(network: Networks) -> None:
     net = network(failure("feedback_rate_limited", 429, retry_after="7"))
     with pytest.raises(RateLimitError) as caught:
-        step(feedback.send(net.core, "x"))
+        step(resources.send_feedback(net.core, "x"))
     assert (caught.value.retry_after_seconds, net.io.slept) == (7, [])
 
 
@@ -128,7 +128,7 @@ def test_a_result_that_is_an_error_is_raised_whole(network: Networks, error: Any
 
 def test_a_transcript_is_stored_or_made_by_a_job(network: Networks) -> None:
     net = network(answer(200, {"media_id": "media_1", "text": "hi"}), answer(202, JOB))
-    stored, accepted = (step(media.transcribe(net.core, "media_1")) for _ in "ab")
+    stored, accepted = (step(resources.transcribe(net.core, "media_1")) for _ in "ab")
     assert isinstance(stored, Transcript)
     assert isinstance(accepted, JobAccepted)
     assert (stored.text, accepted.job_id) == ("hi", "job_1")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.client.request import safe_paths
+from agentsvc_nb.client.request import files
 
 NASTY = st.text(st.sampled_from("./\\:~ aA\u202e\u200b\x00\n*%\ud800é…CONaux1$¹"), max_size=300)
 PATHS = st.one_of(st.text(max_size=300), NASTY)
@@ -18,7 +18,7 @@ PATHS = st.one_of(st.text(max_size=300), NASTY)
 
 @given(PATHS)
 def test_whatever_the_path_the_name_stays_in_its_folder(path: str) -> None:
-    name = safe_paths.name(path)
+    name = files.safe_name(path)
     for kind in (PurePosixPath, PureWindowsPath):
         assert kind(name).name == name
         assert not kind(name).is_absolute()
@@ -31,9 +31,9 @@ def test_whatever_the_path_the_name_stays_in_its_folder(path: str) -> None:
 
 @given(st.lists(PATHS, max_size=8))
 def test_names_are_distinct(paths: list[str]) -> None:
-    names = safe_paths.distinct(paths)
+    names = files.distinct_names(paths)
     assert len({name.casefold() for name in names}) == len(paths)
-    assert all(safe_paths.name(name) == name for name in names if len(name) < 60)
+    assert all(files.safe_name(name) == name for name in names if len(name) < 60)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_names_are_distinct(paths: list[str]) -> None:
     ],
 )
 def test_names(path: str, name: str) -> None:
-    assert safe_paths.name(path) == name
+    assert files.safe_name(path) == name
 
 
 def test_a_folder_is_made_where_one_is_meant(tmp_path: Path) -> None:
-    assert safe_paths.target(f"{tmp_path}/new/", "a/b.txt") == tmp_path / "new" / "b.txt"
-    assert safe_paths.target(tmp_path, "a/b.txt") == tmp_path / "b.txt"
-    assert safe_paths.target(tmp_path / "c.txt", "a/b.txt") == tmp_path / "c.txt"
+    assert files.download_target(f"{tmp_path}/new/", "a/b.txt") == tmp_path / "new" / "b.txt"
+    assert files.download_target(tmp_path, "a/b.txt") == tmp_path / "b.txt"
+    assert files.download_target(tmp_path / "c.txt", "a/b.txt") == tmp_path / "c.txt"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.streams.sse import EventDecoder, ServerSentEvent
+from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
 
 CASES = {
     "plain": (b"data: a\n\n", [("message", b"a", "")]),

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.streams.sse import EventDecoder
+from agentsvc_nb.client.sse import EventDecoder
 from agentsvc_nb.wire.limits import EVENT_MAX_BYTES, MIB
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client import methods, streams
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
+from agentsvc_nb.client.methods import EventStream
 from agentsvc_nb.client.operations import runs
-from agentsvc_nb.client.streams import event_stream
-from agentsvc_nb.client.streams.event_stream import EventStream
-from agentsvc_nb.client.streams.sse import ServerSentEvent
+from agentsvc_nb.client.sse import ServerSentEvent
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.runs import Event
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
@@ -80,12 +80,12 @@ def test_an_interrupt_at_any_line_loses_nothing_and_doubles_nothing() -> None:
 
 
 def interrupted_at(line: int, work: Callable[[], object]) -> bool:
-    """Run `work`, and raise `KeyboardInterrupt` at the `line`-th line or call within event_stream.py."""
+    """Run `work`, and raise `KeyboardInterrupt` at the `line`-th line or call of what reads a stream."""
     left = line
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal left
-        if frame.f_code.co_filename != event_stream.__file__:
+        if frame.f_code.co_filename not in (streams.__file__, methods.__file__):
             return None
         left -= event in ("call", "line")
         if left == 0:
@@ -190,14 +190,14 @@ def test_an_interrupt_at_any_point_loses_nothing(network: Networks, monkeypatch:
     """Ctrl-C between two events of one chunk; reading on gives the second all the same."""
     first, second = frames(events(4)[:2]), frames(events(4)[2:])
     net = network(answer(200, run()), sse(first, second), sse(frames(events(4)[1:])))
-    read, interrupts = event_stream._event, iter([False, True])
+    read, interrupts = streams._event, iter([False, True])
 
     def interrupted(frame: ServerSentEvent) -> Event:
         if next(interrupts, False):
             raise KeyboardInterrupt
         return read(frame)
 
-    monkeypatch.setattr(event_stream, "_event", interrupted)
+    monkeypatch.setattr(streams, "_event", interrupted)
     stream = EventStream(step(runs.attach(net.core, RUN_ID)))
     with pytest.raises(KeyboardInterrupt):
         next(stream)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, field_validator
 from agentsvc_nb.client import errors
 from agentsvc_nb.client.models import Run
 from agentsvc_nb.client.operations import runs
-from agentsvc_nb.client.streams.event_stream import ResumableEventStream
+from agentsvc_nb.client.streams import ResumableEventStream
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import RUN_ID, Network, answer, failure, run
 

@@ -27,14 +27,12 @@ from agentsvc_nb import (
     StefanBrainError,
     WaitNotice,
 )
+from agentsvc_nb.client.methods import AsyncEventStream, AsyncPages, EventStream, Pages
 from agentsvc_nb.client.models import Answer, EventPage, FileSearch, Listing
 from agentsvc_nb.client.request.history import Attempt, History
-from agentsvc_nb.client.streams.event_stream import AsyncEventStream, EventStream
-from agentsvc_nb.client.streams.pages import AsyncPages, Pages
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
-from agentsvc_nb.wire.feedback import FeedbackReceipt, FeedbackReport
 from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile, WorkspaceFile
-from agentsvc_nb.wire.media import AdMedia, Label, LandingPage, Transcript
+from agentsvc_nb.wire.resources import AdMedia, FeedbackReceipt, FeedbackReport, Label, LandingPage, Transcript
 from agentsvc_nb.wire.runs import CallApproval, Event
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolResult
 

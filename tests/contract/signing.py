@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import httpx
 
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire import keys
+from agentsvc_nb.wire import resources
 
-ACCEPTED = {"developerTermsAccepted": True, "developerTermsVersion": keys.VERSION}
+ACCEPTED = {"developerTermsAccepted": True, "developerTermsVersion": resources.TERMS_VERSION}
 KEYS = "/api/developers/keys"
 
 

@@ -15,6 +15,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.children.fairness import FairThreads
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
@@ -22,8 +24,6 @@ from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.tools import shares
-from agentsvc_nb.tools.shares import FairThreads
 from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Opened, Wire
 from tests.contract.test_unread import asked
@@ -93,7 +93,7 @@ def test_what_a_key_and_a_session_do_counts_to_their_account(tmp_path: Path, mon
 
     def noted(self: FairThreads, *work: Any, **named: Any) -> Any:
         if asked.get():  # the service has work of its own, too
-            counted.append(shares.account.get())
+            counted.append(fairness.account.get())
         return submit(self, *work, **named)
 
     app = create_app(Settings(tmp_path, model="scripted"), instance="test", sign_in_token="token")

@@ -13,7 +13,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.tools import catalog
-from agentsvc_nb.tools.fetching import addresses
+from agentsvc_nb.tools.support.fetching import addresses
 from tests.contract.test_approval import ended, of, waiting
 from tests.service.site import Site, html, redirect, serving
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire import keys
+from agentsvc_nb.wire import resources
 from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import code
 from tests.contract.signing import ACCEPTED, KEYS, signed_in
@@ -40,10 +40,10 @@ def test_anybody_reads_the_terms(service: RunningService) -> None:
     found = httpx.get(service.base_url + "/api/developers/terms").json()
     assert found == {
         "object": "developer_terms",
-        "version": keys.VERSION,
+        "version": resources.TERMS_VERSION,
         "url": f"{service.base_url}/app/terms",
     }
-    assert keys.VERSION in httpx.get(found["url"]).text
+    assert resources.TERMS_VERSION in httpx.get(found["url"]).text
 
 
 def test_a_key_is_created_used_listed_and_deleted(service: RunningService, browser: httpx.Client) -> None:
@@ -116,7 +116,7 @@ def test_a_wrong_body_makes_no_key(browser: httpx.Client, body: dict[str, Any], 
     answer = browser.post(KEYS, json={"name": "made", **ACCEPTED, **body})
     assert (answer.status_code, code(answer)) == (400, expected)
     required = answer.json().get("requiredDeveloperTermsVersion")
-    assert required == (keys.VERSION if expected.startswith("developer_terms") else None)
+    assert required == (resources.TERMS_VERSION if expected.startswith("developer_terms") else None)
     assert listed(browser) == before
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.media import Transcript
+from agentsvc_nb.wire.resources import Transcript
 from agentsvc_nb.wire.tools import JobAccepted
 from tests.contract.conftest import Wire, code
 from tests.contract.test_jobs_http import ended

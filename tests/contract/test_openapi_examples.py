@@ -10,15 +10,16 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.service.http.openapi import document, reference
-from agentsvc_nb.service.http.openapi.reference import DescribedOperation
+from agentsvc_nb.service.http import openapi
+from agentsvc_nb.service.web import reference
+from agentsvc_nb.service.web.reference import DescribedOperation
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.seeding import Seeded
 
 BUILT = {route.operation_id for route in ROUTES.values() if route.access != "session"}
 ENTRIES = [
     entry
-    for chapter in reference.chapters(document.document())
+    for chapter in reference.chapters(openapi.document())
     for entry in chapter.entries
     if entry.id in BUILT  # the others need a signed-in browser
 ]

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.service.web import texts
+from agentsvc_nb.service.web import chats
 from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.conftest import Wire
 from tests.contract.signing import page, signed_in
@@ -71,7 +71,7 @@ def test_what_has_no_text_is_shown_or_said(wire: Wire, browser: httpx.Client) ->
 
 
 def test_a_long_text_is_cut_and_says_so(wire: Wire, browser: httpx.Client) -> None:
-    chat, most = wire.new_chat(), texts._LINES
+    chat, most = wire.new_chat(), chats._LINES
     assert "left out" not in text_page(wire, browser, "all.txt", b"a\n" * most, chat)
     text = text_page(wire, browser, "long.txt", b"a\n" * (most + 1), chat)
     assert "The rest is left out" in text

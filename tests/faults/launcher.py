@@ -20,7 +20,7 @@ from agentsvc_nb.agents import choose
 from agentsvc_nb.service.app import Engines, create_app
 from agentsvc_nb.service.folder import DataFolder, write_private
 from agentsvc_nb.service.keyring import ensure_own_key
-from agentsvc_nb.service.listener import Listener, bind, origin
+from agentsvc_nb.service.server.listener import Listener, bind, origin
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
 from tests.faults.effects import offer

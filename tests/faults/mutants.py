@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import sse
+from agentsvc_nb.service.http import responses
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import idempotency, runs
 from agentsvc_nb.service.records.runs import Ending
@@ -138,8 +138,8 @@ def _end_untold() -> None:
 
 
 def _stream_from_the_start() -> None:
-    response = sse.Streams.response
-    _replace(sse.Streams, "response", lambda self, run_id, after, silent=False: response(self, run_id, 0))
+    response = responses.Streams.response
+    _replace(responses.Streams, "response", lambda self, run_id, after, silent=False: response(self, run_id, 0))
 
 
 _OWN = " AND attempt = :attempt"

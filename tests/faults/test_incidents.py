@@ -11,14 +11,13 @@ from typing import TypeVar
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.service.http import sse
+from agentsvc_nb.service.http import responses
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts, attempts
+from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts
 from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.runs import Start
 from tests.service.contexts import use_case
 from tests.waiting import until
@@ -63,7 +62,7 @@ def begun(context: UseCaseContext) -> runs.RunRecord:
 async def frames(context: UseCaseContext, run_id: str, count: int) -> list[bytes]:
     """The first so many things that a stream sends."""
     sent = []
-    async for part in sse.Streams(context).response(run_id, 0).body_iterator:
+    async for part in responses.Streams(context).response(run_id, 0).body_iterator:
         sent.append(part)
         if len(sent) == count:
             break
@@ -93,7 +92,7 @@ def test_an_event_between_the_snapshot_and_the_wait_is_sent_at_once(context: Use
 
 def test_a_ping_carries_no_id(context: UseCaseContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """aiq 272: heartbeats with ids of their own; a resumed stream skipped real events."""
-    monkeypatch.setattr(sse, "STREAM_PING_SECONDS", 0.01)
+    monkeypatch.setattr(responses, "STREAM_PING_SECONDS", 0.01)
     run = begun(context)
     *_, first_ping, second_ping = asyncio.run(frames(context, run.run_id, 4))
     assert first_ping == second_ping == b": ping\n\n"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
-from agentsvc_nb.client.streams import event_stream
+from agentsvc_nb.client import streams
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
 from tests.contract.faces import Face
@@ -46,7 +46,7 @@ def faults(how: How, direction: Direction = "down", size: int = 3_000, seed: int
 def test_a_stream_over_ten_broken_connections_is_whole(
     how: How, facing: Any, service: RunningService, ended: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_stream, "READ_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(streams, "READ_SECONDS", PATIENCE_SECONDS)
     run_id, events = ended
     with Proxy(service.base_url, [None, *faults(how)]) as proxy:
         face: Face = facing(proxy)
@@ -61,7 +61,7 @@ def test_a_stream_over_ten_broken_connections_is_whole(
 def test_a_live_run_is_followed_through_faults(
     how: How, facing: Any, service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_stream, "READ_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(streams, "READ_SECONDS", PATIENCE_SECONDS)
     script = "\n".join(f"progress {n} 30 at {n}\nwait 0.01" for n in range(30))
     before = count(service, "run")
     with Proxy(service.base_url, [Fault(how, 1_500, "down")] * 3) as proxy:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
-from agentsvc_nb.client.operations import ask
-from agentsvc_nb.client.streams import event_stream
+from agentsvc_nb.client import streams
+from agentsvc_nb.client.operations import tools
 from agentsvc_nb.testing import RunningService
 from tests.contract.faces import Face
 from tests.faults.network import (
@@ -38,8 +38,8 @@ STARTS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "READ_SECONDS", PATIENCE_SECONDS)
-    monkeypatch.setattr(ask, "SYNC_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(streams, "READ_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(tools, "SYNC_SECONDS", PATIENCE_SECONDS)
 
 
 def quick(client: Any) -> Any:

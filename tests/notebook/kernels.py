@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from agentsvc_nb.notebook import commands
+from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.question import Question
 from agentsvc_nb.notebook.display.screens import StaticScreen
 from agentsvc_nb.notebook.files.attachments import attachments
-from agentsvc_nb.notebook.runs.answer import CellAnswer
-from agentsvc_nb.notebook.state.execution_history import Place
-from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.journal import Journal, Place
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.testing import RunningService
 from tests.notebook.screens import Cell

@@ -15,7 +15,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.browser import ROWS, Browser
-from agentsvc_nb.notebook.widgets.with_fallback import WidgetWithFallback
+from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.faults.network import sockets
 from tests.notebook.allowlist import FORBIDDEN, offences

@@ -12,8 +12,8 @@ from ipywidgets.widgets.widget import _instances
 
 from agentsvc_nb import AgentService, Chat
 from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.notebook.ask.history import decide
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.runs.approving import decide
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences

@@ -17,8 +17,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
 from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, Conversation, as_cell, summary, transcript
-from agentsvc_nb.notebook.widgets.chat.turns import TurnScreen, WidgetOutput
-from agentsvc_nb.notebook.widgets.chat.view import ChatView
+from agentsvc_nb.notebook.widgets.chat.view import ChatView, TurnScreen, WidgetOutput
 from agentsvc_nb.notebook.widgets.design import discard
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.clicking import button, buttons, markup, one, parts, press

@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb import AgentService, StefanBrainError
 from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook.errors import AskError, RunFailed
-from agentsvc_nb.wire.feedback import FeedbackReport
+from agentsvc_nb.wire.resources import FeedbackReport
 from tests.notebook.allowlist import offences
 
 pytestmark = pytest.mark.usefixtures("connected")

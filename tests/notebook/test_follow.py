@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+from agentsvc_nb.notebook.ask.follow import CANCEL_SECONDS, Feed, Item, StartControl, follow
 from agentsvc_nb.notebook.display.screens import StaticScreen
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, Feed, Item, StartControl, follow
 from agentsvc_nb.wire.runs import Event, Run
 from tests.notebook.screens import Cell, Clock
 

@@ -18,8 +18,8 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.gallery import Pictures, PictureText, found_pictures, gallery_bundle
-from agentsvc_nb.notebook.previews.child.pictures import LARGE_BYTES
-from agentsvc_nb.notebook.previews.media import Thumbnails
+from agentsvc_nb.notebook.previews.bundle import Thumbnails
+from agentsvc_nb.notebook.previews.child import LARGE_BYTES
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.gallery import Gallery, LargePicture

@@ -8,21 +8,20 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client.models import Run
-from agentsvc_nb.notebook.connection import status
+from agentsvc_nb.notebook.ask.history import runs
+from agentsvc_nb.notebook.ask.review import Comparison
+from agentsvc_nb.notebook.connection import feedback_bundle, report_bundle, status
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import Cell, code, grid
-from agentsvc_nb.notebook.feedback import feedback_bundle, report_bundle
 from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
-from agentsvc_nb.notebook.files.searching import search_bundle
+from agentsvc_nb.notebook.files.workspace import search_bundle
+from agentsvc_nb.notebook.jobs.calling import result_bundle
+from agentsvc_nb.notebook.jobs.catalog import tool_bundle, tools_bundle
 from agentsvc_nb.notebook.jobs.history import bars_bundle
-from agentsvc_nb.notebook.runs.history import runs
-from agentsvc_nb.notebook.runs.review import Comparison
 from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, now
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.tools.calling import result_bundle
-from agentsvc_nb.notebook.tools.catalog import tool_bundle, tools_bundle
-from agentsvc_nb.wire.feedback import FeedbackReport
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
+from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.images import png

@@ -17,13 +17,13 @@ import pytest
 from agentsvc_nb import embedded
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.ask import asking
+from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.question import Question
-from agentsvc_nb.notebook.ask.variants import VariantColumn
+from agentsvc_nb.notebook.ask.several import VariantColumn
 from agentsvc_nb.notebook.display.screens import Bar, LiveScreen, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.foreground import JobResult
-from agentsvc_nb.notebook.runs.answer import CellAnswer
 from agentsvc_nb.testing import running_service
 from tests.losing import lose_for_good
 from tests.notebook.clicking import markup, text

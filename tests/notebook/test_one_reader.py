@@ -10,12 +10,11 @@ import pytest
 
 from agentsvc_nb import read_table
 from agentsvc_nb.client.batch import rows
-from agentsvc_nb.client.batch.grids import grid
+from agentsvc_nb.client.batch.mapping import grid_of
 from agentsvc_nb.formats.engine.child import answer
 from agentsvc_nb.formats.engine.messages import ComputeQuestion, ReadQuestion, TableFile, UsedTable
-from agentsvc_nb.formats.engine.naming import named
-from agentsvc_nb.formats.plans.conditions import Column
-from agentsvc_nb.formats.plans.plan import Aggregate, Plan
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Plan
+from agentsvc_nb.formats.plans.profiles import named
 from agentsvc_nb.notebook.errors import AskError
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview
@@ -69,7 +68,7 @@ def test_an_export_looks_the_same_everywhere(name: str, tmp_path: Path) -> None:
         "Cost": [1234.5, 3.1],
         "Clicks": [12, 1000],
     }
-    asked = rows.rows(grid(frame), "{{Campaign}}: {{Cost}} / {{Clicks}}", None, {})
+    asked = rows.rows(grid_of(frame), "{{Campaign}}: {{Cost}} / {{Clicks}}", None, {})
     assert [row.message for row in asked] == ["Summer, all: 1234.5 / 12", "Brand DE: 3.1 / 1000"]
 
     file = TableFile("0" * 64, place.suffix, str(place))

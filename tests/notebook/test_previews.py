@@ -16,9 +16,9 @@ from PIL import Image
 from agentsvc_nb.formats import sandbox
 from agentsvc_nb.formats.decoding import DecodedText, decode
 from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
-from agentsvc_nb.notebook.previews import process
-from agentsvc_nb.notebook.previews.json_tree import close_brackets
+from agentsvc_nb.notebook.previews import decoding
 from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES, WHOLE_BYTES, CannotShow
+from agentsvc_nb.notebook.previews.text import close_brackets
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview
 
@@ -181,15 +181,15 @@ def test_a_larger_sound_or_video_says_how_to_play_it() -> None:
 
 
 def test_a_decoder_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "PATIENCE_SECONDS", 0.001)
+    monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 0.001)
     assert "takes too long or too much memory" in harmless(preview("a.png", samples.picture()))[0]
 
 
 def test_a_decoder_that_was_ended_is_begun_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (place := tmp_path / "a").write_bytes(samples.picture())
-    with process.Decoder("pictures") as decoder:
+    with decoding.Decoder("pictures") as decoder:
         with monkeypatch.context() as patch:
-            patch.setattr(process, "PATIENCE_SECONDS", 0.001)
+            patch.setattr(decoding, "PATIENCE_SECONDS", 0.001)
             with pytest.raises(CannotShow, match="too long"):
                 decoder.asked(place)
         found = decoder.asked(place)
@@ -204,13 +204,13 @@ def test_a_file_is_found_wherever_it_is(name: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sandbox, "ENVIRONMENT", (*sandbox.ENVIRONMENT, "PYTHONIOENCODING"))
     monkeypatch.setenv("PYTHONIOENCODING", "cp1252")  # as on Windows
     (place := tmp_path / name).write_bytes(samples.picture())
-    assert process.asked("pictures", place)["width"] == 1_200
+    assert decoding.asked("pictures", place)["width"] == 1_200
 
 
 @pytest.mark.parametrize("answer", ["[]", "7", "null", '"error"', "", "{", "[" * 100_000])
 def test_an_answer_that_is_none_is_a_sentence(answer: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "answers.py").write_text(f"import sys\nfor _ in sys.stdin:\n    print({answer!r}, flush=True)\n")
-    monkeypatch.setattr(process, "CHILD", "answers")
+    monkeypatch.setattr(decoding, "CHILD", "answers")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert "its decoder gave no answer that can be read" in harmless(preview("a.png", samples.picture()))[0]
 

@@ -12,9 +12,8 @@ from collections.abc import Callable
 import pytest
 
 from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.previews.bundle import pdf_bundle, picture_bundle, table_bundle
 from agentsvc_nb.notebook.previews.kinds import PNG, CannotShow, Subject
-from agentsvc_nb.notebook.previews.media import pdf_bundle, picture_bundle
-from agentsvc_nb.notebook.previews.tables import table_bundle
 from agentsvc_nb.notebook.previews.text import POLICY
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook import samples

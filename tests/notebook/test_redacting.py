@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentsvc_nb.notebook.ask.last_error import redacted
+from agentsvc_nb.notebook.errors import redacted
 
 
 @pytest.mark.parametrize(

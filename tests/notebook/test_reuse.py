@@ -10,9 +10,9 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
+from agentsvc_nb.notebook.ask.answer import AnswerShape
 from agentsvc_nb.notebook.ask.question import Question, plan
 from agentsvc_nb.notebook.errors import RunFailed
-from agentsvc_nb.notebook.runs.answer import AnswerShape
 from agentsvc_nb.notebook.state.journal import JournalEntry
 from agentsvc_nb.testing import RunningService
 from tests.notebook.kernels import Kernel

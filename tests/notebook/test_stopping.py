@@ -11,9 +11,9 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.ask import variants
+from agentsvc_nb.notebook.ask import several
 from agentsvc_nb.notebook.ask.question import Question
-from agentsvc_nb.notebook.ask.variants import VariantsOutput
+from agentsvc_nb.notebook.ask.several import VariantsOutput
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import RunStopped
 from agentsvc_nb.notebook.state import session
@@ -67,7 +67,7 @@ def test_variants(
         until(lambda: len([row for row in notebook.session.journal.runs(None) if row["run_id"]]) == 2)
         pressed(seconds)
 
-    monkeypatch.setattr(variants, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    monkeypatch.setattr(several, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
     with pytest.raises(RunStopped):
         commands.ask_variants(notebook.session, Question("wait 60", typed="wait 60"), 2, VariantsOutput(Cell(), False))
     for row in notebook.session.journal.runs(None):

@@ -8,8 +8,8 @@ import pytest
 
 import agentsvc_nb
 from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.jobs.catalog import tool_bundle
 from agentsvc_nb.notebook.jobs.foreground import JobResult
-from agentsvc_nb.notebook.tools.catalog import tool_bundle
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.tools import ToolDescription
 from tests.notebook.allowlist import FORBIDDEN, offences

@@ -9,8 +9,8 @@ import pytest
 
 from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import job_bundle
 from agentsvc_nb.notebook.errors import AskError, RunFailed
+from agentsvc_nb.notebook.jobs.foreground import job_bundle
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError
 from tests.notebook.allowlist import offences
 

@@ -10,31 +10,29 @@ from typing import Any, Literal, cast
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
     AllOf,
+    Along,
     AnyOf,
     Between,
     Column,
+    Compared,
     Condition,
     Contains,
+    Correlation,
     Criterion,
     DatePart,
     DatePartName,
     Empty,
-    Not,
-    OneOf,
-    Operator,
-)
-from agentsvc_nb.formats.plans.plan import (
-    Aggregate,
-    Along,
-    Compared,
-    Correlation,
     Formula,
     Group,
     Join,
     Measure,
+    Not,
+    OneOf,
     Operation,
+    Operator,
     Order,
     Plan,
 )

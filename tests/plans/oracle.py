@@ -12,22 +12,29 @@ from functools import cmp_to_key
 from math import sqrt
 from typing import Any
 
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
     AllOf,
+    Along,
     AnyOf,
     Between,
     Column,
+    Compared,
     Condition,
     Contains,
+    Correlation,
     Criterion,
     DatePart,
     Empty,
+    Group,
     Not,
     OneOf,
+    Operand,
+    Order,
+    Plan,
     Subject,
     column_of,
 )
-from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Correlation, Group, Operand, Order, Plan
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 
 Row = Mapping[Column, Any]

@@ -6,8 +6,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
-from agentsvc_nb.formats.plans.conditions import Column
-from agentsvc_nb.formats.plans.plan import Aggregate, Operation
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Operation
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from tests.plans.oracle import Data
 

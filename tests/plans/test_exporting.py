@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.client.downloads.tables import read_table
+from agentsvc_nb.client.downloads import read_table
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.formats.plans import exporting
-from agentsvc_nb.formats.plans.exporting import CSV, SCHEMA, exported
-from agentsvc_nb.formats.plans.results import Result, ResultColumn
+from agentsvc_nb.formats.plans import results
+from agentsvc_nb.formats.plans.results import CSV, SCHEMA, Result, ResultColumn, exported
 from tests.plans.drawn import cells, texts
 
 COLUMNS = (
@@ -109,7 +108,7 @@ def test_a_number_that_64_bits_cannot_hold_is_still_exact() -> None:
 
 
 def test_rows_that_are_too_much_are_left_out_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "TABLE_BYTES", 1_000)
+    monkeypatch.setattr(results, "TABLE_BYTES", 1_000)
     files = exported(result(*[(f"name {at}", Decimal(at)) for at in range(500)], columns=COLUMNS[1:3]), "x")
     frame = read_table(files[CSV], files[SCHEMA])
     told = json.loads(files[SCHEMA])

@@ -16,18 +16,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agentsvc_nb.formats.plans.conditions import Column, Condition, Contains, Criterion, DatePart, OneOf
 from agentsvc_nb.formats.plans.dialect import engine_names, quoted, text
 from agentsvc_nb.formats.plans.execution import account, compute
 from agentsvc_nb.formats.plans.plan import (
     Aggregate,
     Along,
+    Column,
     Compared,
+    Condition,
+    Contains,
     Correlation,
+    Criterion,
+    DatePart,
     Formula,
     Group,
     Join,
     Measure,
+    OneOf,
     Operation,
     Order,
     Plan,
@@ -187,7 +192,7 @@ def test_what_is_no_plan_in_json_is_refused(broken: Callable[[str], str]) -> Non
 def test_plans_are_made_checked_and_shown_without_the_engine() -> None:
     code = """
 import sys
-from agentsvc_nb.formats.plans import checks, execution, expressions, plan, profiles, showing, sql
+from agentsvc_nb.formats.plans import checks, execution, expressions, plan, profiles, results, sql
 table = profiles.TableProfile("t", "t.csv", 1, (profiles.ColumnProfile("a", "number"),))
 made = plan.from_json('{"table": "t", "measures": [{"operation": "count", "is_a": "aggregate"}]}')
 for of in (sql.sql, execution.account, expressions.expression, checks.objections):

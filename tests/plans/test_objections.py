@@ -7,8 +7,18 @@ from dataclasses import replace
 import pytest
 
 from agentsvc_nb.formats.plans.checks import objections
-from agentsvc_nb.formats.plans.conditions import Column, Criterion
-from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Formula, Group, Join, Order, Plan
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
+    Along,
+    Column,
+    Compared,
+    Criterion,
+    Formula,
+    Group,
+    Join,
+    Order,
+    Plan,
+)
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_rank, is_ratio
 from tests.plans.sales import ROWS, SALES, TABLES, column, total

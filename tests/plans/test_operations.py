@@ -8,34 +8,32 @@ from decimal import Decimal
 
 import pytest
 
-from agentsvc_nb.formats.plans.conditions import (
-    AllOf,
-    AnyOf,
-    Between,
-    Column,
-    Contains,
-    Criterion,
-    DatePart,
-    Empty,
-    Not,
-    OneOf,
-)
 from agentsvc_nb.formats.plans.execution import compute
 from agentsvc_nb.formats.plans.expressions import expression
 from agentsvc_nb.formats.plans.plan import (
     Aggregate,
+    AllOf,
     Along,
+    AnyOf,
+    Between,
+    Column,
     Compared,
+    Contains,
     Correlation,
+    Criterion,
+    DatePart,
+    Empty,
     Formula,
     Group,
     Join,
+    Not,
+    OneOf,
     Operation,
     Order,
     Plan,
 )
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.showing import plain, shown
+from agentsvc_nb.formats.plans.results import plain, shown
 from tests.plans.engine import engine
 from tests.plans.oracle import Data
 from tests.plans.sales import PRODUCTS, ROWS, SALES, TABLES, column, total

@@ -16,7 +16,7 @@ from agentsvc_nb.formats.plans.dialect import quoted
 from agentsvc_nb.formats.plans.execution import compute
 from agentsvc_nb.formats.plans.expressions import expression
 from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.showing import markdown
+from agentsvc_nb.formats.plans.results import markdown
 from agentsvc_nb.formats.plans.sql import sql
 from tests.plans import drawn
 from tests.plans.engine import engine

@@ -29,8 +29,8 @@ from agentsvc_nb.formats.engine.messages import (
 from agentsvc_nb.formats.queries import matches, parse
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.runner.tables import ChatTables
 from agentsvc_nb.service.runner.tool_context import StoredMedia
+from agentsvc_nb.service.runner.workspace import ChatTables
 from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.wire.limits import STEPS_MAX
 from agentsvc_nb.wire.runs import AnswerBasis

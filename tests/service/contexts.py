@@ -6,12 +6,11 @@ from pathlib import Path
 
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.service.ports import Clock, Database
-from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.signals import LocalSignals
-from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.fts import FtsIndex
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.settings import Settings
 
 

@@ -13,9 +13,8 @@ from PIL import Image, ImageChops
 from agentsvc_nb.tools.ads import colors, layout
 from agentsvc_nb.tools.ads.colors import color
 from agentsvc_nb.tools.ads.creating import designs, produce
-from agentsvc_nb.tools.ads.fitting import Fitted, Parting, Type, fit
+from agentsvc_nb.tools.ads.fitting import Fitted, Parting, Type, fit, joints
 from agentsvc_nb.tools.ads.fonts import OWN
-from agentsvc_nb.tools.ads.hyphens import joints
 from agentsvc_nb.tools.ads.models import SIZES, ImageRequest, SizeName
 from agentsvc_nb.tools.ads.shapes import frame, whole
 from tests.service.test_static_ad_measured import drawn, pixels

@@ -15,9 +15,9 @@ from PIL import Image, ImageDraw
 from agentsvc_nb.formats.sandbox import Limits
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads import colors
+from agentsvc_nb.tools.ads import pictures as picture_files
 from agentsvc_nb.tools.ads.colors import Color, color
 from agentsvc_nb.tools.ads.models import SIZES, SizeName
-from agentsvc_nb.tools.ads.pictures import picture_files
 from agentsvc_nb.tools.catalog import tools
 from agentsvc_nb.tools.port import Outcome, WorkFailure
 from tests.service.agents_harness import MemoryToolContext

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.cli.backup import ProgressPrinter
+from agentsvc_nb.cli.service import ProgressPrinter
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.service.backup import BackupError, back_up, restore

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.formats import sandbox
+from agentsvc_nb.formats.children.fairness import FairTurns
 from agentsvc_nb.formats.children.pool import KEPT_BYTES, ChildPool, NoAnswer
-from agentsvc_nb.formats.children.turns import FairTurns
 from agentsvc_nb.formats.sandbox import Limits
 from tests.service.test_sandbox import alive, children, gone
 from tests.waiting import PATIENCE_SECONDS

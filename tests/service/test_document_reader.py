@@ -9,21 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.formats import reading
+from agentsvc_nb.formats import indexing
 from agentsvc_nb.formats.children.pool import NoAnswer
-from agentsvc_nb.formats.indexing import IndexedText
-from agentsvc_nb.formats.reading import DocumentReader
+from agentsvc_nb.formats.indexing import DocumentReader, IndexedText
 from agentsvc_nb.formats.sandbox import Limits
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records import files as records
 from agentsvc_nb.service.records.files import Author, FileRecord
-from agentsvc_nb.service.runner.readings import Readings
-from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.runner.storage import Readings, Storage
+from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import reading as usecase
-from agentsvc_nb.service.usecases import searching
+from agentsvc_nb.service.usecases import files as usecase
 from tests.service import contexts
 from tests.service.test_reading import DOCX, WORD, W, packed, pdf
 
@@ -72,7 +70,7 @@ def test_a_document_is_read_with_its_tokens(reader: DocumentReader, report: Path
 def test_one_that_takes_too_much_memory_is_not_read_and_harms_no_other(
     report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "LIMITS", Limits(memory_bytes=110 * 2**20))
+    monkeypatch.setattr(indexing, "LIMITS", Limits(memory_bytes=110 * 2**20))
     (report.parent / "hungry.docx").write_bytes(HUNGRY)
     reader = DocumentReader()
     try:
@@ -87,7 +85,7 @@ def test_one_that_takes_too_long_is_not_read_and_harms_no_other(
     reader: DocumentReader, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(reading, "PATIENCE_SECONDS", 0.0)
+        patched.setattr(indexing, "PATIENCE_SECONDS", 0.0)
         assert read(reader, report) == ["unread"]
     assert "Größe" in read(reader, report)[0]
 
@@ -108,7 +106,7 @@ class Folder:
         self.workspace = ChatWorkspace(self.storage, self.chat)
 
     def found(self, q: str) -> list[str]:
-        results = asyncio.run(searching.search(self.use_case, "acct_1", self.chat, q)).results
+        results = asyncio.run(usecase.search(self.use_case, "acct_1", self.chat, q)).results
         return [f"{one.path} {one.match}" for one in results]
 
     def waiting(self) -> list[str]:
@@ -209,7 +207,7 @@ def test_a_text_that_cannot_be_stored_is_not_read_again_at_once(
         await asyncio.wait(list(folder.storage.readings._accounts.values()))
 
     with monkeypatch.context() as patch:
-        patch.setattr(usecase, "finish", full)
+        patch.setattr(usecase, "finish_reading", full)
         asyncio.run(write())
     assert (tried, folder.waiting()) == (1, ["report.docx"])
     folder.start_again()

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 import pytest
 from starlette.types import Message, Scope
 
-from agentsvc_nb.service.http.sse import EventStreamResponse
+from agentsvc_nb.service.http.responses import EventStreamResponse
 
 Ended = list[str]
 

@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import feedback
-from agentsvc_nb.wire.feedback import NewFeedback
+from agentsvc_nb.wire.resources import NewFeedback
 from agentsvc_nb.wire.times import rfc3339
 from tests.service.contexts import use_case
 

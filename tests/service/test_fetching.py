@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.tools.fetching import Fetched, Fetcher, addresses, is_public
 from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.support.fetching import Fetched, Fetcher, addresses, is_public
 from tests.service.site import Answer, Asked, Site, html, redirect, serving
 
 

@@ -25,18 +25,17 @@ from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records import usage
+from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
-from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import LiveRunContext
 from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts, attempts, jobs, money, runs, tool_calls
+from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, jobs, money, runs, tool_calls
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.service.usecases.tool_calls import DirectCall

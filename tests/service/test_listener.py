@@ -13,20 +13,19 @@ import uvicorn
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.formats.children import turns
-from agentsvc_nb.service.http import crowds
+from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.service.http.access import Credential, authenticated
-from agentsvc_nb.service.http.connections import CHUNKED_READ_BYTES, BoundedConnection
-from agentsvc_nb.service.http.crowds import TAKING_SECONDS, Activity, Connections
-from agentsvc_nb.service.listener import bind
-from agentsvc_nb.service.sockets.transports import (
+from agentsvc_nb.service.server import crowds
+from agentsvc_nb.service.server.connections import CHUNKED_READ_BYTES, BoundedConnection
+from agentsvc_nb.service.server.crowds import TAKING_SECONDS, Activity, Connections
+from agentsvc_nb.service.server.listener import bind
+from agentsvc_nb.service.server.transports import (
     JOIN_BYTES,
     READ_BYTES,
     CoalescingTransport,
     WriteCoalescer,
     coalescing,
 )
-from agentsvc_nb.tools import shares
 from agentsvc_nb.wire.limits import UNREAD_BYTES
 
 
@@ -218,7 +217,7 @@ def test_whoever_authenticates_is_known_by_account_and_caller() -> None:
 
         def authenticate(scope: Scope = scope, credential: Credential = credential) -> tuple[str, str]:
             authenticated(Request(scope), credential, "acc", "one")
-            return shares.account.get(), turns.caller.get()
+            return fairness.account.get(), fairness.caller.get()
 
         assert contextvars.copy_context().run(authenticate) == ("acc", "one")
         connection._active = SimpleNamespace(scope=scope)

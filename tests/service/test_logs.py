@@ -15,9 +15,9 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.child import Child
 from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, Ready
 from agentsvc_nb.service.logs import OneLine, Tally, fields
+from agentsvc_nb.service.serve import Child
 from agentsvc_nb.testing import RunningService, running_service
 from tests.waiting import PATIENCE_SECONDS, until
 

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agentsvc_nb.tools import mail_message
 from agentsvc_nb.tools.port import Outcome, WorkFailure
 from agentsvc_nb.tools.send_email import SendEmailInput
+from agentsvc_nb.tools.support import mail_message
 from tests.service.mailbox import Box, mail_server
 from tests.service.tooling import call, made, task
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from agentsvc_nb.client.streams.sse import EventDecoder
+from agentsvc_nb.client.sse import EventDecoder
 from agentsvc_nb.service import payloads
-from agentsvc_nb.service.http.sse import frame
+from agentsvc_nb.service.http.responses import frame
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import Storage

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records import load
 from agentsvc_nb.service.store.sqlite import SqliteDatabase, beside
 
 ASKED = [

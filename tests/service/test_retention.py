@@ -18,9 +18,8 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
-from agentsvc_nb.service.runner.readings import Readings
-from agentsvc_nb.service.runner.retention import BATCH, DAY_MS, HOUR_MS, Retention
-from agentsvc_nb.service.runner.storage import Storage, SystemClock
+from agentsvc_nb.service.runner.maintenance import BATCH, DAY_MS, HOUR_MS, Retention
+from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import running_service

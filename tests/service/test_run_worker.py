@@ -14,15 +14,15 @@ from pydantic import BaseModel
 
 from agentsvc_nb.agents.scripted import Scripted
 from agentsvc_nb.formats.schemas.judges import Judges
-from agentsvc_nb.service.records import jobs, keys, usage
+from agentsvc_nb.service.records import accounts as account_records
+from agentsvc_nb.service.records import jobs, usage
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import supervisor, tool_context
 from agentsvc_nb.service.runner.event_log import PIECES_AT_ONCE, EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.readings import Readings
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runner.storage import Readings, Storage
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts, chats, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
@@ -303,7 +303,7 @@ def test_a_run_that_is_cancelled_as_the_service_stops_ends_with_what_it_used(sto
 def test_a_direct_call_that_a_stop_gives_up_is_billed_once(storage: Storage) -> None:
     async def work() -> None:
         run, worker = await started(storage, "hello"), JobRunner(storage, {})
-        key = await storage.use_case.read(lambda tx: keys.get(tx, run.account, run.key_id))
+        key = await storage.use_case.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
         assert key is not None
         given = Submit("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=1)
         call = await tool_calls.begin_call(storage.use_case, key, given)

@@ -149,4 +149,4 @@ def test_whatever_the_service_starts_is_such_a_child() -> None:
     processes = r"^\s*(import|from) (subprocess|multiprocessing|pty)|\bos\.(fork|posix_spawn|spawn)|ProcessPool"
     starting = re.compile(processes, re.M)
     found = {path.relative_to(package).as_posix() for path in sources if starting.search(path.read_text())}
-    assert found == {"formats/sandbox.py", "service/child.py"}, "child.py starts the service itself"
+    assert found == {"formats/sandbox.py", "service/serve.py"}, "serve.py starts the service itself"

@@ -13,20 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.formats.children.turns import caller
+from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
-from agentsvc_nb.service.runner import storage
-from agentsvc_nb.service.runner.storage import FOUND_MAX, ChatWorkspace
+from agentsvc_nb.service.runner import workspace
+from agentsvc_nb.service.runner.workspace import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import files, searching
-from agentsvc_nb.service.usecases.lanes import DEAR_SECONDS, Lane
-from agentsvc_nb.service.usecases.searching import BATCH
+from agentsvc_nb.service.usecases import DEAR_SECONDS, Lane, files
+from agentsvc_nb.service.usecases.files import INDEX_BATCH
 from agentsvc_nb.tools.port import WorkFailure
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 from tests.bench.process import resident_mb
@@ -63,7 +62,7 @@ class Chat:
         self.database.write_now(lambda tx: tx.run(sql))
 
     def search(self, q: str, seconds: float | None = None) -> FileSearch:
-        return asyncio.run(searching.search(self.use_case, ACCOUNT, self.id, q, seconds))
+        return asyncio.run(files.search(self.use_case, ACCOUNT, self.id, q, seconds))
 
     def paths(self, q: str) -> list[str]:
         return [result.path for result in self.search(q).results]
@@ -134,7 +133,7 @@ def test_looking_for_passages_counts_in_the_time_of_a_search(chat: Chat) -> None
 
 def test_an_agents_search_ends_too(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     chat.put({"a.txt": "sale"})
-    monkeypatch.setattr(storage, "SEARCH_SECONDS", 0)
+    monkeypatch.setattr(workspace, "SEARCH_SECONDS", 0)
     with pytest.raises(WorkFailure, match="takes too long") as failed:
         asyncio.run(ChatWorkspace(chat.storage, chat.id).search("sale "))
     assert failed.value.code == "too_much_work"
@@ -142,15 +141,15 @@ def test_an_agents_search_ends_too(chat: Chat, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_files_of_an_older_version_are_indexed_once_when_the_service_starts(chat: Chat) -> None:
     """An older folder has files and texts, and an index that knows nothing of them."""
-    chat.put({f"{number:03}.txt": f"sale number{number}" for number in range(2 * BATCH)})
+    chat.put({f"{number:03}.txt": f"sale number{number}" for number in range(2 * INDEX_BATCH)})
     chat.put({"tmp/scratch.txt": "sale number7"})
     chat.rename("003.txt", "Three")
     chat.run("DELETE FROM file_words")
     assert chat.paths("sale ") == []
-    asyncio.run(searching.index_older_files(chat.use_case))
+    asyncio.run(files.index_older_files(chat.use_case))
     assert [len(chat.paths(q)) for q in ("sale ", "number7 ", "399", "three")] == [50, 1, 1, 1]
     chat.run("DELETE FROM file_words")
-    asyncio.run(searching.index_older_files(chat.use_case))
+    asyncio.run(files.index_older_files(chat.use_case))
     assert chat.paths("sale ") == [], "what is current is not indexed at each start"
 
 

@@ -12,9 +12,8 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.children.turns import FairQueue, FairTurns, caller
-from agentsvc_nb.tools import shares
-from agentsvc_nb.tools.shares import FairThreads
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.children.fairness import FairQueue, FairThreads, FairTurns, caller
 
 SHARE: Final = 2
 Steps = st.lists(st.one_of(st.sampled_from("abc"), st.sampled_from(["take", "done"])), max_size=60)
@@ -85,10 +84,10 @@ def test_one_account_never_has_all_threads_and_all_its_work_is_done() -> None:
     async def work() -> str:
         threads = FairThreads(4)
         asyncio.get_running_loop().set_default_executor(threads)
-        shares.account.set("many")
+        fairness.account.set("many")
         many = [asyncio.create_task(asyncio.to_thread(wait)) for _ in range(50)]
         await asyncio.sleep(0)
-        shares.account.set("few")
+        fairness.account.set("few")
         found = await asyncio.to_thread(str, "served meanwhile")
         last = many.pop()
         last.cancel()

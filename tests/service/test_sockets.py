@@ -13,10 +13,17 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb.service.listener import bind
-from agentsvc_nb.service.sockets.accepting import Reception
-from agentsvc_nb.service.sockets.callers import KNOWN_MAX, Callers, Owner
-from agentsvc_nb.service.sockets.selecting import AT_LEAST, TURN_SECONDS, FairSelector
+from agentsvc_nb.service.server.listener import bind
+from agentsvc_nb.service.server.sockets import (
+    ALONE_SECONDS,
+    AT_LEAST,
+    KNOWN_MAX,
+    TURN_SECONDS,
+    Callers,
+    FairSelector,
+    Owner,
+    Reception,
+)
 
 MANY: Final = 100
 RESET: Final = struct.pack("ii", 1, 0)
@@ -82,6 +89,21 @@ def test_a_turn_has_a_few_of_those_that_are_ready_of_each_caller() -> None:
             assert internal in told
         assert len(told) == AT_LEAST + 1
         assert selector.leaves_some
+
+
+def test_a_callers_own_requests_share_longer_turns_than_those_of_several() -> None:
+    """What is written in a turn is one transaction: parting the starts of one caller made them dearer."""
+    for others, whole in ((0, True), (1, False)):
+        owners: dict[int, Owner] = {}
+        seconds = (ALONE_SECONDS - TURN_SECONDS) / MANY
+        clock = itertools.count(step=MANY * seconds).__next__
+        with pairs(MANY) as many, FairSelector(owners, clock) as selector:
+            for at, each in enumerate(many):
+                owners[each.fileno()] = ("account", "another" if at < others else "one")
+                selector.register(each, selectors.EVENT_READ)
+            selector.select()
+            selector.select()
+            assert selector.leaves_some is not whole
 
 
 def test_all_that_are_ready_are_told_while_there_is_time() -> None:

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.store.sqlite import LONG_SECONDS, SqliteDatabase
-from agentsvc_nb.tools import shares
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
 
@@ -171,7 +171,7 @@ def test_a_write_waits_for_one_long_one_of_many_and_those_of_accounts_come_in_tu
         threading.Event().wait(2 * LONG_SECONDS)
 
     async def asked(account: str, name: str) -> None:
-        shares.account.set(account)
+        fairness.account.set(account)
         await database.write(partial(long, name=name), long=True)
 
     async def together() -> None:

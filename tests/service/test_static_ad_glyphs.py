@@ -10,10 +10,9 @@ import pytest
 from PIL import Image, ImageChops
 
 from agentsvc_nb import AgentService, JobFailedError
-from agentsvc_nb.tools.ads import fonts
+from agentsvc_nb.tools.ads import fonts, pictures
 from agentsvc_nb.tools.ads.fitting import Type, fit
 from agentsvc_nb.tools.ads.fonts import OWN
-from agentsvc_nb.tools.ads.pictures import picture_files
 from agentsvc_nb.tools.port import Outcome
 from tests.service.agents_harness import MemoryToolContext
 from tests.service.site import serving
@@ -88,7 +87,7 @@ def test_a_script_that_the_shipped_font_has_is_drawn(name: str, tmp_path: Path) 
     (path,) = at.files.outputs
     with Image.open(io.BytesIO(at.files.bytes(path))) as picture:
         picture.load()
-        words = (picture_files.design(picture) or {})["words"]
+        words = (pictures.design(picture) or {})["words"]
     assert words["headline"] == outcome.data["images"][0]["headline"] == fonts.tidy(DRAWN[name])
     assert not set(words["headline"]) & set("\u00ad\ufe0f\u200b\u200d\u2060\ufeff")
 

@@ -9,10 +9,10 @@ from contextvars import copy_context
 
 import pytest
 
-from agentsvc_nb.service.runner import supervisor
+from agentsvc_nb.service.runner import supervisor as runner_supervisor
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
-from agentsvc_nb.tools import stopping
-from agentsvc_nb.tools.stopping import ReadTime, Stopped
+from agentsvc_nb.tools.support import stopping
+from agentsvc_nb.tools.support.stopping import ReadTime, Stopped
 
 
 async def never() -> bool:
@@ -28,7 +28,7 @@ def ignored(name: str) -> None:
 
 
 def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0)
+    monkeypatch.setattr(runner_supervisor, "STORE_AGAIN_SECONDS", 0)
     tries: list[int] = []
 
     async def write() -> None:

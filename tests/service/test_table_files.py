@@ -15,8 +15,8 @@ import duckdb
 import pytest
 import xlsxwriter
 
+from agentsvc_nb.formats.media_types import table_ending
 from agentsvc_nb.formats.tables import model
-from agentsvc_nb.formats.tables.kinds import ending_of
 from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable, UnreadableTable
 from agentsvc_nb.formats.tables.reading import read_tables
 
@@ -477,9 +477,9 @@ def test_what_is_no_table_is_said_in_a_sentence(tmp_path: Path, name: str, data:
 
 
 def test_files_of_tables_are_known_by_name_or_media_type() -> None:
-    assert all(ending_of(name, "") for name in ("a.csv", "B.XLSX", "c.jsonl", "d.md", "e.docx", "f.parquet"))
-    assert ending_of("blob", "text/csv; charset=utf-8") == ".csv"
-    assert not ending_of("a.exe", "application/octet-stream")
+    assert all(table_ending(name, "") for name in ("a.csv", "B.XLSX", "c.jsonl", "d.md", "e.docx", "f.parquet"))
+    assert table_ending("blob", "text/csv; charset=utf-8") == ".csv"
+    assert not table_ending("a.exe", "application/octet-stream")
 
 
 def test_columns_and_cells_are_bounded_and_what_is_left_out_is_told(

@@ -15,13 +15,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agentsvc_nb.formats.engine import process, sweeping
+from agentsvc_nb.formats.engine import process
 from agentsvc_nb.formats.engine.messages import ComputeQuestion, SqlQuestion, TableAnswer, TableFile, UsedTable
-from agentsvc_nb.formats.engine.naming import file_names, named
 from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.formats.plans.conditions import Column, Criterion
-from agentsvc_nb.formats.plans.plan import Aggregate, Plan
-from agentsvc_nb.formats.plans.profiles import TableProfile
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Criterion, Plan
+from agentsvc_nb.formats.plans.profiles import TableProfile, file_names, named
 from tests.service.test_sandbox import children, gone
 
 T = TypeVar("T")
@@ -226,7 +224,7 @@ def test_what_was_not_used_for_long_is_removed_and_read_again(asked: Asked, monk
     assert f"{second.key}.duckdb" in asked.kept()
     assert f"{first.key}.duckdb" not in asked.kept()
     assert rows(asked.sql("SELECT count(*) FROM sales", first)) == [(2,)]
-    monkeypatch.setattr(sweeping, "KEPT_BYTES", 0)
+    monkeypatch.setattr(process, "KEPT_BYTES", 0)
     asked.tables.sweep()
     assert asked.kept() == {}
     question = ComputeQuestion(plan=total(used[0].profile, "revenue"), tables=used[:1])

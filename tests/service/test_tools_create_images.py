@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from PIL import Image
 from pydantic import ValidationError
 
-from agentsvc_nb.tools.ads import colors, creating, fitting, fonts, scenes, wording
+from agentsvc_nb.tools.ads import colors, creating, fitting, fonts, pictures, scenes, wording
 from agentsvc_nb.tools.ads.creating import Design, designs
 from agentsvc_nb.tools.ads.fonts import OWN, families
 from agentsvc_nb.tools.ads.models import SIZES, CreateImagesInput, ImageRequest
-from agentsvc_nb.tools.ads.pictures import picture_files
 from agentsvc_nb.tools.ads.shapes import frame
 from agentsvc_nb.tools.create_images import CreateImages
 from agentsvc_nb.tools.port import Outcome
@@ -167,7 +166,7 @@ def test_a_picture_carries_its_design_and_any_reader_reads_it(tmp_path: Path) ->
     outcome, task = make(BRIEFS["plain"], 1, tmp_path)
     with Image.open(tmp_path / images(outcome)[0]["path"]) as picture:
         picture.load()
-        found = picture_files.design(picture)
+        found = pictures.design(picture)
     assert found is not None
     assert found["words"]["headline"] == "Pack light"
     assert task.files.outputs
@@ -177,9 +176,7 @@ def test_a_picture_carries_its_design_and_any_reader_reads_it(tmp_path: Path) ->
 @settings(max_examples=40, deadline=None)
 def test_a_written_file_is_the_picture(width: int, height: int, data: bytes) -> None:
     image = Image.frombytes("RGB", (width, height), (data * (width * height))[: width * height * 3])
-    assert (
-        Image.open(io.BytesIO(picture_files.encode(image, {"words": "ü"}))).convert("RGB").tobytes() == image.tobytes()
-    )
+    assert Image.open(io.BytesIO(pictures.encode(image, {"words": "ü"}))).convert("RGB").tobytes() == image.tobytes()
 
 
 def test_the_shipped_family_draws_latin_greek_and_cyrillic_with_its_license_beside_it() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from agentsvc_nb.tools.ads import pictures
 from agentsvc_nb.tools.ads.models import EDITED_FROM
-from agentsvc_nb.tools.ads.pictures import picture_files
 from agentsvc_nb.tools.port import Outcome
 from tests.service.agents_harness import MemoryToolContext
 from tests.service.site import Answer, Asked, Site, as_json, serving
@@ -50,7 +50,7 @@ def test_an_ad_of_ours_is_drawn_again_with_other_words(tmp_path: Path) -> None:
     first = only(call(made(tmp_path, "create_images"), at, request=BRIEF))
     found = only(edit(tmp_path, at, first["path"], headline="Travel far", cta=""))
     assert (found["headline"], found["layout"], found["palette"]) == ("Travel far", first["layout"], first["palette"])
-    again = picture_files.design(shown(at, found))
+    again = pictures.design(shown(at, found))
     assert again is not None
     assert again["words"] == {"headline": "Travel far", "subline": "Two kilos.", "action": "", "brand": ""}
     before = at.files.bytes(first["path"])
@@ -105,7 +105,7 @@ def test_what_is_no_picture_is_said(path: str, data: bytes | None, said: str, tm
     "design", [{"scene": "none"}, {"words": 3}, [], "x", {"palette": ["red"] * 4, "scene": "card"}]
 )
 def test_a_design_that_somebody_else_wrote_is_only_a_picture(design: Any, tmp_path: Path) -> None:
-    at = task(tmp_path, {"a.png": picture_files.encode(Image.new("RGB", (400, 400), (9, 9, 9)), design)})
+    at = task(tmp_path, {"a.png": pictures.encode(Image.new("RGB", (400, 400), (9, 9, 9)), design)})
     assert only(edit(tmp_path, at, "a.png", headline="Hello"))["layout"] == "photo"
 
 

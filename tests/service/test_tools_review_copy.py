@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.tools import copy_facts
-from agentsvc_nb.tools.copy_facts import language
+from agentsvc_nb.tools.support import copy_facts
+from agentsvc_nb.tools.support.copy_facts import language
 from tests.service.tooling import call, made, task
 
 

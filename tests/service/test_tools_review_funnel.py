@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.tools.landing import facts
+from agentsvc_nb.tools.support.landing import facts
 from tests.service.site import Answer, Site, html, redirect, serving
 from tests.service.tooling import call, made, task
 

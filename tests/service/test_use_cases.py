@@ -11,12 +11,11 @@ import pytest
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import runs as run_records
-from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import accounts, attempts, chats, jobs, runs
+from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, chats, jobs, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.wire.limits import MB

@@ -23,7 +23,7 @@ from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer
 from agentsvc_nb.formats.sandbox import Limits
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import WorkFailure
-from agentsvc_nb.tools.upstream import Upstream
+from agentsvc_nb.tools.support.upstream import Upstream
 
 Vectors = NDArray[np.float32]
 

@@ -15,9 +15,8 @@ from pydantic import ValidationError
 from agentsvc_nb.agents.offline.questions import asks
 from agentsvc_nb.agents.offline.writing import AnswerPart, code, quote, without_result
 from agentsvc_nb.formats.briefs import orders
-from agentsvc_nb.formats.briefs.instructions import describes
-from agentsvc_nb.formats.briefs.labels import amended, in_lines, is_labelled, labelled
 from agentsvc_nb.formats.briefs.orders import WISH, without_command
+from agentsvc_nb.formats.briefs.parsing import amended, describes, in_lines, is_labelled, labelled
 from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.tools.port import Outcome, Tool, Workspace
 

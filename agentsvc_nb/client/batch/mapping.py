@@ -1,13 +1,21 @@
-"""`map`: one question over the rows of a DataFrame, many at once (docs/api/runs.md "Idempotency keys")."""
+"""`map`: one question over the rows of a DataFrame, many at once (docs/api/runs.md "Idempotency keys").
+
+The DataFrame may be of any library: pandas is handled here, the others (polars, pyarrow, modin, ...) through narwhals,
+which has no dependencies and is imported only for them. Index, order and library stay the same.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import Final, TypeVar, Unpack
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, Unpack
 
 from agentsvc_nb.client import models
-from agentsvc_nb.client.batch import grids, rows
-from agentsvc_nb.client.batch.runner import BatchOptions, BatchRunner, OnRows, ResultCache
+from agentsvc_nb.client.batch import rows
+from agentsvc_nb.client.batch.rows import Columns, Grid
+from agentsvc_nb.client.batch.runner import BatchOptions, BatchRunner, OnRows
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import Shape
 from agentsvc_nb.client.request.options import WaitOptions
@@ -75,7 +83,7 @@ async def map_(
 
     >>> client.map(df, "Classify: {{text}}", schema=Label, max_concurrency=8, max_cents=50)  # doctest: +SKIP
     """
-    grid = grids.grid(frame)
+    grid = grid_of(frame)
     config = models.schema(schema)
     kinds = rows.fields(config)
     rows.checked(grid, kinds, prefix)
@@ -88,7 +96,7 @@ async def map_(
         made: Frame = grid.extended(rows.answer_columns(asked, kinds, schema, prefix))
         return made
 
-    cache = await core.io.call(lambda: ResultCache(keep))
+    cache = await core.io.call(lambda: rows.ResultCache(keep))
     batch_options = BatchOptions(schema, project, max_concurrency, max_cents, tries, timeout)
     runner = BatchRunner(core, asked, batch_options, cache, on_progress, so_far)
     try:
@@ -96,3 +104,88 @@ async def map_(
     except KeyboardInterrupt:
         raise MapStopped(runner.answered, len(asked), so_far()) from None
     return so_far()
+
+
+# -- DataFrames -----------------------------------------------------------------------------------------------------
+
+_NARWHALS: Final = {"string": "String", "Int64": "Int64", "Float64": "Float64", "boolean": "Boolean"}
+
+
+def grid_of(frame: Any) -> Grid:
+    """The `Grid` over a DataFrame of any library.
+
+    Raises `StefanBrainError` for an object that is no DataFrame, and for one of another library than pandas if narwhals
+    is not installed.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(frame, pandas.DataFrame):
+        return _Pandas(frame)
+    try:
+        import narwhals as nw
+    except ImportError:
+        raise StefanBrainError(
+            f"A {_kind(frame)} needs narwhals; nothing was sent.", hint="pip install narwhals"
+        ) from None
+    try:
+        return _Narwhals(nw.from_native(frame, eager_only=True))
+    except TypeError:
+        raise StefanBrainError(
+            f"A {_kind(frame)} is no DataFrame that can be asked over; nothing was sent.",
+            hint="Give a DataFrame of pandas, polars or pyarrow; collect() a lazy one first.",
+        ) from None
+
+
+@dataclass(frozen=True)
+class _Pandas:
+    frame: Any
+
+    @property
+    def names(self) -> list[str]:
+        return [str(label) for label in self.frame.columns]
+
+    @property
+    def height(self) -> int:
+        return len(self.frame)
+
+    def values(self, name: str) -> list[Any]:
+        column = self.frame.iloc[:, self.names.index(name)]
+        return [None if gone else value for value, gone in zip(column.tolist(), column.isna(), strict=True)]
+
+    def extended(self, columns: Columns) -> Any:
+        import pandas as pd
+
+        rows = ({name: values[row] for name, (_, values) in columns.items()} for row in range(self.height))
+        made = models.frame(rows, {name: kind for name, (kind, _) in columns.items()})
+        made.index = self.frame.index
+        return pd.concat([self.frame, made], axis=1)
+
+
+@dataclass(frozen=True)
+class _Narwhals:
+    frame: Any
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.frame.columns)
+
+    @property
+    def height(self) -> int:
+        return len(self.frame)
+
+    def values(self, name: str) -> list[Any]:
+        # NaN is the only value that does not equal itself.
+        return [None if value != value else value for value in self.frame[name].to_list()]
+
+    def extended(self, columns: Columns) -> Any:
+        import narwhals as nw
+
+        def made(name: str, kind: str, values: Sequence[Any]) -> Any:
+            wanted = getattr(nw, _NARWHALS[kind]) if kind in _NARWHALS else None
+            return nw.new_series(name, list(values), wanted, backend=self.frame.implementation)
+
+        new = [made(name, kind, values) for name, (kind, values) in columns.items()]
+        return self.frame.with_columns(*new).to_native()
+
+
+def _kind(frame: Any) -> str:
+    return f"{type(frame).__module__.partition('.')[0]}.{type(frame).__name__}"

@@ -1,22 +1,45 @@
-"""The rows of a batch: their prompts and keys, and the columns made from their answers."""
+"""The rows of a batch: their prompts and keys, the answers that are kept, and the columns made from them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Protocol
 
 from pydantic import TypeAdapter
 
-from agentsvc_nb.client.batch.grids import Columns, Grid
-from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.models import JSON_DTYPES, Run, Shape
+from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
+from agentsvc_nb.client.models import JSON_DTYPES, Run, Shape, read
+from agentsvc_nb.client.request import options
+from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
 from agentsvc_nb.wire.runs import CENT
+
+Columns = Mapping[str, tuple[str, Sequence[Any]]]
+"""Maps a column's name to its pandas dtype (`string`, `Int64`, `Float64`, `boolean`, `object`) and its values."""
+
+
+class Grid(Protocol):
+    """What a batch needs of a DataFrame; `names` are its columns, `height` is its number of rows."""
+
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def height(self) -> int: ...
+    def values(self, name: str) -> list[Any]:
+        """The values of a column, with None for missing ones."""
+        ...
+
+    def extended(self, columns: Columns) -> Any:
+        """A copy of the DataFrame with these columns appended."""
+        ...
+
 
 # A reference is on one line, and takes the innermost braces: `\textbf{{{name}}}` contains `{{name}}`.
 REFERENCE: Final = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\}).)*)\}\}")
@@ -207,3 +230,85 @@ def _about(row: BatchRow) -> dict[str, Any]:
         "chat": run.chat if run else None,
         "cents": row.microcents / CENT if run else None,
     }
+
+
+# -- answers that are kept ------------------------------------------------------------------------------------------
+
+
+class ResultCache:
+    """Completed runs by the key of their row, in a file (mode 0600) to which each row adds one line of JSON.
+
+    Without a path nothing is stored.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        """Read the file, or create it. Raises `StefanBrainError` if it cannot be read and written."""
+        self._runs: dict[str, str] = {}
+        self._path = None if path is None else Path(path)
+        if self._path is None:
+            return
+        try:
+            self._append(self._path, "")
+            self._read(self._path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise StefanBrainError(f"The answers cannot be kept in {self._path}: {error}.") from None
+
+    def get(self, key: str) -> Run | None:
+        """The run that answered the row with this key, or None."""
+        found = self._runs.get(key)
+        return read(Run, found, "A kept answer") if found else None
+
+    def add(self, key: str, run: Run) -> None:
+        """Store a completed run. Raises `OSError` if the file cannot be written."""
+        if self._path is None:
+            return
+        line = json.dumps({"key": key, "run": run.model_dump(mode="json")}, ensure_ascii=False)
+        # Begins with a line break, so that it does not continue half a line left by an earlier crash.
+        self._append(self._path, f"\n{line}")
+
+    def _append(self, path: Path, text: str) -> None:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
+            file.write(text)
+
+    def _read(self, path: Path) -> None:
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            try:
+                entry = json.loads(line)
+                self._runs[entry["key"]] = json.dumps(entry["run"])
+            except (ValueError, KeyError, TypeError):  # a line cut off by a crash
+                continue
+
+
+# -- rows that failed -----------------------------------------------------------------------------------------------
+
+# Codes that every row would fail with, though their status does not say so.
+_EACH_ALIKE: Final = frozenset({"invalid_output_config", "project_not_found"})
+
+
+def retry_wait(
+    error: StefanBrainError, attempt: int, limit: int, rng: Callable[[], float], same_day: bool
+) -> float | None:
+    """Seconds until the row may be asked again, or None to give it up.
+
+    A refusal by a full service (429) started nothing, so the row is asked again without a limit on attempts. A row
+    whose run may have started is asked again only on the UTC day of its idempotency key (`same_day`).
+    """
+    if isinstance(error, JobTimeoutError) or error.late:
+        return None
+    if error.status != 429:
+        return options.pause(error, attempt, limit, rng) if same_day else None
+    if options.transient(error) and error.retry_after_seconds is None:
+        return float(BUSY_RETRY_AFTER_SECONDS)
+    return options.pause(error, 1, 1, rng)
+
+
+def each_alike(error: StefanBrainError) -> bool:
+    """True if every row would fail for the same reason: a wrong key, no money, an unreachable service."""
+    if isinstance(error, APIConnectionError):
+        return not error.sent
+    return error.status in (401, 403, 429) or error.code in _EACH_ALIKE
+
+
+def error_text(error: StefanBrainError) -> str:
+    """The error as the text of a table cell."""
+    return f"{error.code}: {error.message}" if error.code else error.message

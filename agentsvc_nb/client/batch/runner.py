@@ -1,71 +1,23 @@
-"""Runs a batch: asks many rows at once, caches the answers, reports progress, and stops at its limits."""
+"""Runs a batch: asks many rows at once, adapts to how busy the service is, reports progress, stops at its limits."""
 
 from __future__ import annotations
 
 import copy
-import json
-import os
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from agentsvc_nb.client.batch import limits
-from agentsvc_nb.client.batch.limits import ESTIMATE_ROWS, AdaptiveLimit
-from agentsvc_nb.client.batch.rows import BatchRow, fault
+from agentsvc_nb.client.batch.rows import BatchRow, ResultCache, each_alike, error_text, fault, retry_wait
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.models import Run, Shape, read
+from agentsvc_nb.client.models import Run, Shape
 from agentsvc_nb.client.operations import runs
 from agentsvc_nb.client.request.options import RetryNotice
 from agentsvc_nb.client.request.request import Core
-from agentsvc_nb.client.streams.waiting import ended
+from agentsvc_nb.client.streams import ended
 from agentsvc_nb.client.transport.io import IO, WorkerPool, tell
 from agentsvc_nb.wire.runs import CENT
-
-
-class ResultCache:
-    """Completed runs by the key of their row, in a file (mode 0600) to which each row adds one line of JSON.
-
-    Without a path nothing is stored.
-    """
-
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        """Read the file, or create it. Raises `StefanBrainError` if it cannot be read and written."""
-        self._runs: dict[str, str] = {}
-        self._path = None if path is None else Path(path)
-        if self._path is None:
-            return
-        try:
-            self._append(self._path, "")
-            self._read(self._path)
-        except (OSError, UnicodeDecodeError) as error:
-            raise StefanBrainError(f"The answers cannot be kept in {self._path}: {error}.") from None
-
-    def get(self, key: str) -> Run | None:
-        """The run that answered the row with this key, or None."""
-        found = self._runs.get(key)
-        return read(Run, found, "A kept answer") if found else None
-
-    def add(self, key: str, run: Run) -> None:
-        """Store a completed run. Raises `OSError` if the file cannot be written."""
-        if self._path is None:
-            return
-        line = json.dumps({"key": key, "run": run.model_dump(mode="json")}, ensure_ascii=False)
-        # Begins with a line break, so that it does not continue half a line left by an earlier crash.
-        self._append(self._path, f"\n{line}")
-
-    def _append(self, path: Path, text: str) -> None:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
-            file.write(text)
-
-    def _read(self, path: Path) -> None:
-        for line in path.read_text(encoding="utf-8").split("\n"):
-            try:
-                entry = json.loads(line)
-                self._runs[entry["key"]] = json.dumps(entry["run"])
-            except (ValueError, KeyError, TypeError):  # a line cut off by a crash
-                continue
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,10 +237,10 @@ class BatchRunner:
         """Schedule the row again after a failed request, or end it; stop the batch if every row would fail alike."""
         now, core = self._core.io.now(), self._core
         same_day = row.day == core.io.today()
-        wait = limits.pause(error, row.attempt, core.settings.max_retries, core.rng, same_day)
+        wait = retry_wait(error, row.attempt, core.settings.max_retries, core.rng, same_day)
         if wait is None:
-            self._end(row, run, limits.error_text(error))
-            if limits.each_alike(error):
+            self._end(row, run, error_text(error))
+            if each_alike(error):
                 self._stopped = error
             return
         if error.status == 429:  # nothing was started, so neither the key's day nor the number of attempts counts
@@ -343,3 +295,51 @@ def _beside(core: Core, io: IO) -> Core:
     other = copy.copy(core)
     other.io, other.settings = io, replace(core.settings, max_retries=0, on_retry=None, on_wait=None)
     return other
+
+
+PROBE_SECONDS: Final = 30.0
+"""After so long without a refusal the limit grows by one row; each further refusal doubles this time."""
+PROBE_SECONDS_MAX: Final = 600.0
+ESTIMATE_ROWS: Final = 5
+"""So many rows must have been answered before cost and time are estimated."""
+_RECENT_ROWS: Final = 20
+"""The estimate of the time left uses the durations of so many rows."""
+
+
+class AdaptiveLimit:
+    """How many rows may be asked at once: at first `most`, half as many after a refusal, then slowly more again.
+
+    Refusals of rows that began before the last halving do not halve it again: they report the same overload. No row
+    begins before `held_until`, a time; `seen` counts the answered rows. Times are arguments, for the tests.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.limit = most
+        self.held_until = 0.0
+        self.seen = 0
+        self._most = most
+        self._probe = PROBE_SECONDS
+        self._cut_at = self._changed_at = -math.inf
+        self._lasted: deque[float] = deque(maxlen=_RECENT_ROWS)
+
+    def refused(self, started: float, now: float, wait: float) -> None:
+        """Note that the service refused a row begun at `started` because it is full; it asks to wait `wait` seconds."""
+        self.held_until = max(self.held_until, now + wait)
+        if started <= self._cut_at:
+            return
+        if self._cut_at > -math.inf:
+            self._probe = min(2 * self._probe, PROBE_SECONDS_MAX)
+        self.limit = max(1, self.limit // 2)
+        self._cut_at = self._changed_at = now
+
+    def ended(self, started: float, now: float) -> None:
+        """Note that a row begun at `started` was answered."""
+        self._lasted.append(now - started)
+        self.seen += 1
+        if self.limit < self._most and now - self._changed_at >= self._probe:
+            self.limit, self._changed_at = self.limit + 1, now
+
+    def seconds_for(self, rows: int, now: float) -> float:
+        """Estimated seconds for `rows` more rows, from the mean of the last 20."""
+        mean = sum(self._lasted) / max(1, len(self._lasted))
+        return max(0.0, self.held_until - now) + mean * rows / self.limit

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Unpack, cast
 
-from agentsvc_nb.client.downloads.fetching import download
+from agentsvc_nb.client.downloads import download
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.client.models import Job
-from agentsvc_nb.client.request import safe_paths
+from agentsvc_nb.client.request.files import distinct_names, download_folder
 from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions
 from agentsvc_nb.client.request.request import ApiRequest, Core, with_request_details
-from agentsvc_nb.client.streams.waiting import LAST_LOOK_SECONDS, Wait, in_time
+from agentsvc_nb.client.streams import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.client.transport.io import OnBytes, tell
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes.route import Resend
@@ -209,14 +209,14 @@ async def download_artifacts(
         job = await result(core, job, chat=chat, project=project, session=session)
     elif job.files is None and job.kind is None:
         job = await result(core, job.job_id, chat=job.chat)
-    folder = await core.io.call(lambda: safe_paths.folder(to))
+    folder = await core.io.call(lambda: download_folder(to))
     return await _files(core, job, folder, on_progress)
 
 
 async def _files(core: Core, job: Job, folder: Path, on_progress: OnBytes | None) -> list[Path]:
     files, put = job.files or [], []
     total, before = sum(file.size_bytes for file in files), 0
-    for file, name in zip(files, safe_paths.distinct(file.path for file in files), strict=True):
+    for file, name in zip(files, distinct_names(file.path for file in files), strict=True):
         report = functools.partial(_report_progress, on_progress, before, total)
         place = await download(core, file, chat=job.chat, to=folder / name, on_progress=report)
         put.append(cast(Path, place))

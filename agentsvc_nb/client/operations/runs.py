@@ -6,15 +6,14 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
-from agentsvc_nb.client.downloads.tables import fetch_tables
+from agentsvc_nb.client.downloads import fetch_tables
 from agentsvc_nb.client.errors import refused
+from agentsvc_nb.client.methods import Paged
 from agentsvc_nb.client.models import Answer, EventPage, Run, Shape, first_table, schema
-from agentsvc_nb.client.request.inputs import FileInput, parts
+from agentsvc_nb.client.request.files import FileInput, parts
 from agentsvc_nb.client.request.options import Options, WaitOptions
 from agentsvc_nb.client.request.request import ApiRequest, Core
-from agentsvc_nb.client.streams.event_stream import ResumableEventStream
-from agentsvc_nb.client.streams.pages import Paged
-from agentsvc_nb.client.streams.waiting import OnBusy, ended, in_time, when_free
+from agentsvc_nb.client.streams import OnBusy, ResumableEventStream, ended, in_time, when_free
 from agentsvc_nb.client.transport.http import AsyncIO
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.files import WorkspaceFile

@@ -24,8 +24,8 @@ from agentsvc_nb.client.errors import (
 )
 from agentsvc_nb.client.models import read
 from agentsvc_nb.client.request import options
+from agentsvc_nb.client.request.files import Part
 from agentsvc_nb.client.request.history import History, attempted
-from agentsvc_nb.client.request.inputs import Part
 from agentsvc_nb.client.request.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, tell
@@ -49,10 +49,12 @@ class Origin:
     """
 
     def __init__(self, api_key: str | None, base_url: str, reconnect: Revive | None = None) -> None:
-        self.reconnect, self._secret = reconnect, Secret("")
+        self.reconnect = reconnect
+        self._secret = Secret("")
         self.update(base_url, api_key or os.environ.get(KEY_VARIABLE, ""))
 
     def update(self, base_url: str, api_key: str) -> None:
+        # In one statement, so that neither changes if one of them is refused.
         self.base_url, self._secret.key = _address(base_url), _key(api_key)
 
     @property
@@ -164,7 +166,9 @@ class Core:
     """
 
     def __init__(self, origin: Origin, io: IO, settings: ClientSettings | None = None) -> None:
-        self.origin, self.io, self.settings = origin, io, settings or ClientSettings()
+        self.origin = origin
+        self.io = io
+        self.settings = settings or ClientSettings()
         self.history = History()
         self.deadline = math.inf
         self.rng: Callable[[], float] = random.random
@@ -187,6 +191,7 @@ class Core:
         they share its deadline.
         """
         core = self.configured(options) if options else self
+        # Within an operation that was scoped before, its deadline goes on; only one that is given anew begins again.
         if core.settings.deadline is None or (self.deadline < math.inf and "deadline" not in options):
             return core
         return core.within(core.settings.deadline)

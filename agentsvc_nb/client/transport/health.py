@@ -92,6 +92,7 @@ def _length(head: bytes) -> int:
     }
     if headers.get("connection") == "close":
         raise Unproved("it is ending")
+    # Only a plain length ends the answer so that the connection can carry a request after it.
     length = headers.get("content-length", "")
     if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 6):
         raise Unproved("it does not answer as the service does")

@@ -1,6 +1,6 @@
 """The two implementations of `io.IO`, blocking and on asyncio.
 
-Of the client only this module, `messages`, `deadline`, `proving` and `library` use the HTTP library.
+Of the client only this module, `messages` and `connections` use the HTTP library.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from agentsvc_nb.client.errors import deadline_passed
-from agentsvc_nb.client.transport import deadline, messages
+from agentsvc_nb.client.transport import connections, messages
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response
-from agentsvc_nb.client.transport.library import httpx
-from agentsvc_nb.client.transport.messages import FAILURES, build, failure, to_response
-from agentsvc_nb.client.transport.worker_pool import TaskPool, ThreadPool
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, TaskPool, ThreadPool
+from agentsvc_nb.client.transport.messages import FAILURES, build, failure, httpx, to_response
 
 T = TypeVar("T")
 SyncTransport = httpx.BaseTransport
@@ -60,8 +58,10 @@ class SyncIO(_Clocks):
         _check("transport", transport, SyncTransport)
         _check("http_client", client, SyncClient)
         _check_proved(secret, transport or client)
-        self._transport, self._own = transport, client and deadline.bounded(client)
-        self._tls, self._secret = tls, secret
+        self._transport = transport
+        self._own = client and connections.bounded(client)
+        self._tls = tls
+        self._secret = secret
         self._clients: dict[int, httpx.Client] = {}
 
     def _client(self) -> httpx.Client:
@@ -111,7 +111,7 @@ class SyncIO(_Clocks):
     def _until(self, ends: float) -> Iterator[None]:
         """End waits at the deadline, and turn exceptions of the HTTP library into `APIConnectionError`."""
         try:
-            with deadline.until(ends, self.now):
+            with connections.until(ends, self.now):
                 yield
         except FAILURES as error:
             failed = failure(error)
@@ -147,7 +147,9 @@ class _Timely(httpx.SyncByteStream):
     """A request body that raises at the deadline instead of being sent further."""
 
     def __init__(self, body: httpx.SyncByteStream, io: SyncIO, ends: float) -> None:
-        self._body, self._io, self._ends = body, io, ends
+        self._body = body
+        self._io = io
+        self._ends = ends
 
     def __iter__(self) -> Iterator[bytes]:
         for chunk in self._body:
@@ -172,7 +174,10 @@ class AsyncIO(_Clocks):
         _check("transport", transport, AsyncTransport)
         _check("http_client", client, AsyncClient)
         _check_proved(secret, transport or client)
-        self._transport, self._own, self._tls, self._secret = transport, client, tls, secret
+        self._transport = transport
+        self._own = client
+        self._tls = tls
+        self._secret = secret
         self._clients: _ByLoop = weakref.WeakKeyDictionary()
         self._parents: list[_ByLoop] = []
         """The clients of the parent process, in a forked child: referenced so that garbage collection does not close

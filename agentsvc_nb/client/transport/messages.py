@@ -1,140 +1,41 @@
-"""Requests, responses and clients in the HTTP library's terms.
-
-On asyncio the connections also read while they send an upload, so that an early response (a refusal) is not lost.
-"""
+"""Requests, responses and clients in the HTTP library's terms, and the library itself, `httpx`."""
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import json
-import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import suppress
+import sys
+from collections.abc import AsyncIterator, Iterator
 from http.cookiejar import CookieJar
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
-import httpcore
-
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.transport.deadline import bounded
+from agentsvc_nb.client.transport.connections import bounded, listen, proven, proven_async
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import HttpRequest, OnBytes, Response, step, tell
-from agentsvc_nb.client.transport.library import httpx
-from agentsvc_nb.client.transport.proving import proven, proven_async
 
-_UPLOAD: Final = b"multipart/form-data"
-_READ_BYTES: Final = 64 * 1024
-
-
-def listen(client: httpx.AsyncClient) -> httpx.AsyncClient:
-    """Make the client's direct connections read while they send; those through a proxy do not. Returns the client."""
-    pool = getattr(client._transport, "_pool", None)
-    if isinstance(pool, httpcore.AsyncConnectionPool):
-        pool._network_backend = _WatchedBackend(pool._network_backend)
-    return client
-
-
-class _WatchedBackend(httpcore.AsyncNetworkBackend):
-    """A network backend whose connections are `_WatchedStream`s."""
-
-    def __init__(self, backend: httpcore.AsyncNetworkBackend) -> None:
-        self._backend = backend
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        return _WatchedStream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
-
-    async def sleep(self, seconds: float) -> None:
-        await self._backend.sleep(seconds)
-
-
-class _WatchedStream(httpcore.AsyncNetworkStream):
-    """A connection that reads while it sends an upload, and so receives an early response.
-
-    A service that refuses an upload responds and closes the connection before it has read the body. A client that only
-    writes then fails with a broken connection, and never sees the response.
-    """
-
-    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
-        self._stream = stream
-        self._head = b""
-        """The head of the request that is being sent, b"" between requests."""
-        self._early: asyncio.Task[bytes] | None = None
-        self._spare: socket.socket | None = None
-        """A nonblocking duplicate of the connection's socket, readable after the event loop has closed its own."""
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        if not self._head:
-            self._head = buffer
-        elif _UPLOAD in self._head and not self._early:
-            self._spare = None if self.get_extra_info("ssl_object") else self.get_extra_info("socket").dup()
-            self._early = asyncio.create_task(self._stream.read(_READ_BYTES))
-            await asyncio.sleep(0)  # let the task begin to read
-        if self._early and self.get_extra_info("is_readable"):
-            # A write to a closed connection would lose the response that came before. So give the event loop two
-            # turns first: one to read it, one to hand it over.
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-        await self._stream.write(buffer, timeout)
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        early, self._early, self._head = self._early, None, b""
-        if early is None:
-            return await self._stream.read(max_bytes, timeout)
-        try:
-            async with asyncio.timeout(timeout):
-                return await early
-        except TimeoutError:
-            raise httpcore.ReadTimeout from None
-        except httpcore.ReadError:
-            if rest := self._rest():
-                return rest
-            raise
-        finally:
-            self._leave()
-
-    def _rest(self) -> bytes:
-        """Bytes that arrived before the connection failed and that the event loop did not read in time."""
-        rest = b""
-        with suppress(OSError):
-            while self._spare and (block := self._spare.recv(_READ_BYTES)):
-                rest += block
-        return rest
-
-    def _leave(self) -> None:
-        if self._spare:
-            self._spare.close()
-            self._spare = None
-
-    async def aclose(self) -> None:
-        if self._early and not self._early.cancel():
-            self._early.exception()  # retrieved, so that asyncio does not log it: the failure is known
-        self._leave()
-        await self._stream.aclose()
-
-    async def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.AsyncNetworkStream:
-        return _WatchedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
+# `httpx` imports its command line wherever click and rich are installed, as in every notebook. That takes a quarter of
+# the time of a client's first call, and is not used here. So that import is made to fail, which `httpx` allows for.
+_COMMAND_LINE: Final = "httpx._main"
+if "httpx" in sys.modules:
+    import httpx as httpx
+else:
+    sys.modules[_COMMAND_LINE] = None  # type: ignore[assignment]
+    try:
+        import httpx as httpx
+    finally:
+        del sys.modules[_COMMAND_LINE]
 
 
 class ProgressBody(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A request body that reports to `hook` the bytes sent so far. Each attempt counts from zero again."""
 
     def __init__(self, body: object, total: int | None, hook: OnBytes) -> None:
-        self._body, self._total, self._hook = body, total, hook
+        self._body = body
+        self._total = total
+        self._hook = hook
 
     def __iter__(self) -> Iterator[bytes]:
         sent = 0

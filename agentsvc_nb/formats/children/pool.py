@@ -14,7 +14,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Final
 
-from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.children.fairness import FairTurns
 from agentsvc_nb.formats.sandbox import LimitedChild, Limits
 
 CHILDREN: Final = 2

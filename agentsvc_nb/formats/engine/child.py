@@ -10,20 +10,22 @@ import math
 import os
 import pickle
 from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
-from agentsvc_nb.formats.charts.choosing import ChartError, ChartKind
 from agentsvc_nb.formats.children.pool import answer_questions
-from agentsvc_nb.formats.engine.answers import QueryAnswer
 from agentsvc_nb.formats.engine.keeping import attach, read
 from agentsvc_nb.formats.engine.loading import plan_view, sql_view
 from agentsvc_nb.formats.engine.messages import (
     ChartQuestion,
     ComputeQuestion,
+    Plot,
+    QueryAnswer,
     Question,
     ReadQuestion,
     SqlQuestion,
@@ -31,12 +33,13 @@ from agentsvc_nb.formats.engine.messages import (
     TableFile,
     UsedTable,
 )
-from agentsvc_nb.formats.engine.plots import plotted
-from agentsvc_nb.formats.plans.execution import compute
-from agentsvc_nb.formats.plans.profiles import PlanError
-from agentsvc_nb.formats.plans.results import Result
+from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
+from agentsvc_nb.formats.plans.execution import compute, value_of
+from agentsvc_nb.formats.plans.plan import Value
+from agentsvc_nb.formats.plans.profiles import Kind, PlanError
+from agentsvc_nb.formats.plans.results import Result, ResultColumn
 from agentsvc_nb.formats.tables.model import UnreadableTable
-from agentsvc_nb.formats.tables.workbooks import ENGINE
+from agentsvc_nb.formats.tables.typed import ENGINE
 
 CPU_SECONDS: Final = 20
 ROWS_MAX: Final = 200
@@ -90,7 +93,7 @@ def _drawn(folder: Path, question: ChartQuestion) -> TableAnswer:
 def _picture(folder: Path, result: Result, title: str, kind: ChartKind | None) -> str:
     """A PNG in base64; `folder` is for what the library keeps. Raises `ChartError`."""
     os.environ.setdefault("MPLCONFIGDIR", str(folder))
-    from agentsvc_nb.formats.charts.drawing import chart
+    from agentsvc_nb.formats.engine.drawing import chart
 
     return base64.b64encode(chart(result, title, kind)).decode()
 
@@ -99,9 +102,11 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
     with duckdb.connect(":memory:", config=ENGINE) as engine:
         for table, source in _attached(engine, folder, question.tables):
             engine.execute(sql_view(table.profile, source))
+        # Locked, for the SQL that follows could switch them on again.
         engine.execute("SET enable_external_access = false")
         engine.execute("SET lock_configuration = true")
         try:
+            # What is attached could be attached again to be written to; this holds for any file that is reached.
             with _nothing_written():
                 found = _found(engine, question)
             return _told(question, found, folder)
@@ -183,6 +188,7 @@ def _cell(value: object) -> Any:
 
 def _answered(question: bytearray) -> bytes:
     _limit_time()
+    # The question comes from the service, which is trusted; the answer goes to it as JSON, for this process is not.
     return answer(pickle.loads(question), Path()).model_dump_json().encode()
 
 
@@ -194,6 +200,43 @@ def _limit_time() -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + 1 + CPU_SECONDS, hard))
+
+
+_KINDS: Final[Sequence[tuple[type, Kind]]] = (
+    (bool, "boolean"),
+    (Decimal, "number"),
+    (datetime, "datetime"),
+    (date, "date"),
+    (time, "time"),
+)
+
+
+def plotted(columns: Sequence[str], rows: Sequence[Sequence[Any]], plot: Plot, more: bool) -> Result:
+    """The first column stands across, the others up: its numbers are names of places, but for points."""
+    cells = [[_value(row[at]) for row in rows] for at in range(len(columns))]
+    made = [_column(name, values) for name, values in zip(columns, cells, strict=True)]
+    if made and plot.kind != "scatter":
+        made[0] = ResultColumn(made[0].title, made[0].kind, decimals=made[0].decimals, label=True)
+    return Result(tuple(made), tuple(zip(*cells, strict=True)), len(rows), len(rows), more=more)
+
+
+def _value(cell: Any) -> Value | None:
+    try:
+        return value_of(cell)
+    except TypeError:
+        return str(cell)
+
+
+def _column(name: str, values: Sequence[Value | None]) -> ResultColumn:
+    kinds = {_kind(value) for value in values if value is not None}
+    kind = kinds.pop() if len(kinds) == 1 else "text"
+    numbers = [value for value in values if isinstance(value, Decimal)]
+    decimals = max((-int(number.as_tuple().exponent) for number in numbers), default=0)
+    return ResultColumn(name, kind, decimals=min(max(decimals, 0), 2), quotient=decimals > 2)
+
+
+def _kind(value: Value) -> Kind:
+    return next((kind for type_, kind in _KINDS if isinstance(value, type_)), "text")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
-"""Tables that were read are kept as databases of DuckDB in a folder, one a content, under its hash: whichever process
-is asked next need not read the file again. What is read is never changed; what was not used for long is removed."""
+"""Tables that were read are kept with their profiles: databases of DuckDB in a folder, one a content, under its hash.
+
+Whichever process is asked next need not read the file again. What is read is never changed; what was not used for long
+is removed.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,24 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 
 from agentsvc_nb.formats.engine.loading import load
 from agentsvc_nb.formats.engine.messages import TableAnswer, TableFile
 from agentsvc_nb.formats.engine.plain import load_plain
-from agentsvc_nb.formats.engine.profiling import profile
-from agentsvc_nb.formats.engine.sweeping import sweep
+from agentsvc_nb.formats.engine.process import sweep
 from agentsvc_nb.formats.plans.dialect import text
-from agentsvc_nb.formats.plans.profiles import TableProfile
-from agentsvc_nb.formats.tables.model import UnreadableTable
+from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable, UnreadableTable
 from agentsvc_nb.formats.tables.reading import read_tables
-from agentsvc_nb.formats.tables.workbooks import ENGINE
+from agentsvc_nb.formats.tables.typed import ENGINE
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def read(folder: Path, file: TableFile) -> TableAnswer:
@@ -32,6 +38,7 @@ def read(folder: Path, file: TableFile) -> TableAnswer:
         os.utime(told)
         return TableAnswer.model_validate_json(told.read_bytes())
     made = _made(database, file)
+    # Other children read this folder at the same time: each file appears as a whole.
     part = _part(told)
     part.write_text(made.model_dump_json())
     part.replace(told)
@@ -47,6 +54,7 @@ def _made(database: Path, file: TableFile) -> TableAnswer:
             made = TableAnswer(tables=tuple(_loaded(engine, file)))
     except UnreadableTable as error:
         made = TableAnswer(error=("unreadable", "", str(error)))
+    # An unreadable file leaves its database, too: `read` looks for both files before it says that it knows the content.
     part.replace(database)
     return made
 
@@ -85,3 +93,70 @@ def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
 def _part(path: Path) -> Path:
     """Where the file is written until it is whole."""
     return path.with_name(f"{path.name}.{os.getpid()}.part")
+
+
+VALUES_MAX: Final = 2_000
+VALUES_BYTES: Final = 100_000
+"""Distinct values of one column of text, and their bytes in UTF-8."""
+TABLE_VALUES_BYTES: Final = 1_000_000
+"""Of all columns of a table."""
+
+
+def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> TableProfile:
+    """Of a table that `loading.load` made of `table` under this name. It has neither name nor path yet: those depend on
+    the chat (`profiles.named`)."""
+    room = TABLE_VALUES_BYTES
+    columns = []
+    for place, column in enumerate(table.columns, 1):
+        made = _profile(engine, name, f"c{place}", column, table.rows, min(room, VALUES_BYTES))
+        room -= sum(len(value.encode()) for value in made.values)
+        columns.append(made)
+    notes = tuple(map(_sound, table.sentences()))
+    return TableProfile("", "", table.rows, tuple(columns), _sound(table.name), notes)
+
+
+def _profile(
+    engine: duckdb.DuckDBPyConnection, table: str, name: str, column: ReadColumn, rows: int, room: int
+) -> ColumnProfile:
+    ends = "NULL, NULL" if column.kind == "text" else f"CAST(min({name}) AS VARCHAR), CAST(max({name}) AS VARCHAR)"
+    counts = f"count({name}), count(DISTINCT {name}), {ends}, any_value(typeof({name}))"
+    found = engine.execute(f"SELECT {counts} FROM {table}").fetchone()
+    filled, distinct, smallest, largest, kind = found or (0, 0, None, None, None)
+    values = _fitting(_commonest(engine, table, name), room) if column.kind == "text" else ()
+    return ColumnProfile(
+        _sound(column.name),
+        column.kind,
+        column.unit,
+        None if kind == "DOUBLE" else column.decimals,
+        rows - filled,
+        distinct,
+        smallest or "",
+        largest or "",
+        values,
+        column.kind == "text" and len(values) == distinct,
+    )
+
+
+def _commonest(engine: duckdb.DuckDBPyConnection, table: str, name: str) -> list[str]:
+    """The distinct values, the commonest first."""
+    ordered = f"GROUP BY {name} ORDER BY count(*) DESC, min(rowid) LIMIT {VALUES_MAX}"
+    return [
+        value
+        for (value,) in engine.execute(f"SELECT {name} FROM {table} WHERE {name} IS NOT NULL {ordered}").fetchall()
+    ]
+
+
+def _fitting(values: Iterable[str], room: int) -> tuple[str, ...]:
+    """The first values that fit into so many bytes."""
+    kept = []
+    for value in values:
+        room -= len(value.encode())
+        if room < 0:
+            break
+        kept.append(value)
+    return tuple(kept)
+
+
+def _sound(text: str) -> str:
+    """The text without halves of pairs of surrogates, which no file and no engine takes."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,18 +1,48 @@
-"""What the service and the process of tables say to each other: questions are pickled, for the service is trusted;
-answers, of a process that reads files of strangers, are JSON."""
+"""What is asked of a chat's tables and answered, and what the service and the process of tables say to each other.
+
+Questions are pickled, for the service is trusted; answers, of a process that reads files of strangers, are JSON.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from agentsvc_nb.formats.charts.choosing import ChartKind
-from agentsvc_nb.formats.engine.answers import Plot, QueryAnswer
+from agentsvc_nb.formats.plans.charts import ChartKind
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import TableProfile
 from agentsvc_nb.formats.plans.results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class FileTables:
+    """The tables of a file, by its path; none if it is `unreadable`, which is why, in a sentence."""
+
+    path: str
+    tables: tuple[TableProfile, ...] = ()
+    unreadable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A picture of a query's rows: the first column across, the others up."""
+
+    kind: ChartKind
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """The first rows of a query: cells are numbers, None, or texts. `more`: there are further rows. `notes` are how the
+    tables were read, `picture` is a PNG."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    more: bool = False
+    notes: tuple[str, ...] = ()
+    picture: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

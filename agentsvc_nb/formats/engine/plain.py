@@ -10,10 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.formats.engine.columns import TRIMMED, EngineColumn, typed_columns
+from agentsvc_nb.formats.engine.loading import TRIMMED, EngineColumn, typed_columns
 from agentsvc_nb.formats.plans.dialect import text
-from agentsvc_nb.formats.tables.bulk import LONG
-from agentsvc_nb.formats.tables.columns import Hints
+from agentsvc_nb.formats.tables.columns import LONG, Hints
 from agentsvc_nb.formats.tables.delimited import CsvForm, dialect_of
 from agentsvc_nb.formats.tables.layout import TableGrid, arrange, parted
 from agentsvc_nb.formats.tables.model import (
@@ -25,8 +24,7 @@ from agentsvc_nb.formats.tables.model import (
     ReadTable,
     TableNotes,
 )
-from agentsvc_nb.formats.tables.reading import MARKS
-from agentsvc_nb.formats.tables.totals import is_label, is_total
+from agentsvc_nb.formats.tables.reading import MARKS, is_label, is_total
 
 if TYPE_CHECKING:
     import duckdb

@@ -4,8 +4,10 @@ never imports the engine."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pickle
 import shutil
+import time
 from collections import OrderedDict
 from pathlib import Path
 from typing import Final
@@ -20,7 +22,6 @@ from agentsvc_nb.formats.engine.messages import (
     TableAnswer,
     TableFile,
 )
-from agentsvc_nb.formats.engine.sweeping import sweep
 from agentsvc_nb.formats.sandbox import Limits
 
 CHILD: Final = "agentsvc_nb.formats.engine.child"
@@ -87,3 +88,21 @@ class TableProcess:
         self._told[key] = said, length
         while sum(length for _, length in self._told.values()) > TOLD_BYTES and len(self._told) > 1:
             self._told.popitem(last=False)
+
+
+KEPT_BYTES: Final = 2**30
+KEPT_SECONDS: Final = 3600.0
+
+
+def sweep(folder: Path) -> None:
+    """Remove what was not used for long, and the oldest of what is too much."""
+    room, now = KEPT_BYTES, time.time()
+    found = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        with contextlib.suppress(OSError):
+            about = path.stat()
+            found.append((about.st_mtime, about.st_size, path))
+    for used, size, path in sorted(found, reverse=True):
+        room -= size
+        if room < 0 or now - used > KEPT_SECONDS:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)

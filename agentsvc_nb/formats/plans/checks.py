@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agentsvc_nb.formats.plans.conditions import Column, columns_of
-from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Formula, Plan, aggregates
+from agentsvc_nb.formats.plans.plan import Aggregate, Along, Column, Compared, Formula, Plan, aggregates, columns_of
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables, table_of
 from agentsvc_nb.formats.plans.roles import (
     is_amount,

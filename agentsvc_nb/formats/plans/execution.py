@@ -11,11 +11,21 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, Protocol
 
-from agentsvc_nb.formats.plans.conditions import Column, Condition, Value, columns_of
-from agentsvc_nb.formats.plans.plan import Correlation, Formula, Operand, Plan, aggregates, columns_of_operand
+from agentsvc_nb.formats.plans.dialect import Scope
+from agentsvc_nb.formats.plans.plan import (
+    Column,
+    Condition,
+    Correlation,
+    Formula,
+    Operand,
+    Plan,
+    Value,
+    aggregates,
+    columns_of,
+    columns_of_operand,
+)
 from agentsvc_nb.formats.plans.profiles import PlanError, Tables
 from agentsvc_nb.formats.plans.results import LeftOut, Result
-from agentsvc_nb.formats.plans.scope import Scope
 from agentsvc_nb.formats.plans.sql import statement
 
 ROWS_MAX: Final = 10_000

@@ -7,31 +7,29 @@ import re
 from decimal import Decimal
 from typing import Final
 
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
     AllOf,
+    Along,
     AnyOf,
     Between,
     Column,
+    Compared,
     Condition,
     Contains,
+    Correlation,
     Criterion,
     DatePart,
     Empty,
-    Not,
-    OneOf,
-    Subject,
-    Value,
-)
-from agentsvc_nb.formats.plans.plan import (
-    Aggregate,
-    Along,
-    Compared,
-    Correlation,
     Formula,
     Group,
     Measure,
+    Not,
+    OneOf,
     Operand,
     Plan,
+    Subject,
+    Value,
 )
 from agentsvc_nb.formats.plans.profiles import TableProfile, Tables, table_of
 from agentsvc_nb.formats.plans.results import Result

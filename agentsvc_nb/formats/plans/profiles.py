@@ -1,9 +1,15 @@
-"""What a plan may know of tables without reading them: names, kinds, units, decimals and distinct values."""
+"""What a plan may know of tables without reading them: names, kinds, units, decimals and distinct values.
+
+Also how the tables of a chat are named. What a column's name says of its numbers stands in `roles`, apart: that takes
+the tables of `normalization`, which the process that previews tables need not load.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Final, Literal
 
 Kind = Literal["text", "number", "date", "datetime", "time", "boolean"]
@@ -70,3 +76,44 @@ def table_of(tables: Tables, name: str) -> TableProfile:
     if name not in tables:
         raise PlanError("unknown_table", f"There is no table {name!r}.")
     return tables[name]
+
+
+def file_names(paths: Iterable[str]) -> dict[str, str]:
+    """The name of each file's first table: the file's own, without its ending."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for path in paths:
+        names[path] = _free(_plain(PurePosixPath(path).stem) or "table", taken)
+    return names
+
+
+def named(files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str]) -> dict[str, tuple[TableProfile, ...]]:
+    """The tables of files, by path, with their names: further tables of a file have those of their sheets behind the
+    file's. `names` are those of all files of the chat (`file_names`)."""
+    taken = set(names.values())
+    made = {}
+    for path, tables in files.items():
+        first = names[path]
+        made[path] = tuple(
+            replace(
+                table,
+                name=_free(_plain(f"{first}_{table.sheet}"), taken) if place else first,
+                path=path,
+                sheet=table.sheet if len(tables) > 1 else "",
+            )
+            for place, table in enumerate(tables)
+        )
+    return made
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\W+", "_", text).strip("_").lower()
+
+
+def _free(name: str, taken: set[str]) -> str:
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free)
+    return free

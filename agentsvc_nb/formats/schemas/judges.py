@@ -1,7 +1,8 @@
 """Strangers' JSON read, and their schemas judged, aside: in kept child processes with a deadline.
 
 Python's parser and the validator hold the interpreter's lock while they work, so a thread would stop the event loop as
-well (docs/decisions/0034-costly-json-is-judged-aside.md).
+well (docs/decisions/0034-costly-json-is-judged-aside.md). The child runs this module, too: a question is a line of JSON
+and, for a document, its bytes; an answer is a line of JSON and the long texts, in order.
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer, NoChild
-from agentsvc_nb.formats.children.turns import FairTurns
+from agentsvc_nb.formats.children.fairness import FairTurns
+from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer, NoChild, answer_questions
 from agentsvc_nb.formats.sandbox import Limits
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.wire.limits import INPUT_VALUES_MAX, JSON_MAX_BYTES, JSON_VALUES_MAX
 
-CHILD: Final = "agentsvc_nb.formats.schemas.judge_child"
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 ASIDE_BYTES: Final = 64_000
 """A shorter document is read at once: that takes a millisecond or two, and the way to a child nearly as long."""
@@ -43,8 +43,9 @@ class Judges:
     """The children that read and those that judge, so that no schema delays a document. To be closed."""
 
     def __init__(self) -> None:
-        self._reading = ChildPool(CHILD, LIMITS)
-        self._judging = ChildPool(CHILD, LIMITS)
+        # Two pools, so that no schema delays a body (docs/decisions/0034-costly-json-is-judged-aside.md).
+        self._reading = ChildPool(__name__, LIMITS)
+        self._judging = ChildPool(__name__, LIMITS)
         self.large_bodies = FairTurns(LARGE_BODIES, share=LARGE_BODIES - 1)
         """To be taken before a body over `ASIDE_BYTES` is received: whoever waits takes no memory."""
         self.checks = FairTurns(1)
@@ -126,3 +127,43 @@ def _document(answer: bytes) -> Document:
         document[name] = str(view[start : start + length], "utf-8")
         start += length
     return document
+
+
+def _answer(question: bytearray) -> list[bytes]:
+    end = question.index(b"\n")
+    asked = json.loads(question[:end])
+    if "read" in asked:
+        del question[: end + 1]
+        return _read_document(question, **asked["read"])
+    said = output.misfit(**asked["misfit"]) if "misfit" in asked else output.fault(asked["fault"])
+    return [json.dumps(said).encode()]
+
+
+def _read_document(
+    data: bytearray, fields: list[str] | None, most_values: int, long_chars: int, field_bytes: int
+) -> list[bytes]:
+    try:
+        document = output.read_object(data, most_values)
+    except ValueError as error:
+        return [json.dumps({"fault": str(error)}).encode() + b"\n"]
+    if fields is not None:
+        document = {name: value for name, value in document.items() if name in fields}
+    long = [name for name, value in document.items() if _is_long(value, long_chars)]
+    texts = {name: document.pop(name).encode() for name in long}
+    too_large = [] if fields is None else [name for name, value in document.items() if _size(value) > field_bytes]
+    given = {name: value for name, value in document.items() if name not in too_large}
+    lengths = {name: len(text) for name, text in texts.items()}
+    line = json.dumps({"given": given, "texts": lengths, "too_large": too_large}, ensure_ascii=False).encode()
+    return [line, b"\n", *texts.values()]
+
+
+def _is_long(value: object, long_chars: int) -> bool:
+    return isinstance(value, str) and len(value) > long_chars
+
+
+def _size(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode())
+
+
+if __name__ == "__main__":
+    answer_questions(_answer)

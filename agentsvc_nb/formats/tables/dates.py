@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from typing import Final, Literal, NamedTuple
 
-from agentsvc_nb.formats.tables.cells import MONTHS, SAMPLE, SHARE, is_empty
+from agentsvc_nb.formats.tables.model import MONTHS, SAMPLE, SHARE, is_empty
 
 _CELL_MAX: Final = 60
 _DAYS: Final = re.compile(r"(?i)(?:[^\W\d_]{2,10}\.?,?\s+)?(?=\d|[^\W\d_]{3,10}\.?\s+\d)")

@@ -12,9 +12,8 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from agentsvc_nb.formats.decoding import DecodedText, decode
-from agentsvc_nb.formats.tables.cells import is_empty
 from agentsvc_nb.formats.tables.dates import read_dates
-from agentsvc_nb.formats.tables.model import BYTES_MAX, CELLS_MAX, RawTable, TableNotes, UnreadableTable
+from agentsvc_nb.formats.tables.model import BYTES_MAX, CELLS_MAX, RawTable, TableNotes, UnreadableTable, is_empty
 from agentsvc_nb.formats.tables.numbers import number_of
 
 _DELIMITERS: Final = ",;\t|"

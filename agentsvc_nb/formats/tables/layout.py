@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import compress, pairwise, zip_longest
 from typing import Any, Final
 
-from agentsvc_nb.formats.tables.cells import is_empty
 from agentsvc_nb.formats.tables.columns import plain_value, text_of
 from agentsvc_nb.formats.tables.dates import read_dates
-from agentsvc_nb.formats.tables.model import CELLS_MAX, COLUMNS_MAX, RawTable, TableNotes
+from agentsvc_nb.formats.tables.model import CELLS_MAX, COLUMNS_MAX, RawTable, TableNotes, is_empty
 from agentsvc_nb.formats.tables.numbers import number_of
 
 _SAMPLE: Final = 200

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final, NamedTuple
 
-from agentsvc_nb.formats.tables.cells import MONTHS, SAMPLE, SHARE, is_empty
+from agentsvc_nb.formats.tables.model import MONTHS, SAMPLE, SHARE, is_empty
 
 _CELL_MAX: Final = 60
 _DIGITS_MAX: Final = 40

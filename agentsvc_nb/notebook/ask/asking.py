@@ -8,17 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook.ask.answer import CellAnswer
+from agentsvc_nb.notebook.ask.background import Background, nothing
+from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed, StartControl, Stream
 from agentsvc_nb.notebook.ask.question import AskPlan, Question
 from agentsvc_nb.notebook.ask.question import plan as make_plan
-from agentsvc_nb.notebook.ask.variants import VariantColumn, Variants, VariantsOutput, watch
+from agentsvc_nb.notebook.ask.several import VariantColumn, Variants, VariantsOutput, watch
+from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.errors import AskError, RunStopped, to_ask_error
-from agentsvc_nb.notebook.runs.answer import CellAnswer
-from agentsvc_nb.notebook.runs.background import Background, nothing
-from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed, StartControl, Stream
-from agentsvc_nb.notebook.runs.turn import RunWatcher
-from agentsvc_nb.notebook.state.execution_history import TurnRecord
-from agentsvc_nb.notebook.state.journal import TYPED_CHARS, JournalEntry
+from agentsvc_nb.notebook.state.journal import TYPED_CHARS, JournalEntry, TurnRecord
 from agentsvc_nb.notebook.state.session import EarlierQuestion, Session
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.runs import Run
@@ -60,6 +59,7 @@ def ask_in_background(
         AskError: the service could not be asked for the plan. Later errors are raised by the result's `wait`, or with
             `here` by this function.
     """
+    # Queued behind the run that holds the chat, not refused: its cell has ended, so nobody is there to ask again.
     planned = _plan_and_record(session, replace(question, wait=True), reuse)
     address = str(planned.plan.address)
     planned.detach()

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook.ask.answer import AnswerShape
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.attachments import AttachedFile, listed_uploads
-from agentsvc_nb.notebook.runs.answer import AnswerShape
-from agentsvc_nb.notebook.state.execution_history import Place
-from agentsvc_nb.notebook.state.journal import JournalEntry, Upload, now
+from agentsvc_nb.notebook.state.journal import JournalEntry, Place, Upload, now
 from agentsvc_nb.notebook.state.session import ChatAddress, Session
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.files import StagedFile
@@ -127,7 +126,7 @@ def plan(session: Session, client: AgentService, question: Question, reuse: bool
     errors.
     """
     address = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
-    if not session.notebook:
+    if not session.notebook:  # outside a notebook no cell is run again after a restart, so no run is shown again
         return AskPlan(address, "", secrets.token_urlsafe(24))
     print_, uploads = fingerprint(session, question, address), _uploads(session, client, question, address)
     known = [] if question.fresh else _fitting(session, question, address, print_, uploads)
@@ -190,7 +189,7 @@ def _showable(session: Session, client: AgentService, known: list[JournalEntry])
         try:
             run = client.runs.get(entry.run_id)
         except StefanBrainError as error:
-            if error.status == 404:
+            if error.status == 404:  # a run of another account
                 continue
             raise
         session.journal.seen(run)

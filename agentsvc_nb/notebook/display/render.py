@@ -1,20 +1,24 @@
-"""Render runs and jobs as static mime bundles: safe HTML and plain text, without scripts or remote content."""
+"""Render runs as static mime bundles: safe HTML and plain text, without scripts or remote content.
+
+A run is its status line, its answer, its steps, and its tool calls that wait for approval.
+"""
 
 from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display import markdown
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.transcript import RunView, ToolCall
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.runs import CENT, Run
-from agentsvc_nb.wire.text import escape, label, plain, worded
+from agentsvc_nb.wire.text import escape, exact, label, plain, worded
 from agentsvc_nb.wire.tools import Job
 
 
@@ -57,7 +61,7 @@ ROWS: Final = 100
 _GIVEN_CHARS: Final = 160
 
 
-def timeline_html(view: RunView, muted: str, warning: str) -> str:
+def _timeline_html(view: RunView, muted: str, warning: str) -> str:
     """Return the folded list of a run's steps and tool calls; empty for one step without calls.
 
     `muted` and `warning` are CSS declarations.
@@ -178,10 +182,11 @@ def _doing(view: RunView) -> list[str]:
 def status_bundle(view: RunView) -> Bundle:
     """The status line of a run."""
     pieces = facts(view)
-    return {"text/plain": " · ".join(pieces), "text/html": _status_html(pieces)}
+    return {"text/plain": " · ".join(pieces), "text/html": status_html(pieces)}
 
 
-def _status_html(pieces: list[str]) -> str:
+def status_html(pieces: list[str]) -> str:
+    """Return the pieces of a status line as HTML, announced by screen readers."""
     return f'<div role="status" style="{markdown.SMALL}">{" · ".join(escape(piece) for piece in pieces)}</div>'
 
 
@@ -200,11 +205,11 @@ def answer_bundle(view: RunView, extras: Extras = Extras()) -> Bundle:
     pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*extras.notes, *_remarks(view))]
     tables = [extras.files] if extras.files else []
     body = [
-        _status_html(pieces),
+        status_html(pieces),
         *(line_html(line) for line in lines),
         extras.records["text/html"] if extras.records else _body_html(view),
         extras.charts["text/html"] if extras.charts else "",
-        timeline_html(view, markdown.SMALL, _WRONG),
+        _timeline_html(view, markdown.SMALL, _WRONG),
         *(table["text/html"] for table in tables),
     ]
     said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
@@ -261,23 +266,6 @@ def why_failed(run: Run) -> str:
     return line if known is None or known.hint in line else f"{line.rstrip('.')}. {known.hint}"
 
 
-def job_doing(job: Job) -> list[str]:
-    """Return a job's state, its tool, and its progress message."""
-    pieces = [mark(str(job.status)), label(job.tool, 60)]
-    if job.progress is not None and job.progress.message and not job.ended:
-        pieces.append(label(job.progress.message, 80))
-    return pieces
-
-
-def job_amounts(job: Job, elapsed: float) -> list[str]:
-    """Return a job's progress in percent, and its seconds: `elapsed`, or by the service's clock once it has ended."""
-    # A tool need not report its last step, so a job that has succeeded counts as 100 %.
-    progress, succeeded = job.progress, job.status == "succeeded"
-    amount = percent(progress.total if succeeded else progress.done, progress.total) if progress else ""
-    seconds = seconds_of(job)
-    return [*([amount] if amount else []), f"{elapsed if seconds is None else seconds:.1f} s"]
-
-
 def stacked(bundles: Sequence[Bundle]) -> Bundle:
     """Bundles stacked below each other."""
     return {
@@ -286,31 +274,68 @@ def stacked(bundles: Sequence[Bundle]) -> Bundle:
     }
 
 
-def job_bundle(job: Job, elapsed: float, extras: Extras = Extras()) -> Bundle:
-    """A job's progress bar, and once it has ended its result."""
-    state, *now = job_doing(job)
-    pieces = [state, *now[:1], *job_amounts(job, elapsed), *now[1:], f"job {label(job.job_id, 64)}"]
-    said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
-    if job.error is not None:
-        said = [text for text in said if text != plain(job.error.message)]
-        said.insert(0, f"{label(job.error.code, 80)}: {plain(job.error.message)}")
-    tables, notes = [extras.files] if extras.files else [], [label(note, LINE_CHARS) for note in extras.notes]
-    html_parts = [
-        bar_html(job),
-        _status_html(pieces),
-        *(line_html(note) for note in notes),
-        *(to_html(text) for text in said),
-        *(table["text/html"] for table in tables),
-    ]
-    text = [*said, *(table["text/plain"] for table in tables), *notes, " · ".join(pieces)]
-    return {"text/plain": "\n\n".join(text), "text/html": "".join(html_parts)}
+INPUT_CHARS: Final = 4_000
+"""How much of a call's input is shown; `%approve -o calls` has all of it."""
+CALLS_SHOWN: Final = 20
+_HOW: Final = "`%approve {call}` lets it go on; `%approve --refuse {call}` does not, and the agent is told."
+_ELSEWHERE: Final = (
+    "This cell waits. Answer in another notebook: `%approve {call}`, or `%approve --refuse {call}`;"
+    " in a terminal: `agentsvc runs approve {run}`{page}. Stop cancels the run, and nothing is called."
+)
+_INPUT_PRE: Final = (
+    '<pre style="white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow:auto;margin:2px 0 6px">'
+)
 
 
-def bar_html(job: Job) -> str:
-    """Return a job's progress bar, named for screen readers: indeterminate without a total, empty once it has ended."""
-    if job.ended:
-        return ""
-    done, total = (job.progress.done, job.progress.total) if job.progress else (0, None)
-    amount = percent(done, total)
-    value = f' value="{amount[:-2]}"' if amount else ""
-    return f'<progress max="100"{value} aria-label="{escape(job.tool, 60)}">{amount}</progress>'
+def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
+    """The waiting calls of runs in the background, which can be answered from the next cell."""
+    return _asked_bundle(calls, _HOW)
+
+
+def asked_bundle(view: RunView) -> Bundle:
+    """The waiting calls of a run in the foreground, whose cell blocks the notebook; once decided, the decision."""
+    if not view.asked:
+        return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
+    page = f"; on the page {label(view.page)}" if view.page else ""
+    return _asked_bundle([*view.asked.values()], _ELSEWHERE, page)
+
+
+def watched_bundle(view: RunView) -> Bundle:
+    """The status line of a run, and its calls that wait for approval."""
+    line, asked = status_bundle(view), calls_bundle([*view.asked.values()])
+    return {kind: "\n".join(part for part in (line[kind], asked[kind]) if part) for kind in line}
+
+
+def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
+    """Print waiting calls, each once, for a cell without a live output. Adds their ids to `printed`."""
+    if new := [call for call in calls if call.call_id not in printed]:
+        printed.update(call.call_id for call in new)
+        print(f"{calls_bundle(new)['text/plain']}Stop ends this waiting, not the run.")
+
+
+def why_late(calls: Iterable[WaitingCall]) -> str:
+    """Return the sentences of a timeout's message about calls that wait for approval; empty if there are none."""
+    waiting = [*calls][:3]
+    return "".join(f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id, 64)}`." for c in waiting)
+
+
+def _asked_bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
+    parts = [_asked_call(call, how, page) for call in calls[:CALLS_SHOWN]]
+    more = f"… {len(calls) - CALLS_SHOWN} more" if len(calls) > CALLS_SHOWN else ""
+    return {
+        "text/plain": "\n".join([*(text for text, _ in parts), *([more] if more else [])]),
+        "text/html": "".join([*(shown for _, shown in parts), line_html(more) if more else ""]),
+    }
+
+
+def call_bundle(call: WaitingCall) -> Bundle:
+    """One call with its exact input, without the hint how to answer it."""
+    head = f"{label(call.tool, 60)} waits for your approval"
+    given = exact(call.input, 2, INPUT_CHARS)
+    shown = f"<div><strong>{html.escape(head)}</strong></div>{_INPUT_PRE}<code>{html.escape(given)}</code></pre>"
+    return {"text/plain": f"{head}:\n{given}\n", "text/html": shown}
+
+
+def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
+    shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
+    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + line_html(hint)

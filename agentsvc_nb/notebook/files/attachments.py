@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.request import inputs
+from agentsvc_nb.client.request import files
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Upload
@@ -34,15 +34,14 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
     variable, or it is not a DataFrame.
     """
     value = _variable("--df", name, variables)
-    content = inputs.encoded(value)
-    if content is None or content.name != "table.csv":
+    content = files.encoded(value)
+    if content is None or content.name != "table.csv":  # the name that the client gives to tables
         raise AskError(
             f"--df {name}: that is a {type(value).__name__}, not a DataFrame; nothing was sent.",
             "Make a pandas DataFrame of it, or save it to a file and use --file.",
         )
-    return (
-        made := in_memory_file(f"{name}.csv", content.data)
-    ), f"{made.path}: {_summary(value)}, {size(len(content.data))}"
+    made = in_memory_file(f"{name}.csv", content.data)
+    return made, f"{made.path}: {_summary(value)}, {size(len(content.data))}"
 
 
 def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
@@ -53,9 +52,9 @@ def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
     if name not in variables and not name.isidentifier():
         return _picture_by_path(name)
     value = _variable("--image", name, variables)
-    content = inputs.encoded(value) or inputs.encoded(getattr(value, "figure", None))  # matplotlib's axes
+    content = files.encoded(value) or files.encoded(getattr(value, "figure", None))  # matplotlib's axes
     if content is None and isinstance(data := getattr(value, "data", value), bytes):  # IPython's Image, or bytes
-        content = inputs.named(data)
+        content = files.named(data)
     if content is None or Path(content.name).suffix not in _PICTURES:
         raise AskError(
             f"--image {name}: that is a {type(value).__name__}, not a picture; nothing was sent.",
@@ -69,7 +68,7 @@ def _picture_by_path(path: str) -> AttachedFile:
     if len(found) != 1:
         raise AskError(f"--image {path}: these are {len(found)} files; nothing was sent.", "Name one, or use --file.")
     with found[0].path.open("rb") as file:
-        kind = Path(inputs.named(file.read(64)).name).suffix
+        kind = Path(files.named(file.read(64)).name).suffix
     if kind not in _PICTURES:
         raise AskError(f"{path} is no PNG, JPEG, GIF or WebP; nothing was sent.", "Attach it with --file.")
     return found[0]

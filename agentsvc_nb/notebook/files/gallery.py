@@ -13,8 +13,8 @@ from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.display.results import Preview
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.storing import content, listed
-from agentsvc_nb.notebook.previews.media import Thumbnails
+from agentsvc_nb.notebook.files.workspace import content, listed
+from agentsvc_nb.notebook.previews.bundle import Thumbnails
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -90,7 +90,8 @@ class Pictures:
     """
 
     def __init__(self, files: Iterable[WorkspaceFile], read: Read, pattern: str = "*") -> None:
-        self._by_path, self._read = {file.path: file for file in files}, read
+        self._by_path = {file.path: file for file in files}
+        self._read = read
         found = [file for file in self._by_path.values() if file.media_type.startswith("image/")]
         fitting = [file for file in found if _fits(file, pattern)]
         self.files = sorted(fitting, key=lambda file: file.updated_at or "", reverse=True)
@@ -119,7 +120,7 @@ class Pictures:
         """
         if (known := self.known(file)) is not None:
             return known
-        if len(self._seen) >= _SEEN_MAX:
+        if len(self._seen) >= _SEEN_MAX:  # all of them: what a page of the gallery shows is soon read again
             self._seen.clear()
         data = self._bytes(file)
         found = PictureFacts()

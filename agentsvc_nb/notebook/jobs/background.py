@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.display.render import Bundle, Extras, error_bundle, job_bundle, stacked
+from agentsvc_nb.notebook.ask.background import BackgroundResult
+from agentsvc_nb.notebook.display.render import Bundle, Extras, error_bundle, stacked
 from agentsvc_nb.notebook.display.screens import Output
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, begun, judge, lost, made, submit
-from agentsvc_nb.notebook.runs.background import BackgroundResult
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, begun, job_bundle, judge, lost, made, submit
 from agentsvc_nb.notebook.state.session import Session, seen_job
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import label
@@ -98,10 +98,14 @@ class BackgroundJobs(BackgroundResult[K]):
         timeout: float | None = None,
         notes: tuple[str, ...] = (),
     ) -> None:
-        self._session, self._bars, self._finish = session, bars, finish
+        self._session = session
+        self._bars = bars
+        self._finish = finish
         self._jobs = {job.job_id: job for job in jobs}
         self._results: dict[str, JobResult] = {}
-        self._began, self._timeout, self._notes = time.monotonic(), timeout, notes
+        self._began = time.monotonic()
+        self._timeout = timeout
+        self._notes = notes
         self._unwanted: set[str] = set()
         self._wake = threading.Event()
         super().__init__()

@@ -1,4 +1,4 @@
-"""One tool job in the foreground: submit it, show its progress, then its result."""
+"""One tool job in the foreground: submit it, show its progress bar, then its result."""
 
 from __future__ import annotations
 
@@ -9,17 +9,27 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook.ask import turn
+from agentsvc_nb.notebook.ask.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.notebook.display.file_table import files_bundle
-from agentsvc_nb.notebook.display.render import Bundle, Extras, job_bundle
+from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.render import (
+    LINE_CHARS,
+    Bundle,
+    Extras,
+    line_html,
+    mark,
+    percent,
+    seconds_of,
+    status_html,
+)
 from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
-from agentsvc_nb.notebook.files.storing import fetcher
-from agentsvc_nb.notebook.runs import turn
-from agentsvc_nb.notebook.runs.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
+from agentsvc_nb.notebook.files.workspace import fetcher
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remember_job, seen_job
 from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
-from agentsvc_nb.wire.text import label
+from agentsvc_nb.wire.text import escape, label, plain
 from agentsvc_nb.wire.tools import Job, JobAccepted
 
 if TYPE_CHECKING:
@@ -31,7 +41,8 @@ class JobResult(WorkResult):
 
     def __init__(self, job: Job, bundle: Bundle) -> None:
         super().__init__(bundle, job.files or [], job.chat)
-        self.job, self.data = job, job.data
+        self.job = job
+        self.data = job.data
 
     @property
     def status(self) -> str:
@@ -81,6 +92,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted
             tool,
             dict(given),
             **session.target(address),
+            # With a key, the client may send the start again after a lost response, and there is still one job.
             idempotency_key=secrets.token_urlsafe(24),
         )
     except StefanBrainError as error:
@@ -158,7 +170,11 @@ class _JobPoller:
         sleep: Callable[[float], None],
         closing: Callable[[], bool],
     ) -> None:
-        self.client, self.accepted, self.bar, self.sleep, self.closing = client, accepted, bar, sleep, closing
+        self.client = client
+        self.accepted = accepted
+        self.bar = bar
+        self.sleep = sleep
+        self.closing = closing
         self.began = time.monotonic()
         self.job = begun(accepted)
 
@@ -179,6 +195,7 @@ class _JobPoller:
         """Cancel the job and wait for its end, unless the kernel is being restarted or closed (docs/decisions/0017)."""
         patience = CANCEL_SECONDS
         try:
+            # An interrupt may be the first sign of a restart: only a moment later is it known (`SHUTDOWN_SECONDS`).
             self.sleep(SHUTDOWN_SECONDS)
         except KeyboardInterrupt:  # a second one: the cell ends at once
             patience = 0.0
@@ -236,3 +253,51 @@ def judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None
     failed.answer = result
     if raise_error:
         raise failed
+
+
+def job_doing(job: Job) -> list[str]:
+    """Return a job's state, its tool, and its progress message."""
+    pieces = [mark(str(job.status)), label(job.tool, 60)]
+    if job.progress is not None and job.progress.message and not job.ended:
+        pieces.append(label(job.progress.message, 80))
+    return pieces
+
+
+def job_amounts(job: Job, elapsed: float) -> list[str]:
+    """Return a job's progress in percent, and its seconds: `elapsed`, or by the service's clock once it has ended."""
+    # A tool need not report its last step, so a job that has succeeded counts as 100 %.
+    progress, succeeded = job.progress, job.status == "succeeded"
+    amount = percent(progress.total if succeeded else progress.done, progress.total) if progress else ""
+    seconds = seconds_of(job)
+    return [*([amount] if amount else []), f"{elapsed if seconds is None else seconds:.1f} s"]
+
+
+def job_bundle(job: Job, elapsed: float, extras: Extras | None = None) -> Bundle:
+    """A job's progress bar, and once it has ended its result."""
+    extras = extras or Extras()
+    state, *now = job_doing(job)
+    pieces = [state, *now[:1], *job_amounts(job, elapsed), *now[1:], f"job {label(job.job_id, 64)}"]
+    said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
+    if job.error is not None:
+        said = [text for text in said if text != plain(job.error.message)]
+        said.insert(0, f"{label(job.error.code, 80)}: {plain(job.error.message)}")
+    tables, notes = [extras.files] if extras.files else [], [label(note, LINE_CHARS) for note in extras.notes]
+    html_parts = [
+        bar_html(job),
+        status_html(pieces),
+        *(line_html(note) for note in notes),
+        *(to_html(text) for text in said),
+        *(table["text/html"] for table in tables),
+    ]
+    text = [*said, *(table["text/plain"] for table in tables), *notes, " · ".join(pieces)]
+    return {"text/plain": "\n\n".join(text), "text/html": "".join(html_parts)}
+
+
+def bar_html(job: Job) -> str:
+    """Return a job's progress bar, named for screen readers: indeterminate without a total, empty once it has ended."""
+    if job.ended:
+        return ""
+    done, total = (job.progress.done, job.progress.total) if job.progress else (0, None)
+    amount = percent(done, total)
+    value = f' value="{amount[:-2]}"' if amount else ""
+    return f'<progress max="100"{value} aria-label="{escape(job.tool, 60)}">{amount}</progress>'

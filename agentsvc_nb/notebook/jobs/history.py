@@ -10,12 +10,12 @@ from typing import Any, Final
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import Bundle, job_bundle, mark, moment, stacked
+from agentsvc_nb.notebook.display.render import Bundle, mark, moment, stacked
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.jobs.background import BARS, BackgroundJobs, Bars, look
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, follow, lost
+from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, follow, job_bundle, lost
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remembered_jobs, seen_job
 from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
 
@@ -88,6 +88,7 @@ def _chosen(session: Session, wanted: Iterable[str]) -> list[dict[str, Any]]:
     """The jobs given; by default all active ones, and background jobs that ended since the last watch."""
     if rows := [_the_job(session, given) for given in wanted]:
         return rows
+    # Those that ended in the background are shown once, not with each watch from now on.
     apart, session.apart = session.apart, set()
     return [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
 

@@ -1,4 +1,4 @@
-"""The magics: declare arguments, call a command, return its value. One module for each group; `context` is shared.
+"""The magics: declare arguments, call a command, return its value. `base` is what they share.
 
 The imports of the commands (the client, Markdown, pandas) happen when a magic runs, so that `%load_ext` is quick.
 """
@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from agentsvc_nb.notebook import here
+from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.magics.ask import Ask
+from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup
+from agentsvc_nb.notebook.magics.chat import ApproveMagics, FilesMagics, RunsMagics
 from agentsvc_nb.notebook.magics.completing import IDENTIFIER, matcher
-from agentsvc_nb.notebook.magics.connection import ConnectionMagics, FeedbackMagics
-from agentsvc_nb.notebook.magics.context import MagicsContext, MagicsGroup
-from agentsvc_nb.notebook.magics.files import FilesMagics
-from agentsvc_nb.notebook.magics.runs import ApproveMagics, RunsMagics
-from agentsvc_nb.notebook.magics.tools import JobsMagics, ToolsMagics
+from agentsvc_nb.notebook.magics.service import ConnectionMagics, FeedbackMagics, JobsMagics, ToolsMagics
 
 GROUPS: Final[tuple[type[MagicsGroup], ...]] = (
     Ask,
@@ -32,7 +30,7 @@ def load_ipython_extension(shell: Any) -> None:
     """Register the magics; a second call changes nothing."""
     if _loaded(shell):
         return
-    here.contexts[shell] = context = MagicsContext(shell)
+    host.contexts[shell] = context = MagicsContext(shell)
     for group in GROUPS:
         shell.register_magics(group(context))
     shell.Completer.custom_matchers.append(matcher(context))
@@ -41,7 +39,7 @@ def load_ipython_extension(shell: Any) -> None:
 def unload_ipython_extension(shell: Any) -> None:
     """Remove the magics and close the connection. IPython has no function to unregister magics."""
     ours = _loaded(shell)
-    here.contexts.pop(shell, None)
+    host.contexts.pop(shell, None)
     matchers = shell.Completer.custom_matchers
     matchers[:] = [each for each in matchers if getattr(each, "matcher_identifier", None) != IDENTIFIER]
     for kind in ("line", "cell"):

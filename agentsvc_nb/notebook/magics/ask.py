@@ -6,26 +6,28 @@ An option is declared at `Ask.ask` and read in `question_of`; `Question` defines
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from IPython.core.magic import cell_magic, magics_class
 from traitlets import Bool
 
-from agentsvc_nb.notebook.ask.last_error import NAME, LastError
-from agentsvc_nb.notebook.errors import AskError, interrupts_as_run_stopped
-from agentsvc_nb.notebook.magics.arguments import arg, parse, takes
-from agentsvc_nb.notebook.magics.context import MagicsContext, MagicsGroup, Notifier
+from agentsvc_nb.notebook.errors import LAST_ERROR_FILE, AskError, LastError, interrupts_as_run_stopped
+from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, parse, takes
+from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
     import argparse
 
-    from agentsvc_nb.notebook.ask.each import RowsQuestion
+    from agentsvc_nb.notebook.ask.answer import AnswerShape
+    from agentsvc_nb.notebook.ask.background import Background
     from agentsvc_nb.notebook.ask.question import Question
+    from agentsvc_nb.notebook.ask.several import RowsQuestion
     from agentsvc_nb.notebook.display.results import DisplayedResult
     from agentsvc_nb.notebook.files.attachments import AttachedFile
-    from agentsvc_nb.notebook.runs.answer import AnswerShape
-    from agentsvc_nb.notebook.runs.background import Background
 
 
 FEWEST_VARIANTS: Final = 2
@@ -60,8 +62,8 @@ def check(args: argparse.Namespace, background: bool) -> None:
 def question_of(args: argparse.Namespace, cell: str, shell: Any, last_error: LastError) -> Question:
     """Return the question of a cell. Raises `AskError` for invalid options or values, before anything is sent."""
     from agentsvc_nb.notebook import host, template
+    from agentsvc_nb.notebook.ask.answer import REQUEST
     from agentsvc_nb.notebook.ask.question import Question
-    from agentsvc_nb.notebook.runs.answer import REQUEST
 
     variables = shell.user_ns
     files, notes = _files(args, variables, last_error)
@@ -94,13 +96,13 @@ def _files(
     files = [*attachments(args.file), *(file for file, _ in tables)]
     files += [picture_file(name, variables) for name in args.image]
     if args.error:
-        files.append(in_memory_file(NAME, last_error.document(os.environ)))
+        files.append(in_memory_file(LAST_ERROR_FILE, last_error.document(os.environ)))
     return tuple(files), tuple(f"Attached {line}" for _, line in tables)
 
 
 def shape_of(name: str | None, variables: Mapping[str, Any]) -> AnswerShape | None:
     """Return the answer's shape in the variable `name`, if given. Raises `AskError` if it is undefined or no shape."""
-    from agentsvc_nb.notebook.runs.answer import AnswerShape
+    from agentsvc_nb.notebook.ask.answer import AnswerShape
 
     if name is None:
         return None
@@ -114,7 +116,7 @@ def shape_of(name: str | None, variables: Mapping[str, Any]) -> AnswerShape | No
 
 def rows_question_of(args: argparse.Namespace, cell: str, variables: Mapping[str, Any]) -> RowsQuestion:
     """Return the question of a cell with `--each`. Raises `AskError` for invalid options, before anything is sent."""
-    from agentsvc_nb.notebook.ask.each import RowsQuestion
+    from agentsvc_nb.notebook.ask.several import RowsQuestion
 
     shape = shape_of(args.schema, variables)
     if shape is not None and shape.records:
@@ -137,7 +139,7 @@ def rows_question_of(args: argparse.Namespace, cell: str, variables: Mapping[str
 
 def _frame_of(name: str, variables: Mapping[str, Any]) -> Any:
     """The DataFrame in the variable, or the table in the file. Raises `AskError` for neither."""
-    from agentsvc_nb.notebook.files.tables import read_table
+    from agentsvc_nb.notebook.previews.decoding import read_table
 
     if name in variables:
         return variables[name]
@@ -159,7 +161,8 @@ class Ask(MagicsGroup):
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
         context.options = self
-        self._last_error, self._bell = LastError(), Notifier()
+        self._last_error = LastError()
+        self._bell = _Notifier()
         self.add_listener(self._last_error)
         self.add_listener(self._bell)
 
@@ -261,3 +264,41 @@ class Ask(MagicsGroup):
             print("The answer holds no Python code block; no cell is proposed.")
         else:
             self.shell.set_next_input(code)
+
+
+_DESKTOP_SECONDS: Final = 5.0
+_MAC: Final = "on run words\ndisplay notification (item 2 of words) with title (item 1 of words)\nend run"
+
+
+class _Notifier:
+    """Announces the end of work (`--notify`): on the desktop at once, and below the cell that ends next.
+
+    To be registered as IPython's `post_run_cell` callback.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def ring(self, line: str) -> None:
+        """Announce a line, which must not have text of the agent. May be called from any thread."""
+        self._lines.append(label(line))
+        desktop("agentsvc", label(line))
+
+    def __call__(self, result: Any) -> None:
+        lines, self._lines = self._lines, []
+        for line in lines:
+            print(line)
+
+
+def desktop(title: str, text: str) -> bool:
+    """Show a notification on the desktop of the kernel's machine; return whether that worked."""
+    if sys.platform == "darwin":
+        command = ["osascript", "-e", _MAC, title, text]
+    else:
+        command = ["notify-send", "--app-name", title, title, text]
+    if shutil.which(command[0]) is None:
+        return False
+    try:
+        return subprocess.run(command, timeout=_DESKTOP_SECONDS, capture_output=True, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.magics.context import MagicsContext
+    from agentsvc_nb.notebook.magics.base import MagicsContext
 
 IDENTIFIER: Final = "agentsvc_nb"
 Found = dict[str, Any]
@@ -42,7 +42,7 @@ class CompletionNames:
 
     def magic(self, kind: str, name: str) -> Any | None:
         """Return the magic of this name and kind (`line` or `cell`), if it is ours."""
-        from agentsvc_nb.notebook.magics.context import MagicsGroup
+        from agentsvc_nb.notebook.magics.base import MagicsGroup
 
         found = self._context.shell.magics_manager.magics[kind].get(name)
         return found if isinstance(getattr(found, "__self__", None), MagicsGroup) else None

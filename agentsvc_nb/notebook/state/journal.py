@@ -1,4 +1,7 @@
-"""The runs and jobs started from this machine, in one SQLite file per user (0600, WAL); the API lists neither."""
+"""The journal: runs and jobs started from this machine, in one SQLite file per user (0600, WAL).
+
+The API lists neither. Here, too, the turns of this kernel in order, which are in memory only.
+"""
 
 from __future__ import annotations
 
@@ -126,6 +129,7 @@ class Journal:
         given = asdict(replace(entry, created_at=entry.created_at or now()))
         given["uploads"] = json.dumps(sorted(entry.uploads))
         names = [name.strip() for name in _COLUMNS.split(",")]
+        # The same key again is a retry of a start whose response was lost; a start that has its run stays as it is.
         self.do(
             f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(names))})"
             " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
@@ -238,11 +242,12 @@ def _open(path: Path | None) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # SQLite gives its -wal and -shm files the mode of the database.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    # Any kernel of the user may be writing: wait for it a moment. `Journal` has the lock between threads.
     db = sqlite3.connect(path or ":memory:", timeout=2.0, check_same_thread=False)
     db.row_factory = sqlite3.Row
     db.execute("PRAGMA journal_mode = WAL")
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    for step in range(version, max(_UPGRADES) + 1) if version else ():
+    for step in range(version, max(_UPGRADES) + 1) if version else ():  # a new file has version 0, and no table yet
         db.executescript(_UPGRADES[step])
     db.executescript(_SCHEMA)
     return db
@@ -255,3 +260,49 @@ def _pairs(stored: str) -> frozenset[Upload]:
 def now() -> str:
     """Return the current time in UTC, in the format of the service's times."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One execution of a cell. Without cell ids (terminals, nbclient), `cell` is a hash of its text."""
+
+    cell: str
+    execution: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """A turn. `key` is the idempotency key of its start, which is known before the run has an id."""
+
+    place: Place
+    address: str
+    key: str
+
+
+class ExecutionHistory:
+    """The turns of this kernel and the fingerprints of its cells; decides which runs may be shown again."""
+
+    def __init__(self) -> None:
+        self._visits: list[TurnRecord] = []
+        self._fingerprints: set[str] = set()
+
+    def first(self, fingerprint: str) -> bool:
+        """Whether this kernel has run no cell with this fingerprint yet."""
+        return fingerprint not in self._fingerprints
+
+    def mark(self, fingerprint: str) -> None:
+        self._fingerprints.add(fingerprint)
+
+    def add(self, visit: TurnRecord) -> None:
+        self._visits.append(visit)
+
+    def before(self, place: Place, address: str | None) -> str:
+        """Return the key of the turn that precedes a cell at an address (None: any address); empty if none does.
+
+        Earlier executions of the same cell directly before it do not count: after a restart the cell is run once, and
+        the cells below must find the same turn before them as now.
+        """
+        visits = [visit for visit in self._visits if address in (None, visit.address)]
+        while visits and visits[-1].place.cell == place.cell and visits[-1].place.execution != place.execution:
+            visits.pop()
+        return visits[-1].key if visits else ""

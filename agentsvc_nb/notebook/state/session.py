@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
-from agentsvc_nb.notebook.state.execution_history import ExecutionHistory
-from agentsvc_nb.notebook.state.journal import Journal, default_path, now
+from agentsvc_nb.notebook.state.journal import ExecutionHistory, Journal, default_path, now
 from agentsvc_nb.notebook.state.keys import Keys
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.tools import Job, JobAccepted
@@ -112,7 +111,9 @@ class Session:
         environ: Mapping[str, str] = os.environ,
         journal: Journal | None = None,
     ) -> None:
-        self.notebook, self.environ, self.keys = notebook, environ, Keys(environ)
+        self.notebook = notebook
+        self.environ = environ
+        self.keys = Keys(environ)
         self.journal = journal if journal is not None else Journal(default_path())
         self.label = f"nb-{hashlib.sha256(notebook.encode()).hexdigest()[:16] if notebook else secrets.token_hex(8)}"
         self.project: str | None = None
@@ -137,7 +138,7 @@ class Session:
         self._client: tuple[str, str, AgentService] | None = None
         self._entering = threading.Lock()
         self._others: dict[tuple[str | None, str], Session] = {}
-        """Sessions made by `beside`, by their service's address and chat."""
+        """Sessions made by `for_chat`, by their service's address and chat."""
         self._warned = self._embedded_told = False
 
     # -- the connection ------------------------------------------------------------------------------------------
@@ -148,15 +149,15 @@ class Session:
         Sends nothing.
         """
         self._url = url
-        self._chat, self._chats, self.staged, self.put, self.execution_history, self.last_in_background = (
-            None,
-            {},
-            {},
-            {},
-            ExecutionHistory(),
-            {},
-        )
-        self.project = self.workstream = None
+        # Chats, uploads and turns are those of the service before; their ids mean nothing to another one.
+        self._chat = None
+        self._chats = {}
+        self.staged = {}
+        self.put = {}
+        self.execution_history = ExecutionHistory()
+        self.last_in_background = {}
+        self.project = None
+        self.workstream = None
         self.known = KnownNames()
         if url != EMBEDDED and not self.keys.of(url):
             self.note("SERVICE_API_KEY is not set; set it before the first request.")
@@ -230,7 +231,7 @@ class Session:
         return found.base_url, found.api_key
 
     def close(self) -> None:
-        """Close the connection of this session, and those of the sessions made by `beside`."""
+        """Close the connection of this session, and those of the sessions made by `for_chat`."""
         for session in (self, *self._others.values()):
             session._leave()
 
@@ -285,12 +286,16 @@ class Session:
         other = self._others.get((self._url, chat))
         if other is None:
             other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
-            other.keys, other._url, other._chat = self.keys, self._url, chat
+            other.keys = self.keys
+            other._url = self._url
+            other._chat = chat
         return other
 
     def turn_to(self, *, label: str | None, project: str | None) -> None:
         """Ask from now on in the chat of this label (None: the notebook's own), in this project (None: in none)."""
-        self._chat, self.workstream, self.project = None, label, project
+        self._chat = None
+        self.workstream = label
+        self.project = project
 
     # -- notes for the next output -------------------------------------------------------------------------------
 

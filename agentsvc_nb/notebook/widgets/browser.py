@@ -12,8 +12,7 @@ import ipywidgets
 
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.files.folders import FolderEntry, Folders, above
-from agentsvc_nb.notebook.files.searching import files_preview, search_bundle, searched
-from agentsvc_nb.notebook.files.storing import chat_of, files_get, listed
+from agentsvc_nb.notebook.files.workspace import chat_of, files_get, files_preview, listed, search_bundle, searched
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.chat.attach import upload_button, uploaded
 from agentsvc_nb.notebook.widgets.design import Markup, Worker, button, frame, put, row, text
@@ -227,6 +226,7 @@ class Browser:
         files = listed(self._session)
         with self._lock:
             self._folders = Folders(files)
+            # The folder may be gone: folders exist only by the files in them.
             while self._folder and not self._folders.entries(self._folder):
                 self._folder = above(self._folder)
             self._go(self._folder)

@@ -11,12 +11,12 @@ from typing import Any, Final
 import ipywidgets
 
 from agentsvc_nb.client.approvals import WaitingCall
-from agentsvc_nb.notebook.display.approval import call_bundle
-from agentsvc_nb.notebook.display.render import Bundle, amounts, bar_html, doing, job_amounts, job_doing, note_bundle
+from agentsvc_nb.notebook.display.render import Bundle, amounts, call_bundle, doing, note_bundle
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.background import BARS
+from agentsvc_nb.notebook.jobs.foreground import bar_html, job_amounts, job_doing
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.text import label, plain
@@ -71,7 +71,7 @@ class ApprovalCards:
 
     def show(self, calls: Mapping[str, WaitingCall]) -> None:
         """Show cards for exactly these calls."""
-        if calls.keys() == self._cards.keys():
+        if calls.keys() == self._cards.keys():  # cards are kept as they are: a reason may be half typed
             return
         gone = [card for call_id, card in self._cards.items() if call_id not in calls]
         self._cards = {call_id: self._cards.get(call_id) or self._card(call) for call_id, call in calls.items()}
@@ -229,6 +229,31 @@ class JobBar:
         self.row.layout.display = "none"
         self._end.value = bundle["text/html"]
         self._end.layout.display = None
+
+
+class FormBars:
+    """The bar of the job that a form has started, drawn in `place`; `below` shows its output. For any thread."""
+
+    def __init__(self, place: ipywidgets.VBox, below: Callable[[Bundle], None]) -> None:
+        self._place = place
+        self._below = below
+
+    def show(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        self._bar = JobBar(jobs[0], cancel)
+        self._below(note_bundle(standing(jobs)))
+        self._place.children = (self._bar.row,)
+
+    def draw(self, jobs: Sequence[Job], elapsed: float) -> None:
+        self._bar.draw(jobs[0], elapsed)
+
+    def leave(self, job_id: str, bundle: Bundle) -> None:
+        pass
+
+    def finish(self, bundle: Bundle) -> None:
+        self._place.children = ()
+        for part in self._bar.parts:
+            design.discard(part)
+        self._below(bundle)
 
 
 def _state(job: Job) -> str:

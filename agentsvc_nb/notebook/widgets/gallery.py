@@ -223,7 +223,7 @@ class Gallery:
             for place, file in enumerate(self._pictures.files[first : first + PER_OUTPUT]):
                 self._pictures.seen(file)
                 with self._lock:
-                    if self._first != first:
+                    if self._first != first:  # another page was turned to meanwhile
                         return
                     self._thumb(place)
 

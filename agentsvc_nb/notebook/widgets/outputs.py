@@ -1,4 +1,6 @@
-"""The outputs of a cell by host (output area, page of voila, terminal), and the screens, bars and cards drawn there."""
+"""The outputs of a cell by host (output area, page of voila, terminal), the screens, bars and cards drawn there, and a
+widget below a static output, which remains in a saved notebook.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,19 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.cards import untypeset_bundle
+from agentsvc_nb.client.cards import Showing, untypeset_bundle
+from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen, SavedOutput, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.host import Mode
+from agentsvc_nb.wire.text import label, worded
 
 if TYPE_CHECKING:
+    import ipywidgets
+
     from agentsvc_nb.notebook.jobs.background import Bars
     from agentsvc_nb.notebook.widgets.cards import CardScreen, Decide, QuietScreen
+
 
 VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
@@ -111,3 +118,34 @@ def output(shell: Any, how: Mode) -> SavedOutput:
     if how == "terminal":
         return TerminalOutput()
     return PageOutput(shell) if how == "page" else CellOutput(shell)
+
+
+class WidgetWithFallback(Showing):
+    """A cell value of two outputs: a line that unfolds to the static form and names the command, then the widget."""
+
+    def __init__(self, summary: Bundle, widget: ipywidgets.Widget) -> None:
+        self.summary = summary
+        self.widget = widget
+
+    def _ipython_display_(self) -> None:
+        from IPython.core.getipython import get_ipython
+
+        shell = get_ipython()
+        area = output(shell, host.mode(shell))
+        area.keep(self.summary)
+        area.show(self.widget._repr_mimebundle_())
+
+    def __repr__(self) -> str:
+        return self.summary["text/plain"]
+
+    def _mimebundle(self) -> Bundle:
+        return dict(self.summary)
+
+
+def fallback(said: str, again: str, shown: Bundle) -> Bundle:
+    """The static output: a line with a description (`said`) and the command `again`, and folded below it `shown`."""
+    line = f"{label(said, 300)} In a notebook that was opened again, {again} brings this back."
+    return {
+        "text/plain": f"{line}\n{shown['text/plain']}",
+        "text/html": f"<details><summary>{worded(line, 600)}</summary>{shown['text/html']}</details>",
+    }

@@ -1,4 +1,5 @@
-"""Credentials of requests: keys and sessions are checked again while a request is open, and found keys are cached."""
+"""Credentials of requests: the key or session that each must show, found keys, which are cached, and the check of both
+again while a request is open."""
 
 from __future__ import annotations
 
@@ -8,17 +9,16 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Scope
 
-from agentsvc_nb.formats.children import turns
+from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.ports import Database
-from agentsvc_nb.service.records.accounts import AccountRecord
-from agentsvc_nb.service.records.keys import KeyRecord
-from agentsvc_nb.service.usecases import accounts, money
-from agentsvc_nb.service.usecases.accounts import KeyDirectory
-from agentsvc_nb.service.usecases.context import UseCaseContext
-from agentsvc_nb.tools import shares
+from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
+from agentsvc_nb.service.usecases import UseCaseContext, accounts, money
+from agentsvc_nb.wire.limits import SESSION_SECONDS
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Credential:
 class Access:
     """Checks the credentials of requests that are open already."""
 
-    def __init__(self, keys: KeyDirectory, use_case: UseCaseContext) -> None:
+    def __init__(self, keys: accounts.KeyDirectory, use_case: UseCaseContext) -> None:
         self._keys, self._use_case = keys, use_case
 
     async def refusal(self, credential: Credential) -> ApiError | None:
@@ -65,8 +65,8 @@ def authenticated(request: Request, credential: Credential, account: str, caller
     """Store who sent the request: its credential, the account, and the caller, which is the id of its key or session.
     What it does counts to their fair shares."""
     request.scope["state"].update(credential=credential, account=account, caller=caller)
-    shares.account.set(account)
-    turns.caller.set(caller)
+    fairness.account.set(account)
+    fairness.caller.set(caller)
 
 
 def credential_of(scope: Scope) -> Credential | None:
@@ -104,3 +104,47 @@ class KnownKeys:
 
     def _next_turn(self) -> None:
         self._asked = False
+
+
+# Sessions of signed-in browsers: the cookie, and the origin that their requests must come from.
+
+_COOKIE: Final = "agentsvc_session"
+
+
+async def require_session(request: Request, names: OwnNames, use_case: UseCaseContext) -> SessionRecord:
+    """The request's session. Raises `foreign_origin` when another site's page sent the request, and `unauthorized`
+    without a session (an API key does not count)."""
+    # `SameSite` does not tell ports apart: a page on another port of this machine sends the cookie, too (docs/web.md).
+    if not all(map(names.has_origin, request.headers.getlist("origin"))):
+        raise ApiError("foreign_origin")
+    secret = request.cookies.get(_cookie_name(request), "")
+    found = await accounts.find_session(use_case, secret) if secret else None
+    if found is None:
+        raise ApiError("unauthorized", "This needs a signed-in browser, not a key: `agentsvc sign-in` prints the link.")
+    authenticated(request, Credential("session", secret), found.account, f"session_{found.digest[:12]}")
+    return found
+
+
+def give_session(request: Request, response: Response, secret: str) -> None:
+    """Set the session cookie: for this host alone, not readable by scripts."""
+    response.set_cookie(
+        _cookie_name(request),
+        secret,
+        max_age=SESSION_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+
+
+def take_session_back(request: Request, response: Response) -> None:
+    """Delete the session cookie."""
+    response.delete_cookie(
+        _cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https"
+    )
+
+
+def _cookie_name(request: Request) -> str:
+    """The cookie's name. It contains the port, because cookies ignore ports and one host may run several services."""
+    server = request.scope.get("server")
+    return f"{_COOKIE}_{server[1]}" if server else _COOKIE

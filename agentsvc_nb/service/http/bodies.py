@@ -24,7 +24,6 @@ from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.chats import check as check_where
 from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids, proof
-from agentsvc_nb.wire.keys import NewKey
 from agentsvc_nb.wire.limits import (
     ATTACHMENTS_MAX,
     EVENT_ID_MAX,
@@ -34,6 +33,7 @@ from agentsvc_nb.wire.limits import (
     NONCE_MIN_CHARS,
     SESSION_CHARS,
 )
+from agentsvc_nb.wire.resources import NewKey
 
 _RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
 
@@ -145,6 +145,7 @@ def _is_met(found: re.Match[str], size: int) -> bool:
 
 
 def _is_integer(value: str) -> bool:
+    # `isdigit` alone takes the digits of other scripts and superscripts; 2**63 has 19 digits.
     return value.isascii() and value.isdigit() and len(value) <= 19
 
 
@@ -168,6 +169,7 @@ async def read_object(
     too_large = ApiError(
         "attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart."
     )
+    # By its declared length it is refused before anything of it is read.
     if _declared_bytes(context) > most:
         raise too_large
     received = bytearray()
@@ -209,6 +211,7 @@ async def read_form_fields(request: Request) -> dict[str, str]:
         if len(received) > FORM_MAX_BYTES:
             raise ApiError("attachment_too_large", "The form holds too much: shorten what you wrote.")
     try:
+        # Raises `ValueError` for too many fields, and for what is not UTF-8.
         pairs = parse_qsl(received.decode(), max_num_fields=_FORM_FIELDS_MAX)
     except ValueError:
         raise ApiError("invalid_query", "The form can't be read: send it from the page.") from None

@@ -11,19 +11,18 @@ from starlette.responses import Response
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
 from agentsvc_nb.service.http.names import OwnNames
-from agentsvc_nb.service.http.sse import Streams
-from agentsvc_nb.service.records.accounts import SessionRecord
-from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.http.responses import Streams
+from agentsvc_nb.service.records.accounts import KeyRecord, SessionRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.service.usecases.accounts import KeyDirectory
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import RateLimiter
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Tool
-from agentsvc_nb.wire.keys import CreatedKey
+from agentsvc_nb.wire.resources import CreatedKey
 
 
 @dataclass(frozen=True)

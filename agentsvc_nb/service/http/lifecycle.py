@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, Credential, credential_of
-from agentsvc_nb.service.http.answers import refusal
 from agentsvc_nb.service.http.names import OwnNames
+from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import Tally, fields
 from agentsvc_nb.wire.limits import BODY_BYTES_PER_SECOND, DISCARD_BYTES, DISCARD_SECONDS
 
@@ -141,6 +141,7 @@ class RequestLifecycleMiddleware:
             if credential := exchange.credential:
                 if credential not in refusals:
                     refusals[credential] = await self._access.refusal(credential)
+                # The exchange may have ended while its credential was looked up.
                 if (error := refusals[credential]) and exchange in self._exchanges:
                     exchange.end(error)
         return soonest
@@ -180,6 +181,7 @@ class _Exchange:
         self._cut = self._whole = self._awaiting_body = False
         headers = dict(scope["headers"])
         self.host: bytes | None = headers.get(b"host")
+        # Headers without a duplicate have one `Host` at most: the usual case, told without another look at all of them.
         self.has_one_host = (self.host is not None and len(headers) == len(scope["headers"])) or _has_one_host(scope)
         self._receive = receive
         self._send = send
@@ -264,6 +266,7 @@ class _Exchange:
         self._awaiting_body = False
         self._last_sign = time.monotonic()
         if message.get("more_body", False):
+            # Only what is slower than the least pace counts, and a fast part makes up for it.
             late = self._arrears + self._last_sign - asked - len(message["body"]) / BODY_BYTES_PER_SECOND
             self._arrears = max(0.0, late)
         else:

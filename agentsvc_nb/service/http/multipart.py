@@ -46,7 +46,7 @@ class MultipartForm:
     kept yet. Other fields are ignored."""
 
     payload: SpooledTemporaryFile[bytes] | None = None
-    """A large one is in a file: there may be many at a time, and how many are in memory is for whoever reads them."""
+    """A large one is in a file: there may be many at a time, and `bodies.read_payload` reads them in turn."""
     files: list[tuple[str, NewBlob]] = field(default_factory=list)
 
     def discard(self) -> None:
@@ -165,6 +165,7 @@ class _MultipartReader:
             raise ApiError("invalid_multipart", f"The body has more than {PARTS_MAX} parts.")
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
+        # A header may come in pieces: the parser calls once for each chunk that has some of it.
         self._header += data[start:end]
 
     def _header_value(self, data: bytes, start: int, end: int) -> None:
@@ -208,6 +209,7 @@ class _MultipartReader:
     def _part_end(self) -> None:
         if self._blob is None:
             return
+        # By its first bytes, whatever its name says.
         if media_types.is_audio_or_video(self._blob.head):
             raise ApiError("unsupported_attachment", f"{self._file_name!r} is audio or video.")
         self.form.files.append((self._file_name, self._blob))

@@ -25,8 +25,8 @@ class OwnNames:
 
     @classmethod
     def of(cls, settings: Settings, base_url: str, *, on_loopback: bool) -> OwnNames:
-        """The names of a service at `base_url`. Only one `on_loopback` is asked by a page whose name was made to lead
-        there (DNS rebinding) what nobody else could ask it."""
+        """The names of a service at `base_url`. Hosts matter only `on_loopback`: a page whose name was made to lead
+        there (DNS rebinding) could ask what only this machine can."""
         addresses = [base_url, *([settings.public_url] if settings.public_url else [])]
         port = urlsplit(base_url).port
         aliases = [f"http://{name}:{port}" for name in LOOPBACK] if on_loopback else []

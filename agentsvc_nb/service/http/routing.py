@@ -14,20 +14,18 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import disk_fault
-from agentsvc_nb.service.http import sessions
-from agentsvc_nb.service.http.access import Credential, authenticated
-from agentsvc_nb.service.http.answers import refusal
+from agentsvc_nb.service.http import access
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
-from agentsvc_nb.service.http.endpoints import ask, developer, files, media, runs, tools
+from agentsvc_nb.service.http.endpoints import developer, files, runs, tools
+from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import StoreBusy
-from agentsvc_nb.service.records.accounts import AccountRecord
-from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.usecases import money
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Route
 
-_ENDPOINTS: Final = (ask, developer, files, media, runs, tools)
+_ENDPOINTS: Final = (developer, files, runs, tools)
 log = logging.getLogger(__name__)
 
 
@@ -57,7 +55,11 @@ class GuardedPath:
             if route.limited:
                 money.check_account(account, received_at)
                 await services.rates.count(key, received_at)
-        session = await sessions.require(request, services) if route.access == "session" else None
+        session = (
+            await access.require_session(request, services.names, services.use_case)
+            if route.access == "session"
+            else None
+        )
         return await handler(RequestContext(request, services, received_at, key, session))
 
 
@@ -87,7 +89,7 @@ async def _authenticate(request: Request, services: Services, route: Route) -> t
     if not secret:
         raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
     key, account = await services.keys.find(secret)
-    authenticated(request, Credential("key", secret), key.account, key.id)
+    access.authenticated(request, access.Credential("key", secret), key.account, key.id)
     if key.scopes and not route.scopes & set(key.scopes):
         needed = " or ".join(sorted(route.scopes))
         raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")

@@ -1,12 +1,18 @@
-"""Accounts, request counters and browser sessions as rows."""
+"""Accounts with their request counters, API keys, browser sessions, and the values of the table `meta`, as rows.
+
+Of keys and sessions a hash of the secret is stored, never the secret.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Literal
 
-from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records import load
+from agentsvc_nb.wire.resources import ApiKey
+from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("accounts")
 
@@ -77,7 +83,7 @@ class SessionRecord:
     expires_at: int
 
 
-def insert(tx: Tx, digest: str, account: str, now: int, expires_at: int) -> None:
+def insert_session(tx: Tx, digest: str, account: str, now: int, expires_at: int) -> None:
     tx.run(_sessions["insert"], digest=digest, account=account, now=now, expires_at=expires_at)
 
 
@@ -87,9 +93,112 @@ def session_of(tx: Tx, digest: str, now: int) -> SessionRecord | None:
     return None if row is None else SessionRecord(**row)
 
 
-def remove(tx: Tx, digest: str) -> None:
+def remove_session(tx: Tx, digest: str) -> None:
     tx.run(_sessions["remove"], digest=digest)
 
 
-def remove_expired(tx: Tx, now: int) -> None:
+def remove_expired_sessions(tx: Tx, now: int) -> None:
     tx.run(_sessions["remove_expired"], now=now)
+
+
+_keys = load("keys")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """A key. Empty `scopes` means all scopes (docs/api/accounts.md "Scopes")."""
+
+    id: str
+    account: str
+    name: str
+    prefix: str
+    digest: str
+    member: bool
+    scopes: tuple[str, ...]
+    budget_cents: int | None
+    created_at: int
+    suspended_at: int | None
+    revoked_at: int | None
+
+    def public(self) -> ApiKey:
+        return ApiKey(
+            id=self.id,
+            name=self.name,
+            prefix=self.prefix,
+            scopes=list(self.scopes),
+            monthly_budget_cents=self.budget_cents,
+            status="active" if self.suspended_at is None else "suspended",
+            created_at=rfc3339(self.created_at),
+        )
+
+
+def insert_key(
+    tx: Tx,
+    *,
+    id: str,
+    account: str,
+    name: str,
+    prefix: str,
+    digest: str,
+    member: bool,
+    scopes: tuple[str, ...],
+    budget_cents: int | None,
+    now: int,
+) -> KeyRecord:
+    row = tx.one(
+        _keys["insert"],
+        id=id,
+        account=account,
+        name=name,
+        prefix=prefix,
+        digest=digest,
+        member=int(member),
+        scopes=json.dumps(scopes),
+        budget_cents=budget_cents,
+        now=now,
+    )
+    assert row is not None
+    return _key_record(row)
+
+
+def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:
+    row = tx.one(_keys["by_digest"], digest=digest)
+    return None if row is None else _key_record(row)
+
+
+def get_key(tx: Tx, account: str, id: str) -> KeyRecord | None:
+    row = tx.one(_keys["get"], id=id, account=account)
+    return None if row is None else _key_record(row)
+
+
+def all_keys(tx: Tx, account: str) -> list[KeyRecord]:
+    """Every key, revoked ones included, oldest first."""
+    return [_key_record(row) for row in tx.all(_keys["all"], account=account)]
+
+
+def find_keys(tx: Tx, account: str, text: str) -> list[KeyRecord]:
+    """Keys that are not revoked, with this id, name or displayed prefix."""
+    return [_key_record(row) for row in tx.all(_keys["find"], account=account, text=text)]
+
+
+def suspend_key(tx: Tx, id: str, at: int | None) -> None:
+    """Suspend the key from `at` (ms); None ends the suspension."""
+    tx.run(_keys["suspend"], id=id, at=at)
+
+
+def revoke_key(tx: Tx, id: str, at: int) -> None:
+    tx.run(_keys["revoke"], id=id, at=at)
+
+
+def meta(tx: Tx, name: str) -> str | None:
+    row = tx.one(_keys["meta"], name=name)
+    return None if row is None else row["value"]
+
+
+def set_meta(tx: Tx, name: str, value: str) -> None:
+    """Store `value` under `name`, unless the name has a value already."""
+    tx.run(_keys["set_meta"], name=name, value=value)
+
+
+def _key_record(row: Row) -> KeyRecord:
+    return KeyRecord(**{**row, "member": bool(row["member"]), "scopes": tuple(json.loads(row["scopes"]))})

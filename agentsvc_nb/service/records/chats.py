@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records.queries import beginning, load
+from agentsvc_nb.service.records import beginning, load
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import Project
 

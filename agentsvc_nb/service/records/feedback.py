@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records import load
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.feedback import FeedbackReport, NewFeedback
+from agentsvc_nb.wire.resources import FeedbackReport, NewFeedback
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
 _sql = load("feedback")

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from agentsvc_nb.formats.indexing import IndexedText
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records import load
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.times import rfc3339

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records import load
 
 _sql = load("idempotency")
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.records import load
 from agentsvc_nb.service.records.files import Content
-from agentsvc_nb.service.records.queries import load
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.media import AdMedia, LandingPage, MediaKind, Transcript
+from agentsvc_nb.wire.resources import AdMedia, LandingPage, MediaKind, Transcript
 
 _sql = load("media")
 

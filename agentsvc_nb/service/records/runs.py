@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentsvc_nb.service.payloads import StoredEvent, encode
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records.queries import beginning, load
+from agentsvc_nb.service.records import beginning, load
 from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.wire.runs import Event, Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records import load
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.tools.port import Outcome
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records.queries import load
+from agentsvc_nb.service.records import load
 
 _sql = load("usage")
 

@@ -1,5 +1,5 @@
-"""Writes a run's events: in order, fenced by the attempt, with text deltas coalesced (docs/api/events.md) and payloads
-limited in size (docs/decisions/0031-large-payloads.md)."""
+"""The events of a run: written in order, fenced by the attempt, with text deltas coalesced (docs/api/events.md) and
+payloads limited in size (docs/decisions/0031-large-payloads.md)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, Final
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts
-from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
 
 PIECES_AT_ONCE: Final = 5
@@ -91,7 +91,7 @@ class EventLog:
 
     async def _flush_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        with contextlib.suppress(LostRun):  # the worker's own next write raises it
+        with contextlib.suppress(attempts.LostRun):  # the worker's own next write raises it
             await self.flush()
 
     async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:

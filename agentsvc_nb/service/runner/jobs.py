@@ -10,7 +10,8 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-from agentsvc_nb.formats.children.turns import caller
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
@@ -19,7 +20,7 @@ from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
 from agentsvc_nb.service.usecases import jobs, tool_calls
 from agentsvc_nb.service.usecases.money import price_of
-from agentsvc_nb.tools import port, shares
+from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.wire.limits import MESSAGE_CHARS
 
@@ -78,7 +79,8 @@ class JobRunner:
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id))
         if job is None:
             return
-        shares.account.set(job.account)
+        # As in `RunRunner`: what the job has done in threads and processes counts to its account and key.
+        fairness.account.set(job.account)
         caller.set(job.key_id)
         ending = await self._ending(job)
         if ending is not None:

@@ -16,10 +16,10 @@ from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
+from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts, files, runs
-from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.service.usecases.money import cost_microcents
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
@@ -137,6 +137,7 @@ class LiveRunContext:
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         worst = self._cost(input_tokens, output_tokens, microcents)
         needed = self._spent.cost_microcents + worst
+        # A call that is covered by what is held already costs no write.
         if worst and needed > self._held:
             await attempts.hold(self._use_case, self._run, self.log.attempt, needed - worst, tokens=worst)
             self._held = needed
@@ -171,7 +172,7 @@ class LiveRunContext:
         run_id = self._run.run_id
         record = await attempts.resume(self._use_case, run_id, self.log.attempt)
         if record is None:
-            raise LostRun(run_id)
+            raise attempts.LostRun(run_id)
         self.log.attempt = record.attempt
         self._restore(await runs.saved(self._use_case, run_id))
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentsvc_nb.agents.port import Agent, StepsExceeded
-from agentsvc_nb.formats.children.turns import caller
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.logs import fields
@@ -18,9 +19,6 @@ from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.usecases import attempts, runs
-from agentsvc_nb.service.usecases.attempts import LostRun
-from agentsvc_nb.service.usecases.runs import STEPS_EXCEEDED
-from agentsvc_nb.tools import shares
 from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
@@ -63,13 +61,14 @@ class RunRunner:
         run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
         if run is None:
             return
-        shares.account.set(run.account)
+        # Threads and processes serve accounts in turn: what this run has done there counts to its account and key.
+        fairness.account.set(run.account)
         caller.set(run.key_id)
         context: LiveRunContext | None = None
         try:
             context = await self._context(run)
             ending = await self._ending(run, context) if context is not None else None
-        except LostRun:
+        except attempts.LostRun:
             log.warning("run %s was taken over", run_id)
             return
         except Exception:  # its state is none that can be gone on from, or its last events could not be written
@@ -115,10 +114,10 @@ class RunRunner:
                 return None
             await context.log.flush()
             return context.ending("cancelled", output=_spoken(context))
-        except LostRun:
+        except attempts.LostRun:
             raise
         except StepsExceeded:
-            return await _failed(context, STEPS_EXCEEDED, "The run needed more than 1,500 model steps.")
+            return await _failed(context, runs.STEPS_EXCEEDED, "The run needed more than 1,500 model steps.")
         except WorkFailure as failure:
             return await _failed(context, failure.code, failure.message)
         except Exception:

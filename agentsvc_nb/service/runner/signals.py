@@ -1,20 +1,24 @@
-"""Signals within this process: watchers of a run or job are woken after each commit that changes it.
-
-A signal is a hint, the database is the truth. Subscribe, then read, then wait: an event that is written between the
-read and the wait is then never missed.
-"""
+"""The ports by which use cases wake the work of this process, and by which its watchers hear of it."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Final, Self
 
+from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.runs import RunRunner
+from agentsvc_nb.service.runner.storage import Readings
+
 WOKEN_AT_ONCE: Final = 64
 """In one turn of the event loop: each of them reads and sends in the next."""
 
 
 class LocalSignals:
-    """`ports.Signals` within this process."""
+    """`ports.Signals` within this process: watchers of a run or job are woken after each commit that changes it.
+
+    A signal is a hint, the database is the truth. Subscribe, then read, then wait: an event that is written between the
+    read and the wait is then never missed.
+    """
 
     def __init__(self) -> None:
         self._watchers: dict[str, set[LocalWatch]] = {}
@@ -103,3 +107,33 @@ class LocalWatch:
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
+
+
+class LocalWorkers:
+    """Passes wake-ups and interrupts to the runners of this process.
+
+    The runners are set after they are created, because they need the use case context, which holds this object.
+    """
+
+    readings: Readings
+    runs: RunRunner
+    jobs: JobRunner
+
+    def wake_run(self, run_id: str) -> None:
+        self.runs.wake(run_id)
+
+    def wake_job(self, job_id: str) -> None:
+        self.jobs.wake(job_id)
+
+    def wake_readings(self) -> None:
+        # Kept: the event loop refers to its tasks only weakly.
+        self._waking = asyncio.ensure_future(self.readings.wake())
+
+    def disk_fault_of_run(self, run_id: str) -> str | None:
+        return self.runs.supervisor.disk_fault_of(run_id) or self.jobs.supervisor.disk_fault_of(run_id)
+
+    def interrupt_run(self, run_id: str) -> None:
+        self.runs.interrupt(run_id)
+
+    def interrupt_job(self, job_id: str) -> None:
+        self.jobs.interrupt(job_id)

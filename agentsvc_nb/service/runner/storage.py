@@ -1,30 +1,32 @@
-"""Storage for workers: blobs, the description of stored content, and the workspace of a chat."""
+"""Storage for workers: blobs, the description of stored content, and the documents that wait to be read.
+
+The rows of those are written with the files and go when their text is indexed, so that none is lost when the service is
+killed (docs/decisions/0035-costly-work-in-lanes.md).
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
+import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from agentsvc_nb.formats import media_types
-from agentsvc_nb.formats import queries as grammar
+from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
 from agentsvc_nb.formats.documents import has_text, is_quick, read_text
 from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.formats.indexing import IndexedText, indexed_text
-from agentsvc_nb.formats.tables.kinds import ending_of
-from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
-from agentsvc_nb.service.runner.readings import Readings
-from agentsvc_nb.service.runner.tables import ChatTables
-from agentsvc_nb.service.usecases import files, searching
-from agentsvc_nb.service.usecases.context import UseCaseContext
-from agentsvc_nb.tools.port import WorkFailure, WorkspaceEntry
-from agentsvc_nb.tools.stopping import ReadTooLong
-from agentsvc_nb.wire.limits import SEARCH_SECONDS
+from agentsvc_nb.formats.indexing import DocumentReader, IndexedText, indexed_text
+from agentsvc_nb.formats.media_types import table_ending
+from agentsvc_nb.service.records.files import Content, FileRecord, UploadRecord
+from agentsvc_nb.service.usecases import UseCaseContext, files
+
+log = logging.getLogger(__name__)
+
+WAIT_SECONDS: Final = 60.0
+"""How long an agent, or the end of a run, waits for documents."""
 
 
 class SystemClock:
@@ -53,6 +55,89 @@ class Blobs(Protocol):
     def remove(self, sha256: str, before: int) -> bool: ...
 
 
+class Readings:
+    """Reads the documents that wait: of each account one after the other, the accounts in turn."""
+
+    def __init__(self, use_case: UseCaseContext, blobs: Blobs) -> None:
+        self._use_case = use_case
+        self._blobs = blobs
+        self._reader = DocumentReader()
+        self._accounts: dict[str, asyncio.Task[None]] = {}
+        self._reading: dict[tuple[str, str, str], asyncio.Task[None]] = {}
+        self._closed = False
+
+    async def text(self, file: FileRecord) -> IndexedText:
+        """The text of a file, read now; empty when it could not be read within the limits."""
+        try:
+            return await self._text(file)
+        except NoChild:
+            raise
+        except NoAnswer:
+            return IndexedText()
+
+    async def wake(self) -> None:
+        """Begin to read what waits, after its rows were written or when the service starts."""
+        for account in await files.accounts_waiting(self._use_case):
+            if account not in self._accounts and not self._closed:
+                self._accounts[account] = asyncio.create_task(self._read_all(account), name="readings")
+
+    async def caught_up(self, chat: str, run_id: str | None = None) -> None:
+        """Wait until no document of the chat waits any more, or none that the run wrote; for `WAIT_SECONDS` at most."""
+        waiting = await files.waiting_in(self._use_case, chat, run_id)
+        if waiting and not self._closed:
+            await asyncio.wait([self._begin(file) for file in waiting], timeout=WAIT_SECONDS)
+
+    async def close(self) -> None:
+        """Stop reading; what waits is read after the next start."""
+        self._closed = True
+        tasks = [*self._accounts.values(), *self._reading.values()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        await asyncio.to_thread(self._reader.close)
+
+    async def _read_all(self, account: str) -> None:
+        try:
+            while (found := await files.next_waiting(self._use_case, account)) is not None:
+                file, tries = found
+                if tries and self._reading:  # it may have failed for want of memory: it is tried again alone
+                    await asyncio.wait(self._reading.values(), timeout=WAIT_SECONDS)
+                read = self._begin(file)
+                await asyncio.wait([read])
+                read.result()
+        except Exception:  # such as a full disk, or no process for a child; the rows stay
+            log.exception("documents could not be read; they are read when the next one comes, or after a start")
+        finally:
+            del self._accounts[account]
+
+    def _begin(self, file: FileRecord) -> asyncio.Task[None]:
+        """The task that reads the file: the same for all that wait for it."""
+        key = (file.chat, file.path, file.sha256)
+        task = self._reading.get(key)
+        if task is None:
+            task = self._reading[key] = asyncio.create_task(self._read(file), name="reading")
+            task.add_done_callback(lambda _: self._reading.pop(key))
+        return task
+
+    async def _read(self, file: FileRecord) -> None:
+        try:
+            found = await self._text(file)
+        except NoChild:
+            raise
+        except NoAnswer as error:
+            if not self._closed and await files.fail_reading(self._use_case, file):
+                log.warning("the text of %s in %s can't be read: %s", file.path, file.chat, error)
+            return
+        if not self._closed:
+            await files.finish_reading(self._use_case, file, found)
+
+    async def _text(self, file: FileRecord) -> IndexedText:
+        """Raises `NoAnswer` and `NoChild`."""
+        account = await files.owner(self._use_case, file.chat)
+        return await self._reader.read(self._blobs.path(file.sha256), file.media_type, account)
+
+
 _LARGE_TABLE_BYTES: Final = 300_000
 """Of such a table the first total is waited for: the process that computes it is started when the file is stored."""
 
@@ -69,7 +154,7 @@ class Storage:
     async def describe(self, file_name: str, blob: Blob) -> Content:
         """The media type and size of a stored blob, and its text if that is read at once (`_read`)."""
         content = await asyncio.to_thread(self._describe, file_name, blob)
-        if content.size_bytes >= _LARGE_TABLE_BYTES and ending_of(file_name, content.media_type):
+        if content.size_bytes >= _LARGE_TABLE_BYTES and table_ending(file_name, content.media_type):
             self.tables.warm()
         return content
 
@@ -96,70 +181,3 @@ def _read(path: Path, media_type: str, size_bytes: int) -> IndexedText | None:
     if not has_text(media_type):
         return IndexedText()
     return indexed_text(read_text(path, media_type)) if is_quick(media_type, size_bytes) else None
-
-
-FOUND_MAX: Final = 100
-
-
-class ChatWorkspace:
-    """`tools.port.Workspace` of a chat, on the database and the blobs."""
-
-    def __init__(self, storage: Storage, chat: str) -> None:
-        self._storage = storage
-        self._use_case = storage.use_case
-        self._chat = chat
-        self.tables = ChatTables(self.list, lambda entry: storage.blobs.path(entry.sha256), storage.tables)
-
-    async def list(self) -> Sequence[WorkspaceEntry]:
-        return await files.list_all(self._use_case, self._chat)
-
-    async def open(self, path: str) -> Path:
-        return self._storage.blobs.path((await self._get(path)).sha256)
-
-    async def text(self, path: str) -> str:
-        record = await self._get(path)
-        if grammar.is_scratch(path):  # not in the index
-            return (await self._storage.readings.text(record)).text
-        await self._storage.readings.caught_up(self._chat)
-        return await files.text(self._use_case, self._chat, path)
-
-    async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Up to `FOUND_MAX` paths, best first, each with a score (1, 1/2, 1/3, ...). Raises
-        `WorkFailure("too_much_work")`."""
-        parsed = grammar.parse(query)
-        if parsed is None:
-            return []
-        await self._storage.readings.caught_up(self._chat)
-        try:
-            hits = await searching.find(self._use_case, self._chat, parsed, FOUND_MAX, SEARCH_SECONDS)
-        except ReadTooLong:
-            raise WorkFailure("too_much_work", grammar.TOO_LONG) from None
-        return [(hit.file.path, 1.0 / (place + 1)) for place, hit in enumerate(hits)]
-
-    async def write(self, path: str, data: bytes, author: Author) -> FileRecord:
-        """Write a file. Raises `WorkFailure("invalid_path")` for a path outside the workspace."""
-        safe = media_types.safe_path(path)
-        if safe is None:
-            raise WorkFailure("invalid_path", f"{path!r} is not a path inside the workspace.")
-        content = await self._storage.store(safe.rpartition("/")[2], data)
-        return await files.save(self._use_case, self._chat, safe, content, author)
-
-    async def keep_whole(self, what: str, document: Any, author: Author) -> str:
-        """Write a document that is shown shortened to a file, and return its path, which depends on its content.
-
-        The file is scratch, so it is listed but search does not find it.
-        """
-        data = await asyncio.to_thread(_as_json, document)
-        path = f"logs/{what}-{hashlib.sha256(data).hexdigest()[:16]}.json"
-        await self.write(path, data, author)
-        return path
-
-    async def _get(self, path: str) -> FileRecord:
-        found = await files.find(self._use_case, self._chat, [path])
-        if not found:
-            raise FileNotFoundError(path)
-        return found[0]
-
-
-def _as_json(document: Any) -> bytes:
-    return json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace")

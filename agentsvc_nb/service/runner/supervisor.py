@@ -1,8 +1,4 @@
-"""Background tasks: one asyncio task per run or job, with an inner task for the agent's or tool's own work.
-
-Only the inner task is ever cancelled. The outer one goes on to end the run or job that it claimed, so a chat stays busy
-until its run has really stopped.
-"""
+"""The supervisor of the background tasks of this process."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from typing import Any, TypeVar
 
 from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.service.usecases.attempts import LostRun
-from agentsvc_nb.tools import stopping
+from agentsvc_nb.tools.support import stopping
 
 T = TypeVar("T")
 STORE_AGAIN_SECONDS = 1.0
@@ -23,7 +19,12 @@ log = logging.getLogger(__name__)
 
 class TaskSupervisor:
     """Starts `work(name)` in the background, at most once per name at a time. `notify(name)` is called when a disk
-    keeps the work's beginning or end from being stored."""
+    keeps the work's beginning or end from being stored.
+
+    Each run or job has one task, with an inner one for the agent's or tool's own work. Only the inner task is ever
+    cancelled: the outer one goes on to end the run or job that it claimed, so a chat stays busy until its run has
+    really stopped.
+    """
 
     def __init__(self, work: Callable[[str], Awaitable[None]], notify: Callable[[str], None]) -> None:
         self._work = work

@@ -20,12 +20,12 @@ from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
-from agentsvc_nb.service.usecases import files, jobs, tool_calls
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext, files, jobs, tool_calls
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, price_of
-from agentsvc_nb.tools import port, stopping
-from agentsvc_nb.tools.fetching import addresses, goes_to
+from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
+from agentsvc_nb.tools.support import stopping
+from agentsvc_nb.tools.support.fetching import addresses, goes_to
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
@@ -122,6 +122,8 @@ class ToolCalls:
         if not repeatable(tool):
             if call.state == "begun":
                 return _failed("outcome_unknown", UNKNOWN)
+            # Noted before the effect: found begun after a crash, it may have happened, and is not repeated
+            # (docs/decisions/0014-calls-are-kept.md).
             call = await self._move(call, "begun")
         if worst := price_of(tool.max_charges(given)):
             await self.hold(worst)
@@ -154,6 +156,7 @@ class ToolCalls:
         job = await (self._job(call.job_id) if call.job_id else self._submit(call, tool, given))
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
+        # Harmless for a job that an earlier attempt submitted: one that is under way or has ended is not begun again.
         self.jobs.wake(job.job_id)
         try:
             job = await self._follow(job)
@@ -164,6 +167,7 @@ class ToolCalls:
         for record in await files.find(self.use_case, job.chat, job.files):
             await self.written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
+        # What a limit of money ends is the run, too, and not only this call (docs/decisions/0037).
         if error and error[0] == LIMIT_REACHED:
             raise WorkFailure(*error)
         if error is None and job.status == "cancelled":

@@ -18,12 +18,13 @@ from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.media import Facts
 from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
-from agentsvc_nb.service.runner.storage import ChatWorkspace, Storage
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import media
 from agentsvc_nb.tools.port import CODE_CHARS, Outcome, Tool, WorkFailure
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import MESSAGE_CHARS, RESULT_BYTES
-from agentsvc_nb.wire.media import MediaKind
+from agentsvc_nb.wire.resources import MediaKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class LocalBlobs:
         self._root = root
         self.incoming = root / "incoming"
         self.incoming.mkdir(parents=True, exist_ok=True)
+        # `remove` and `put_aside` look at a file and then act: no content may be placed there in between.
         self._placing = threading.Lock()
 
     def create(self) -> NewBlob:
@@ -107,6 +108,7 @@ class NewBlob:
 
     def keep(self) -> None:
         """Finish the blob and put it in place. Blocks (fsync): call it in a thread for large files."""
+        # On the disk before its name is: after a power cut there is a whole blob or none.
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()

@@ -85,6 +85,7 @@ _RENAME = """
     UPDATE file_words SET names = :names WHERE rowid = (SELECT id FROM file_text WHERE chat = :chat AND path = :path)
 """
 _TEXT = "SELECT text FROM file_text WHERE chat = :chat AND path = :path"
+# SQLite keeps the order of a CROSS JOIN: first the full-text index, then the row of each match.
 _NEWEST = """
     SELECT t.id AS id, t.path AS path FROM file_words AS w CROSS JOIN file_text AS t ON t.id = w.rowid
     WHERE w.file_words MATCH :match AND w.rowid < :before AND t.chat = :chat
@@ -155,6 +156,7 @@ class FtsIndex:
             if len(found) < limit:
                 return
             told.update(found)
+            # Matches of one typed output count once, so more are needed: they are ranked anew, in larger steps.
             limit *= 4
 
     def text(self, tx: Tx, chat: str, path: str) -> str:

@@ -14,12 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from agentsvc_nb.formats.children.turns import FairQueue
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.children.fairness import FairQueue
 from agentsvc_nb.service.folder import inode
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 from agentsvc_nb.service.store.migrations import migrate
-from agentsvc_nb.tools import shares
-from agentsvc_nb.tools.stopping import ReadTime, ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
@@ -106,7 +106,7 @@ class SqliteDatabase:
         done: asyncio.Future[T] = loop.create_future()
         job = _Job(use, long, done)
         if long:
-            self._long.put(shares.account.get(), job)
+            self._long.put(fairness.account.get(), job)
         else:
             self._asked.append(job)
         return await done
@@ -172,6 +172,7 @@ class SqliteDatabase:
         connection = self._writer
         with self._writing:
             try:
+                # In the event loop the patience is 0: while another process writes, the writer's thread waits instead.
                 connection.execute(f"PRAGMA busy_timeout = {patience_ms}")
                 connection.execute("BEGIN IMMEDIATE")
                 until = time.monotonic() + seconds
@@ -221,10 +222,12 @@ class SqliteDatabase:
         return connection
 
     def _connect(self) -> sqlite3.Connection:
+        # Transactions are begun by hand, and `close` closes the connections of all threads.
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         connection.row_factory = _as_dict
         connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         connection.execute("PRAGMA journal_mode = WAL")
+        # Nothing is lost when the process dies; a power cut may lose the last moment (docs/decisions/0004-sqlite.md).
         connection.execute("PRAGMA synchronous = NORMAL")
         self._connections.append(connection)
         return connection

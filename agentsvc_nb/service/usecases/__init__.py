@@ -1,0 +1,115 @@
+"""The context that every use case takes: database, search index, clock, settings, signals and workers; and the lane of
+searches (docs/decisions/0035-costly-work-in-lanes.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from agentsvc_nb.formats.children.fairness import FairTurns
+from agentsvc_nb.formats.memory import return_freed
+from agentsvc_nb.service.ports import Clock, Database, Index, Signals, Tx, Workers
+from agentsvc_nb.settings import Settings
+
+T = TypeVar("T")
+SEARCHES_AT_ONCE: Final = 4
+DEAR_SECONDS: Final = 0.25
+"""Work that took this much processor time may leave fragments of freed memory, of which a thread keeps up to 60 MB."""
+
+
+class Lane:
+    """Threads of its own, for one piece of work of each account at a time, so that one account leaves threads free for
+    others. For one event loop at a time."""
+
+    def __init__(self, name: str = "search", threads: int = SEARCHES_AT_ONCE) -> None:
+        self._threads = ThreadPoolExecutor(threads, name)
+        self._turns = FairTurns(threads, share=1)
+
+    async def run(self, account: str, work: Callable[[], T]) -> T:
+        """The result of `work`, when it was the account's turn and a thread has done it.
+
+        A thread cannot be cancelled: the account's turn ends when the thread is done, whoever waits for it.
+        """
+        await self._turns.take(account)
+        try:
+            working = asyncio.get_running_loop().run_in_executor(self._threads, _done, work)
+        except BaseException:  # no thread can be started
+            self._turns.give_back(account)
+            raise
+        working.add_done_callback(lambda _: self._turns.give_back(account))
+        return await asyncio.shield(working)
+
+    def close(self) -> None:
+        """Wait for the threads' end."""
+        self._threads.shutdown()
+
+
+def _done(work: Callable[[], T]) -> T:
+    began = time.thread_time()
+    try:
+        return work()
+    finally:
+        if time.thread_time() - began > DEAR_SECONDS:
+            return_freed()
+
+
+@dataclass(frozen=True)
+class UseCaseContext:
+    """The first argument of each use case. A use case opens its own transaction, and notifies watchers and workers
+    after the commit.
+
+    A function that takes a `Tx` instead is a step within the transaction of a use case.
+    """
+
+    database: Database
+    index: Index
+    clock: Clock
+    settings: Settings
+    origin: str
+    """The service's public address; links in records begin with it."""
+    signals: Signals
+    workers: Workers
+    check: Callable[[], Awaitable[None]] | None = None
+    """Called before each write. Raises `ApiError` when the caller has lost access since the request began."""
+    searches: Lane = field(default_factory=Lane)
+    more_events: FairTurns = field(default_factory=lambda: FairTurns(1))
+    """To be taken before events are read that go on from others: one such read in each turn of the event loop."""
+
+    @property
+    def now(self) -> int:
+        return self.clock.now()
+
+    def checked(self, check: Callable[[], Awaitable[None]]) -> UseCaseContext:
+        """A copy of this context that calls `check` before each write."""
+        made = object.__new__(UseCaseContext)  # each request makes one: `replace` takes twenty times as long
+        made.__dict__.update(self.__dict__, check=check)
+        return made
+
+    async def read(self, use: Callable[[Tx], T]) -> T:
+        """Run `use` on a snapshot. Quick reads only."""
+        return self.database.read(use)
+
+    async def read_single(self, use: Callable[[Tx], T]) -> T:
+        """`read` for a `use` of one statement."""
+        return self.database.read_single(use)
+
+    async def read_long(self, use: Callable[[Tx], T]) -> T:
+        """`read` in a thread."""
+        return await asyncio.to_thread(self.database.read, use)
+
+    async def search(self, account: str, use: Callable[[Tx], T], seconds: float | None) -> T:
+        """`read` in the searches' lane. Raises `ReadTooLong` after `seconds` of processor time."""
+        return await self.searches.run(account, lambda: self.database.read(use, seconds))
+
+    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+        """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.
+
+        `long`: `use` indexes texts or touches many rows, so it runs in a thread; other writes wait, requests go on.
+        """
+        if self.check is not None:
+            await self.check()
+        return await self.database.write(use, long=long)

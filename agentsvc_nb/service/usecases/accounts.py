@@ -11,15 +11,12 @@ from typing import Final, Protocol
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Clock, Tx
-from agentsvc_nb.service.records import accounts, keys, usage
-from agentsvc_nb.service.records.accounts import AccountRecord, SessionRecord
-from agentsvc_nb.service.records.keys import KeyRecord
-from agentsvc_nb.service.records.usage import UsageRecord
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.records import accounts, usage
+from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
+from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
-from agentsvc_nb.wire.keys import CreatedKey, NewKey
 from agentsvc_nb.wire.limits import SESSION_SECONDS
+from agentsvc_nb.wire.resources import TERMS_VERSION, CreatedKey, NewKey
 from agentsvc_nb.wire.routes.route import SCOPES
 from agentsvc_nb.wire.times import utc_month
 
@@ -49,7 +46,7 @@ def create_key(
     """Create a key; the key and its secret, of which only a hash is stored. Raises `ApiError("invalid_scope")`."""
     check_scopes(scopes)
     secret = ids.new_key(member)
-    record = keys.insert(
+    record = accounts.insert_key(
         tx,
         id=ids.new("key"),
         account=ACCOUNT,
@@ -87,10 +84,10 @@ async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
 
 async def list_keys(context: UseCaseContext, account: str) -> list[KeyRecord]:
     """The account's keys, including deleted ones, because bills name them."""
-    return await context.read(lambda tx: keys.all(tx, account))
+    return await context.read(lambda tx: accounts.all_keys(tx, account))
 
 
-async def list_usage(context: UseCaseContext, account: str) -> list[UsageRecord]:
+async def list_usage(context: UseCaseContext, account: str) -> list[usage.UsageRecord]:
     """The lines of the account's bill, by month and key."""
     return await context.read(lambda tx: usage.by_key_and_month(tx, account))
 
@@ -107,8 +104,9 @@ def find_key(tx: Tx, secret: str) -> tuple[KeyRecord, AccountRecord]:
 
     Raises `unauthorized` for an unknown, malformed or revoked key, `key_suspended`, and `plan_access_required`.
     """
-    pepper = keys.meta(tx, "pepper")
-    record = keys.by_digest(tx, _digest(pepper, secret)) if pepper else None
+    pepper = accounts.meta(tx, "pepper")
+    # Without a pepper no key was ever created.
+    record = accounts.key_by_digest(tx, _digest(pepper, secret)) if pepper else None
     if record is None or record.revoked_at is not None:
         raise ApiError("unauthorized")
     if record.suspended_at is not None:
@@ -135,7 +133,7 @@ def resume_key(tx: Tx, text: str, now: int) -> KeyRecord:
 def revoke_key(tx: Tx, text: str, now: int) -> KeyRecord:
     """Revoke the key for good: its requests are refused with `unauthorized`. Raises what `suspend_key` raises."""
     key = _named(tx, text)
-    keys.revoke(tx, key.id, now)
+    accounts.revoke_key(tx, key.id, now)
     return replace(key, revoked_at=now)
 
 
@@ -147,11 +145,11 @@ async def get_key(context: UseCaseContext, account: str, id: str) -> KeyRecord:
 async def delete_key(context: UseCaseContext, account: str, id: str) -> None:
     """Revoke the key for good. Its row stays, because bills name it. Raises `key_not_found`."""
     now = context.now
-    await context.write(lambda tx: keys.revoke(tx, _key_of(tx, account, id).id, now))
+    await context.write(lambda tx: accounts.revoke_key(tx, _key_of(tx, account, id).id, now))
 
 
 def _key_of(tx: Tx, account: str, id: str) -> KeyRecord:
-    record = keys.get(tx, account, id)
+    record = accounts.get_key(tx, account, id)
     if record is None or record.revoked_at is not None:
         raise ApiError("key_not_found")
     return record
@@ -159,12 +157,12 @@ def _key_of(tx: Tx, account: str, id: str) -> KeyRecord:
 
 def _set_suspended(tx: Tx, text: str, at: int | None) -> KeyRecord:
     key = _named(tx, text)
-    keys.suspend(tx, key.id, at)
+    accounts.suspend_key(tx, key.id, at)
     return replace(key, suspended_at=at)
 
 
 def _named(tx: Tx, text: str) -> KeyRecord:
-    found = keys.find(tx, ACCOUNT, text.rstrip(".…"))
+    found = accounts.find_keys(tx, ACCOUNT, text.rstrip(".…"))
     if not found:
         raise ApiError("key_not_found", f"No key has the id, name or prefix {text!r}.")
     if len(found) > 1:
@@ -178,8 +176,8 @@ def _ids(found: list[KeyRecord]) -> str:
 
 def _pepper(tx: Tx) -> str:
     """The key of `_digest`, created at first use; `set_meta` keeps an existing one."""
-    keys.set_meta(tx, "pepper", secrets.token_hex(32))
-    pepper = keys.meta(tx, "pepper")
+    accounts.set_meta(tx, "pepper", secrets.token_hex(32))
+    pepper = accounts.meta(tx, "pepper")
     assert pepper is not None
     return pepper
 
@@ -243,8 +241,9 @@ async def open_session(context: UseCaseContext) -> str:
     secret, now = secrets.token_urlsafe(32), context.now
 
     def use(tx: Tx) -> None:
-        accounts.remove_expired(tx, now)
-        accounts.insert(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
+        # Signing in is the only time when sessions are added, so a table of old ones cannot grow.
+        accounts.remove_expired_sessions(tx, now)
+        accounts.insert_session(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
 
     await context.write(use)
     return secret
@@ -257,7 +256,7 @@ async def find_session(context: UseCaseContext, secret: str) -> SessionRecord | 
 
 
 async def close_session(context: UseCaseContext, session: SessionRecord) -> None:
-    await context.write(lambda tx: accounts.remove(tx, session.digest))
+    await context.write(lambda tx: accounts.remove_session(tx, session.digest))
 
 
 async def open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:

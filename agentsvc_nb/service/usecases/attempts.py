@@ -12,8 +12,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.usecases import money, runs
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext, money, runs
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 
 log = logging.getLogger(__name__)
@@ -65,6 +64,7 @@ async def append(
     now = context.now
 
     def use(tx: Tx) -> bool:
+        # A run that was taken over refuses all of them, since the attempt cannot change within a transaction.
         written = [run_records.append(tx, run_id, attempt, type, payload, now) for payload in found]
         return None not in written
 
@@ -90,6 +90,8 @@ async def hold(
     now = context.now
 
     def use(tx: Tx) -> bool:
+        # First down to what was spent: the worst case of the call before must not count against this one
+        # (docs/decisions/0037).
         if not run_records.hold(tx, run.run_id, attempt, spent, 0):
             return False
         money.check_more(tx, run, context.settings, now, tokens=tokens, charges=charges)

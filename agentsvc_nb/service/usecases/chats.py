@@ -13,8 +13,7 @@ from agentsvc_nb.service.records.chats import ChatRecord, ProjectRecord, UsedCha
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.records.tool_calls import CallRecord
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import TERMINAL, Event
 
@@ -97,6 +96,7 @@ def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool
     is the chat that tools share if `shared`, else a new one."""
     if where.chat is not None and where.chat != NEW:
         return of_account(tx, where.chat, account)
+    # A session whose chat was retired gets a new one: `of_label` finds no retired chats.
     label = where.session or ("" if shared else None)
     if label is None or where.chat == NEW:
         return chats.create(tx, account, where.project, None, now)
@@ -110,6 +110,7 @@ def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
     if where.chat is not None:
         return of_account(tx, where.chat, account)
     check_known(tx, where, account)
+    # Without a session it is the chat that tools share.
     return chats.of_label(tx, account, where.project, where.session or "")
 
 
@@ -121,7 +122,7 @@ class TurnView:
     run: RunRecord
     message: str
     text: str
-    waiting: Sequence[CallRecord] = ()
+    waiting: Sequence[tool_calls.CallRecord] = ()
     """The calls that wait for approval."""
 
     @property
@@ -172,6 +173,7 @@ async def view(context: UseCaseContext, account: str, chat: str, last: str | Non
 
 def _view(tx: Tx, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
     record = of_account(tx, chat, account)
+    # One more than is shown: whether there is an earlier page, and where it ends.
     latest = runs.of_chat(tx, chat, last, _TURNS + 1)
     found = files.page(tx, chat, files_after, _FILES + 1)
     return ChatPage(

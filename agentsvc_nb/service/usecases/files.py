@@ -1,19 +1,26 @@
-"""Files of a chat: stage, attach, write, list, rename (docs/api/files.md)."""
+"""Files of a chat (docs/api/files.md): staged, attached, written, listed, renamed; read later, if that takes long; and
+searched by name and content."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Final
 
-from agentsvc_nb.formats.indexing import IndexedText
-from agentsvc_nb.formats.queries import is_scratch
+from agentsvc_nb.formats import queries as grammar
+from agentsvc_nb.formats.indexing import IndexedText, indexed_text
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.records import chats as chat_records
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
-from agentsvc_nb.service.usecases import chats
-from agentsvc_nb.service.usecases.context import UseCaseContext
+from agentsvc_nb.service.usecases import UseCaseContext, chats
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.files import FilePage
+from agentsvc_nb.wire.files import FilePage, FileSearch, SearchResult, SnippetPart
+from agentsvc_nb.wire.limits import QUERY_MAX_WORDS, SEARCH_MAX_RESULTS, SEARCH_SECONDS, SNIPPETS_PER_MATCH
 
 UPLOADS = "uploads/"
 _UPLOADED = Author("upload")
@@ -93,8 +100,9 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
     """Write one file into a chat and index its names and words, in one transaction. Of a file that is still to be read,
     wake who reads it (`wake_readings`)."""
     record = files.put(tx, chat, path, content, author, now)
-    if not is_scratch(path):
+    if not grammar.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
+        # What replaces a file that waits to be read may need no reading itself.
         note = files.wait if content.reading is None else files.stop_waiting
         note(tx, chat, path)
     return record
@@ -128,7 +136,7 @@ async def rename(context: UseCaseContext, account: str, chat: str, path: str, na
         _file_of(tx, account, chat, path)
         record = files.rename(tx, chat, path, name)
         assert record is not None
-        if not is_scratch(path):
+        if not grammar.is_scratch(path):
             context.index.rename(tx, chat, path, record.names)
         return record
 
@@ -168,3 +176,166 @@ def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
         number += 1
         path = f"{UPLOADS}{stem}-{number}{ending}"
     return path
+
+
+# Files whose text is still to be read: a row is written with the file, and goes when the text is indexed, so that none
+# is lost in a crash (docs/decisions/0035-costly-work-in-lanes.md).
+
+TRIES: Final = 2
+
+
+async def owner(context: UseCaseContext, chat: str) -> str:
+    """The chat's account."""
+    return await context.read_single(lambda tx: chat_records.owner(tx, chat))
+
+
+async def accounts_waiting(context: UseCaseContext) -> list[str]:
+    """The accounts with files that wait."""
+    return await context.read_single(files.accounts_waiting)
+
+
+async def next_waiting(context: UseCaseContext, account: str) -> tuple[FileRecord, int] | None:
+    """The account's file that has waited the longest, and how often its reading was tried; those that were tried come
+    last."""
+    return await context.read_single(lambda tx: files.longest_waiting(tx, account))
+
+
+async def waiting_in(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
+    """The files of the chat that wait and were not tried yet; with `run_id` only those that the run wrote."""
+    return await context.read_single(lambda tx: files.waiting_in(tx, chat, run_id))
+
+
+async def finish_reading(context: UseCaseContext, file: FileRecord, found: IndexedText) -> None:
+    """Index the text that was read of the file; of one that was replaced meanwhile, the new content still waits."""
+
+    def use(tx: Tx) -> None:
+        current = files.get(tx, file.chat, file.path)
+        if current is not None and current.sha256 == file.sha256:
+            context.index.fill(tx, file.chat, file.path, found)
+            files.stop_waiting(tx, file.chat, file.path)
+
+    await context.write(use, long=True)
+
+
+async def fail_reading(context: UseCaseContext, file: FileRecord) -> bool:
+    """Count a reading that was broken off. True when there are to be no more: the file then says that it is unread."""
+
+    def use(tx: Tx) -> bool:
+        current = files.get(tx, file.chat, file.path)
+        if current is None or current.sha256 != file.sha256 or files.count_try(tx, file.chat, file.path) < TRIES:
+            return False
+        files.set_unread(tx, file.chat, file.path)
+        files.stop_waiting(tx, file.chat, file.path)
+        return True
+
+    return await context.write(use)
+
+
+# Search, and the index that an older version has written.
+
+Place = tuple[str, str]
+"""The chat and path of a file."""
+
+_FIRST: Final[Place] = ("", "")
+INDEX_BATCH: Final = 200
+
+
+async def index_older_files(context: UseCaseContext) -> None:
+    """Index all files again if an older version indexed them. Takes minutes for 100,000 files."""
+    place = None if await context.read(context.index.is_current) else _FIRST
+    while place is not None:
+        place = await context.write(partial(_index_again, index=context.index, after=place), long=True)
+
+
+def _index_again(tx: Tx, index: Index, after: Place) -> Place | None:
+    """Index the next `BATCH` files after the place `after`; the place of the last one, or None when all are done."""
+    found = files.every(tx, after, INDEX_BATCH)
+    for record in found:
+        if not grammar.is_scratch(record.path):
+            text = index.text(tx, record.chat, record.path)
+            index.put(tx, record.chat, record.path, record.names, indexed_text(text))
+    if len(found) == INDEX_BATCH:
+        return found[-1].chat, found[-1].path
+    index.set_current(tx)
+    return None
+
+
+async def search(
+    context: UseCaseContext, account: str, chat: str, q: str, seconds: float | None = SEARCH_SECONDS
+) -> FileSearch:
+    """Matches by name first, then by content, best first; one per typed output; at most 50 (docs/api/files.md
+    "Search").
+
+    Raises `ReadTooLong` after `seconds` of processor time, and what `chats.of_account` raises.
+    """
+    return await context.search(account, lambda tx: search_within(tx, context.index, account, chat, q), seconds)
+
+
+def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
+    """`search`, within a transaction."""
+    chats.of_account(tx, chat, account)
+    query = grammar.parse(q)
+    if query is None:
+        return FileSearch(chat=chat, results=[])
+    shown = islice(_one_per_output(_matches(tx, index, chat, query)), SEARCH_MAX_RESULTS)
+    return FileSearch(chat=chat, results=[_result(tx, index, hit, query) for hit in shown])
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A file that matched; `by` is `name` or `content`."""
+
+    file: FileRecord
+    by: str
+
+
+async def find_matches(
+    context: UseCaseContext, chat: str, query: grammar.Query, limit: int, seconds: float
+) -> list[SearchHit]:
+    """The best `limit` matches in the chat, best first. Raises `ReadTooLong` after `seconds` of processor time."""
+    account = await context.read_single(lambda tx: chat_records.owner(tx, chat))
+    return await context.search(
+        account, lambda tx: list(islice(_matches(tx, context.index, chat, query), limit)), seconds
+    )
+
+
+def _matches(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[SearchHit]:
+    """The files of the chat that match, best first. Lazy, because there may be very many.
+
+    Raises `ReadTooLong` for a query of too many words: each is looked up apart.
+    """
+    if query.words > QUERY_MAX_WORDS:
+        raise ReadTooLong
+    named = set[str]()
+    for path in index.by_name(tx, chat, query):
+        named.add(path)
+        yield SearchHit(_matching_file(tx, chat, path), "name")
+    for path in index.by_words(tx, chat, query):
+        if path not in named:
+            yield SearchHit(_matching_file(tx, chat, path), "content")
+
+
+def _matching_file(tx: Tx, chat: str, path: str) -> FileRecord:
+    tx.check_time()  # a search may pass over very many files of one output
+    record = files.get(tx, chat, path)
+    assert record is not None  # the index is written with the files, in one transaction
+    return record
+
+
+def _one_per_output(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
+    """The hits, with only the best one of each typed output."""
+    seen: set[str] = set()
+    for hit in hits:
+        output = hit.file.output_id or f"path:{hit.file.path}"
+        if output not in seen:
+            seen.add(output)
+            yield hit
+
+
+def _result(tx: Tx, index: Index, hit: SearchHit, query: grammar.Query) -> SearchResult:
+    passages: list[list[tuple[str, bool]]] = []
+    if hit.by == "content":
+        text = index.text(tx, hit.file.chat, hit.file.path)
+        passages = grammar.snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
+    snippets = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
+    return SearchResult(**hit.file.facts(), match=hit.by, snippets=snippets)

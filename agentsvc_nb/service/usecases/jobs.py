@@ -10,15 +10,12 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, idempotency, jobs, usage
 from agentsvc_nb.service.records import runs as run_records
+from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
-from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
-from agentsvc_nb.service.records.keys import KeyRecord
-from agentsvc_nb.service.usecases import chats, money, runs
+from agentsvc_nb.service.usecases import UseCaseContext, chats, money, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
 from agentsvc_nb.service.usecases.money import Bill
-from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.times import utc_day
@@ -197,6 +194,7 @@ async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: i
     now, of = context.now, (record.job_id, record.attempt)
 
     def use(tx: Tx) -> None:
+        # First down to what was spent, as in `attempts.hold`.
         if not jobs.hold(tx, *of, spent, charges):
             raise LostJob(record.job_id)
         money.check_more(tx, record, context.settings, now, tokens=tokens)
@@ -237,6 +235,7 @@ async def recover(context: UseCaseContext) -> list[JobRecord]:
 
 
 def _recover(tx: Tx, now: int) -> list[JobRecord]:
+    # Direct calls are not taken over: nobody waits for their answer any more.
     usage.end_direct_calls(tx)
     waiting = []
     for record in jobs.active(tx):
@@ -259,10 +258,10 @@ def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
     return run is not None and run.ended_at is not None
 
 
-def _address(account: str, given: Submit) -> IdempotencyScope | None:
+def _address(account: str, given: Submit) -> idempotency.IdempotencyScope | None:
     if given.idempotency_key is None:
         return None
-    return IdempotencyScope(account, given.family, "", utc_day(given.received_at), given.idempotency_key)
+    return idempotency.IdempotencyScope(account, given.family, "", utc_day(given.received_at), given.idempotency_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +269,7 @@ class AskRequest:
     """A validated ask: the run to start and the job that is its handle. `pictures` is the number of pictures that were
     fetched; `unreached` has one sentence for each that could not be."""
 
-    start: Start
+    start: runs.Start
     submit: Submit
     pictures: int = 0
     unreached: tuple[str, ...] = ()

@@ -10,9 +10,9 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import media
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.media import Facts, MediaRecord, PageRecord
-from agentsvc_nb.service.usecases.context import UseCaseContext
-from agentsvc_nb.tools.fetching import is_web_address
-from agentsvc_nb.wire.media import Label, NewLabels
+from agentsvc_nb.service.usecases import UseCaseContext
+from agentsvc_nb.tools.support.fetching import is_web_address
+from agentsvc_nb.wire.resources import Label, NewLabels
 
 _LABEL_ROWS: Final = (
     Label(

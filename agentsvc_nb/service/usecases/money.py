@@ -8,9 +8,8 @@ from typing import Final, Protocol
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Database, Tx
-from agentsvc_nb.service.records import accounts, keys, usage
-from agentsvc_nb.service.records.accounts import AccountRecord
-from agentsvc_nb.service.records.keys import KeyRecord
+from agentsvc_nb.service.records import accounts, usage
+from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import WorkFailure
@@ -162,7 +161,8 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
         if payer.pool == "plan":
             return _check_plan(tx, bill, settings.plan_pool_cents, now)
         _check_wallet(tx, bill, settings.wallet_cents)
-        key = keys.get(tx, payer.account, payer.key_id)
+        key = accounts.get_key(tx, payer.account, payer.key_id)
+        # A key's budget counts tokens alone (docs/api/accounts.md "Budgets").
         if tokens and key is not None:
             _check_budget(tx, bill, key.budget_cents, now)
     except ApiError as refusal:
@@ -198,6 +198,8 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
         return
     spent = usage.of_pool(tx, bill.account, "wallet") + usage.held(tx, bill.account, "wallet")
     room = credit_cents * CENT - spent
+    # The wallet needs room for the whole hold. Of a budget or a plan only something must be left, so that the call that
+    # crosses the limit may finish (docs/decisions/0037).
     if room < bill.hold_microcents or room <= 0:
         raise ApiError("api_wallet_exhausted")
 

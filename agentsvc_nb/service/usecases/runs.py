@@ -10,20 +10,14 @@ from typing import Any, Final, TypeVar
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.payloads import StoredEvent
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import idempotency, jobs, runs
+from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
-from agentsvc_nb.service.records.idempotency import IdempotencyScope
-from agentsvc_nb.service.records.jobs import JobEnding
-from agentsvc_nb.service.records.keys import KeyRecord
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.usecases import chats, files, money
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
-from agentsvc_nb.service.usecases.money import Bill
+from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
 from agentsvc_nb.wire.runs import TERMINAL
@@ -44,7 +38,7 @@ class Start:
     """A validated start. `received_at` (ms) fixes the UTC day of its idempotency key; `model` will answer it."""
 
     message: str
-    where: ChatSelector
+    where: chats.ChatSelector
     model: str
     received_at: int
     output_config: dict[str, Any] | None = None
@@ -70,6 +64,8 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
 
 def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: int) -> tuple[RunRecord, bool]:
     """The run, and whether it is new (False for a replay)."""
+    # Also a replay is refused for an unknown chat or an empty wallet: both are checked before the key is looked up
+    # (docs/api/conventions.md).
     chats.check_known(tx, given.where, key.account)
     bill = money.check(tx, key, context.settings, now)
     address = _address(key.account, given)
@@ -84,7 +80,7 @@ def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: i
     return record, True
 
 
-def begin(tx: Tx, context: UseCaseContext, bill: Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
+def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
     """Insert a run and its attachments into the chat. Raises `agent_run_rejected` and `runtime_capacity_busy`."""
     if busy := runs.active_of_chat(tx, chat.id):
         raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
@@ -134,7 +130,7 @@ def _found(run: T | None) -> T:
 class EventBatch:
     """Events after a cursor. `more`: others are stored already; `status`: the run's, None once it was deleted."""
 
-    events: list[StoredEvent]
+    events: list[payloads.StoredEvent]
     more: bool
     status: str | None
 
@@ -151,6 +147,8 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
         status = _status_of(tx, account, run_id)  # not the whole record: its message may have megabytes
         return EventBatch(*_events(tx, run_id.lower(), after, limit, most_bytes), status)
 
+    # A page of ordinary size is read at once. What goes beyond is read by one caller at a time, accounts in turn
+    # (docs/decisions/0036).
     page = await context.read(lambda tx: use(tx, STREAM_READ_BYTES))
     if not page.more or len(page.events) == limit:
         return page
@@ -170,7 +168,7 @@ async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch
     return await context.read(use)
 
 
-def _events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[StoredEvent], bool]:
+def _events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[payloads.StoredEvent], bool]:
     found, more = runs.events(tx, run_id, after, limit, most_bytes)
     return [payloads.readable(event) for event in found], more
 
@@ -204,6 +202,7 @@ async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecor
 def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
     """`cancel`, within a transaction."""
     if record.status == "queued":
+        # No worker has it, and none gets it later: only queued runs are claimed.
         return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := runs.cancelling(tx, record.run_id):
         runs.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
@@ -258,6 +257,7 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
     if record is not None:
         if billed:  # the agent's part; jobs are billed when they end
             money.bill_tokens(tx, record, ending.spent, now)
+        # `finish` has counted the ids of these events, so that they follow the last one without a gap.
         if ending.basis is not None:
             runs.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
@@ -273,6 +273,8 @@ def _check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
         return
     active = runs.active_by_account(tx)
     mine, accounts = active.get(account, 0), len(active.keys() | {account})
+    # An account that has less than its share may start a run although the service is full: others that fill it do not
+    # lock it out.
     if sum(active.values()) >= capacity and mine >= capacity // accounts:
         raise ApiError("runtime_capacity_busy")
 
@@ -285,7 +287,7 @@ def _is_billed(ending: Ending) -> bool:
     return ending.last_error != STEPS_EXCEEDED
 
 
-def _insert(tx: Tx, bill: Bill, given: Start, chat: ChatRecord, attached: list[str], now: int) -> RunRecord:
+def _insert(tx: Tx, bill: money.Bill, given: Start, chat: ChatRecord, attached: list[str], now: int) -> RunRecord:
     record = runs.insert(
         tx,
         run_id=ids.new_run(),
@@ -310,11 +312,11 @@ def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
     runs.note(tx, record.run_id, event_id, "run.status", {"status": record.status}, now)
 
 
-def _address(account: str, given: Start) -> IdempotencyScope | None:
+def _address(account: str, given: Start) -> idempotency.IdempotencyScope | None:
     if given.idempotency_key is None:
         return None
     where = json.dumps([given.where.chat, given.where.session, given.where.project])
-    return IdempotencyScope(account, "run", where, utc_day(given.received_at), given.idempotency_key)
+    return idempotency.IdempotencyScope(account, "run", where, utc_day(given.received_at), given.idempotency_key)
 
 
 _ASK_JOB_STATUS: Final = {"completed": "succeeded", "failed": "failed", "cancelled": "cancelled"}
@@ -334,7 +336,7 @@ def _end_ask_job(tx: Tx, run: RunRecord, origin: str, now: int) -> None:
         jobs.finish(tx, job.job_id, job.attempt, _ask_job_ending(run, origin), now)
 
 
-def _ask_job_ending(run: RunRecord, origin: str) -> JobEnding:
+def _ask_job_ending(run: RunRecord, origin: str) -> jobs.JobEnding:
     data: dict[str, Any] = {
         "answer": run.output,
         "chat": run.chat,
@@ -347,4 +349,4 @@ def _ask_job_ending(run: RunRecord, origin: str) -> JobEnding:
     content = [{"type": "text", "text": run.output}] if run.output else []
     error = {"code": run.last_error, "message": run.last_error_message or ""} if run.last_error else None
     spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)  # shown here, billed with the run
-    return JobEnding(_ASK_JOB_STATUS[run.status], content, data, error, spent=spent)
+    return jobs.JobEnding(_ASK_JOB_STATUS[run.status], content, data, error, spent=spent)

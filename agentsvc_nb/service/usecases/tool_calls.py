@@ -12,17 +12,12 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records import tool_calls, usage
+from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.jobs import JobRecord
-from agentsvc_nb.service.records.keys import KeyRecord
-from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord, State
-from agentsvc_nb.service.usecases import chats, jobs, money, runs
+from agentsvc_nb.service.usecases import UseCaseContext, chats, jobs, money, runs
 from agentsvc_nb.service.usecases.attempts import LostRun
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.context import UseCaseContext
-from agentsvc_nb.service.usecases.jobs import Submit
-from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import CallApproval, Verdict
@@ -32,7 +27,7 @@ _SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
 
 
 async def open(
-    context: UseCaseContext, run: RunRecord, attempt: int, key: str, tool: str, given: dict[str, Any]
+    context: UseCaseContext, run: run_records.RunRecord, attempt: int, key: str, tool: str, given: dict[str, Any]
 ) -> CallRecord:
     """The call that an earlier attempt recorded under this key, or a new one. Raises `LostRun`."""
     call_id, now = ids.new("call"), context.now
@@ -51,7 +46,7 @@ async def get(context: UseCaseContext, call: CallRecord) -> CallRecord:
 
 async def move(
     context: UseCaseContext,
-    run: RunRecord,
+    run: run_records.RunRecord,
     attempt: int,
     call: CallRecord,
     state: State,
@@ -66,6 +61,7 @@ async def move(
     now = context.now
 
     def use(tx: Tx) -> CallRecord:
+        # A job bills its own charges. A write that is tried again, or a takeover, may find the call done and billed.
         bills = outcome is not None and call.job_id is None and not _is_done(tx, call)
         moved = tool_calls.move(tx, call, attempt, state, outcome=outcome)
         if moved is None:
@@ -84,7 +80,7 @@ def _is_done(tx: Tx, call: CallRecord) -> bool:
 
 
 async def submit(
-    context: UseCaseContext, run: RunRecord, attempt: int, call: CallRecord, tool: Tool, charges: int
+    context: UseCaseContext, run: run_records.RunRecord, attempt: int, call: CallRecord, tool: Tool, charges: int
 ) -> JobRecord:
     """Queue the job of a call and record it on the call, in one transaction, so that a takeover finds the job instead
     of submitting another. The job holds `charges` micro-cents for its per-use charges.
@@ -92,8 +88,8 @@ async def submit(
     Raises `LostRun`, and `WorkFailure("limit_reached")`.
     """
     now = context.now
-    given = Submit(tool.name, tool.family, call.input, ChatSelector(chat=run.chat), now)
-    bill = Bill(run.account, run.key_id, run.pool, charges)
+    given = jobs.Submit(tool.name, tool.family, call.input, chats.ChatSelector(chat=run.chat), now)
+    bill = money.Bill(run.account, run.key_id, run.pool, charges)
 
     def use(tx: Tx) -> JobRecord:
         money.check_more(tx, run, context.settings, now, charges=charges)
@@ -139,11 +135,11 @@ class DirectCall:
     """A direct tool call that was let in: the bill that it goes on, and the chat to work in."""
 
     call_id: str
-    bill: Bill
+    bill: money.Bill
     chat: ChatRecord
 
 
-async def begin_call(context: UseCaseContext, key: KeyRecord, given: Submit) -> DirectCall:
+async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit) -> DirectCall:
     """Check a direct tool call, and hold what it may cost. Raises what `submit` raises."""
     now, call_id = context.now, ids.new("call")
 

@@ -1,1 +1,93 @@
-"""The pages under /app: server-rendered, usable without script (docs/web.md)."""
+"""The pages under `/app` (docs/web.md), and what they share: the rendering of templates to HTML. All values are escaped
+and lose their control and bidirectional characters."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from agentsvc_nb.formats import markdown
+from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.text import exact, plain
+
+_INPUT_CHARS: Final = 50_000
+_BOX: Final = '<div class="scrolled" role="region" aria-label="Table" tabindex="0"><table>'
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+def render(name: str, status: int = 200, /, **context: Any) -> HTMLResponse:
+    """The template `name` with `context`. Raises `jinja2.UndefinedError` for a variable that the context lacks."""
+    # "replace": a lone surrogate cannot be encoded.
+    html = _templates.get_template(name).render(**context)
+    return HTMLResponse(html.encode(errors="replace"), status)
+
+
+def when(ms: int) -> str:
+    """A time in ms as text.
+
+    >>> when(0)
+    '1970-01-01 00:00 UTC'
+    """
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def size(count: int) -> str:
+    """A number of bytes as text.
+
+    >>> size(999), size(1_500), size(2_000_000)
+    ('999 B', '1.5 kB', '2.0 MB')
+    """
+    if count < 1_000:
+        return f"{count} B"
+    return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
+def cost(microcents: int) -> str:
+    """Micro-cents as text.
+
+    >>> cost(420_000), cost(130_000_000), cost(1)
+    ('0.42 cents', '$1.30', 'under 0.01 cents')
+    """
+    cents = microcents / CENT
+    if cents >= 100:
+        return f"${cents / 100:,.2f}"
+    return f"{cents:.2f} cents" if cents >= 0.01 or not cents else "under 0.01 cents"
+
+
+def _exact(value: object) -> str:
+    return exact(value, 2, _INPUT_CHARS)
+
+
+def _markdown(text: str, chat: str) -> Markup:
+    """An answer's Markdown as HTML. Quoted passages link to the files of `chat`, and wide tables scroll in their own
+    box."""
+    shown = markdown.to_html(text, known={"text_page": f"/app/chats/{quote(chat)}/text?path="})
+    return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # its own `<` is escaped
+
+
+def _harmless(value: object) -> object:
+    """A template's value without control and bidirectional characters; autoescaping follows."""
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, exact=_exact)
+    return made
+
+
+# Once: templates are compiled at their first use and kept.
+_templates: Final = _environment()

@@ -1,24 +1,30 @@
-"""Pages of chats: the list, one chat with its turns, jobs and files, and a file's content."""
+"""The pages of chats: the list, a chat with its runs, a file's bytes, and a file's text with an anchor for each line or
+row that an answer can cite."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from agentsvc_nb.service.http import bodies, operations
+from agentsvc_nb.formats.safe_text import blocks
+from agentsvc_nb.formats.tables.plain import Table, is_table, parse
+from agentsvc_nb.service.http import bodies, endpoints
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import chats, files
-from agentsvc_nb.service.web.rendering import render
-from agentsvc_nb.wire.limits import EVENT_ID_MAX
+from agentsvc_nb.service.web import render
+from agentsvc_nb.wire.limits import EVENT_ID_MAX, INDEXED_TEXT_BYTES
 
-PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The media types that a page shows: pictures that cannot contain scripts. Other files are downloaded."""
 
 _TEXTS: Final = frozenset({"application/json", "application/xml", "application/x-ndjson"})
@@ -26,7 +32,7 @@ _HEAD_BYTES: Final = 1_200
 
 
 @dataclass(frozen=True, slots=True)
-class ShownFile:
+class _ShownFile:
     """A file and, if it is text, its beginning; `head` is empty otherwise."""
 
     file: FileRecord
@@ -34,19 +40,19 @@ class ShownFile:
 
     @property
     def picture(self) -> bool:
-        return self.file.media_type in PICTURES
+        return self.file.media_type in _PICTURES
 
 
-def shown_file(file: FileRecord, content: Path) -> ShownFile:
+def _shown_file(file: FileRecord, content: Path) -> _ShownFile:
     """The file with the first `_HEAD_BYTES` of a text; `head` is empty if the blob at `content` is missing."""
     if not file.media_type.startswith("text/") and file.media_type not in _TEXTS:
-        return ShownFile(file, "")
+        return _ShownFile(file, "")
     try:
         with content.open("rb") as opened:
             head = opened.read(_HEAD_BYTES).decode(errors="ignore")
     except OSError:
-        return ShownFile(file, "")
-    return ShownFile(file, head + " …" if file.size_bytes > _HEAD_BYTES else head)
+        return _ShownFile(file, "")
+    return _ShownFile(file, head + " …" if file.size_bytes > _HEAD_BYTES else head)
 
 
 _CHATS: Final = 50
@@ -66,7 +72,7 @@ async def show(context: RequestContext) -> Response:
         return RedirectResponse(await _place(context, chat, run_id), 303)
     shown = await chats.view(context.use_case, context.account, chat, last, query.get("files_after", ""))
     blobs = context.services.blobs
-    heads = await asyncio.to_thread(lambda: [shown_file(file, blobs.path(file.sha256)) for file in shown.files])
+    heads = await asyncio.to_thread(lambda: [_shown_file(file, blobs.path(file.sha256)) for file in shown.files])
     return await asyncio.to_thread(render, "chat.html", shown=shown, files=heads, latest=last is None)
 
 
@@ -74,7 +80,7 @@ async def file(context: RequestContext) -> Response:
     """A file's bytes: a picture is shown, anything else is downloaded, and its scripts are disabled."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
-    response = operations.file_response(context, record, "inline" if record.media_type in PICTURES else "attachment")
+    response = endpoints.file_response(context, record, "inline" if record.media_type in _PICTURES else "attachment")
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
     return response
 
@@ -83,20 +89,20 @@ async def approve(context: RequestContext) -> Response:
     """Approve or refuse a waiting call, as the button says, and redirect to the run in its chat."""
     form = await bodies.read_form_fields(context.request)
     verdicts = {"approve": True, "refuse": False}
-    await operations.decide_approval(
+    await endpoints.decide_approval(
         context, {"approved": verdicts.get(form.get("verdict", "")), "reason": form.get("reason")}
     )
-    return RedirectResponse(_anchor(await operations.named_run(context)), 303)
+    return RedirectResponse(_anchor(await endpoints.named_run(context)), 303)
 
 
 async def events(context: RequestContext) -> Response:
     """The run's events, which the page's script follows."""
-    return await operations.run_events(context)
+    return await endpoints.run_events(context)
 
 
 async def stop(context: RequestContext) -> Response:
     """Cancel a run, and redirect to it in its chat."""
-    return RedirectResponse(_anchor(await operations.cancel_run(context)), 303)
+    return RedirectResponse(_anchor(await endpoints.cancel_run(context)), 303)
 
 
 async def _place(context: RequestContext, chat: str, run_id: str) -> str:
@@ -113,3 +119,82 @@ def _before(context: RequestContext) -> int | None:
     """The parameter `before` of a list's earlier pages, in ms; None on the first page."""
     given = bodies.integer(context, "before", -1, 0, EVENT_ID_MAX)
     return None if given < 0 else given
+
+
+# The page of a file's text.
+
+_LINES: Final = 20_000
+_CELLS: Final = 50_000
+_COLUMNS: Final = 200
+"""The most lines, cells and columns that a page shows: a browser takes too long for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a text; `id` is its anchor: `line=12` or `page=2,line=5`."""
+
+    id: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _TextPage:
+    """A page of a document, or all of a text without pages (`number` 0): its lines, grouped by passage."""
+
+    number: int
+    passages: Sequence[Sequence[_Line]]
+
+
+async def show_text(context: RequestContext) -> Response:
+    """The page of a file: the rows of a table, the lines of a text, or the picture."""
+    chat, path = context.path("chat"), bodies.text(context, "path")
+    record = await files.get(context.use_case, context.account, chat, path)
+    text = await ChatWorkspace(context.services.storage, chat).text(path)
+    return await asyncio.to_thread(_text_page, record, text)
+
+
+def _text_page(record: FileRecord, text: str) -> Response:
+    unread = len(text) >= INDEXED_TEXT_BYTES  # the index holds only the beginning of the file
+    table = parse(record.path, text) if is_table(record.path, record.media_type) else None
+    pages = [] if table or not text.strip() else _pages(text)
+    columns, rows = _cells(table, unread) if table else ([], [])
+    left = (
+        len(columns) < len(table.columns) or len(rows) < len(table.rows) if table else len(text.splitlines()) > _LINES
+    )
+    return render(
+        "text.html",
+        file=record,
+        picture=record.media_type in _PICTURES,
+        columns=columns,
+        rows=rows,
+        pages=pages,
+        cut=unread or left,
+    )
+
+
+def _cells(table: Table, unread: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    columns = table.columns[:_COLUMNS]
+    rows = table.rows[:-1] if unread else table.rows  # the last row is cut off
+    return columns, [row[:_COLUMNS] for row in rows[: _CELLS // len(columns)]]
+
+
+def _pages(text: str) -> list[_TextPage]:
+    pages, left, found = text.split("\f"), _LINES, []
+    for number, page in enumerate(pages, 1):
+        lines = page.splitlines()[:left]
+        left -= len(lines)
+        if lines:
+            found.append(_numbered(lines, number if len(pages) > 1 else 0))
+    return found
+
+
+def _numbered(lines: Sequence[str], page: int) -> _TextPage:
+    prefix = f"page={page}," if page else ""
+    numbered = [_Line(f"{prefix}line={number}", number, line) for number, line in enumerate(lines, 1)]
+    # The lines at which passages, as answers cite them, begin and end.
+    cuts = {0, len(lines)}
+    for first, block in blocks("\n".join(lines)):
+        cuts |= {first - 1, first + block.count("\n")}
+    ends = sorted(cuts)
+    return _TextPage(page, [numbered[start:end] for start, end in pairwise(ends)])

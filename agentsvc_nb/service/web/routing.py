@@ -11,11 +11,10 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import sessions
+from agentsvc_nb.service.http import access
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.routing import answered
-from agentsvc_nb.service.web import chats, public, settings, texts
-from agentsvc_nb.service.web.rendering import render
+from agentsvc_nb.service.web import chats, developer, render
 
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -47,7 +46,7 @@ class PageEndpoint:
         handler = self._methods.get("GET" if request.method == "HEAD" else request.method)
         if handler is None:
             raise ApiError("method_not_allowed", headers={"Allow": ", ".join(self._allowed)})
-        session = None if self._open else await sessions.require(request, services)
+        session = None if self._open else await access.require_session(request, services.names, services.use_case)
         return await handler(RequestContext(request, services, services.use_case.now, known_session=session))
 
 
@@ -59,24 +58,24 @@ def _failure(error: ApiError) -> Response:
 
 
 _PAGES: Final = {
-    "/": PageEndpoint({"GET": public.home}, open=True),
+    "/": PageEndpoint({"GET": developer.home}, open=True),
     "/app": PageEndpoint({"GET": chats.recent}),
     "/app/chats/{chat}": PageEndpoint({"GET": chats.show}),
     "/app/chats/{chat}/files": PageEndpoint({"GET": chats.file}),
-    "/app/chats/{chat}/text": PageEndpoint({"GET": texts.show}),
+    "/app/chats/{chat}/text": PageEndpoint({"GET": chats.show_text}),
     "/app/runs/{run_id}/events": PageEndpoint({"GET": chats.events}),
     "/app/runs/{run_id}/cancel": PageEndpoint({"POST": chats.stop}),
     "/app/runs/{run_id}/calls/{call_id}/approval": PageEndpoint({"POST": chats.approve}),
-    "/app/settings": PageEndpoint({"GET": settings.show}),
-    "/app/settings/keys": PageEndpoint({"POST": settings.create}),
-    "/app/settings/keys/{id}/delete": PageEndpoint({"GET": settings.confirm, "POST": settings.delete}),
-    "/app/feedback": PageEndpoint({"GET": settings.show_feedback, "POST": settings.send_feedback}),
-    "/app/sign-out": PageEndpoint({"POST": public.sign_out}),
-    "/app/sign-in": PageEndpoint({"GET": public.sign_in}, open=True),
-    "/app/api": PageEndpoint({"GET": public.show}, open=True),
-    "/app/terms": PageEndpoint({"GET": public.terms}, open=True),
-    "/app/static/{name}": PageEndpoint({"GET": public.static}, open=True),
-    "/app/{rest:path}": PageEndpoint({"GET": public.missing}, open=True),
+    "/app/settings": PageEndpoint({"GET": developer.show_settings}),
+    "/app/settings/keys": PageEndpoint({"POST": developer.create_key}),
+    "/app/settings/keys/{id}/delete": PageEndpoint({"GET": developer.confirm_deletion, "POST": developer.delete_key}),
+    "/app/feedback": PageEndpoint({"GET": developer.show_feedback, "POST": developer.send_feedback}),
+    "/app/sign-out": PageEndpoint({"POST": developer.sign_out}),
+    "/app/sign-in": PageEndpoint({"GET": developer.sign_in}, open=True),
+    "/app/api": PageEndpoint({"GET": developer.show_reference}, open=True),
+    "/app/terms": PageEndpoint({"GET": developer.terms}, open=True),
+    "/app/static/{name}": PageEndpoint({"GET": developer.static}, open=True),
+    "/app/{rest:path}": PageEndpoint({"GET": developer.missing}, open=True),
 }
 
 

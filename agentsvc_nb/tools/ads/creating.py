@@ -13,19 +13,25 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from agentsvc_nb.tools import stopping
-from agentsvc_nb.tools.ads import colors, layout, scenes, wording
+from agentsvc_nb.tools.ads import colors, layout, pictures, scenes, wording
 from agentsvc_nb.tools.ads.colors import Palette
 from agentsvc_nb.tools.ads.layout import drawable
 from agentsvc_nb.tools.ads.models import ImageRequest, ImageSet, MadeImage
-from agentsvc_nb.tools.ads.pictures import picture_files
-from agentsvc_nb.tools.ads.pictures.image_model import ImageModel
-from agentsvc_nb.tools.ads.pictures.picture_files import read_picture
-from agentsvc_nb.tools.ads.pictures.placing import FITS, Fit, Placed, has_transparency, place_product, trimmed
+from agentsvc_nb.tools.ads.pictures import (
+    FITS,
+    Fit,
+    ImageModel,
+    Placed,
+    has_transparency,
+    place_product,
+    read_picture,
+    trimmed,
+)
 from agentsvc_nb.tools.ads.scenes import Scene, photo_scene
 from agentsvc_nb.tools.ads.shapes import Frame, Shape, frame
 from agentsvc_nb.tools.ads.wording import Wording
 from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.support import stopping
 
 AT_ONCE: Final = 2
 """Pictures drawn at the same time: more would take more memory, and be no faster."""
@@ -98,7 +104,7 @@ def produce(design: Design) -> Made:
         logo=list(words.logo) if words.logo else None,
     )
     kept = None if design.scene.name == "photo" else design.kept()
-    return Made(picture_files.encode(picture.image, kept, design.edited_from), record)
+    return Made(pictures.encode(picture.image, kept, design.edited_from), record)
 
 
 async def make(context: ToolContext, designs: list[Design], set_id: str) -> Outcome:

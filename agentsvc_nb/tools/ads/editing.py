@@ -12,15 +12,12 @@ from typing import Any, Final, Literal
 from PIL import Image
 from pydantic import BaseModel, Field, ValidationError
 
-from agentsvc_nb.tools.ads import colors, scenes
+from agentsvc_nb.tools.ads import colors, pictures, scenes
 from agentsvc_nb.tools.ads.colors import Palette
 from agentsvc_nb.tools.ads.creating import Design, make, placed, sha256
 from agentsvc_nb.tools.ads.layout import drawable
 from agentsvc_nb.tools.ads.models import BrandColor, ImageEdit
-from agentsvc_nb.tools.ads.pictures import picture_files
-from agentsvc_nb.tools.ads.pictures.image_model import ImageModel
-from agentsvc_nb.tools.ads.pictures.picture_files import on_white, read_picture
-from agentsvc_nb.tools.ads.pictures.placing import Fit, Placed
+from agentsvc_nb.tools.ads.pictures import Fit, ImageModel, Placed, on_white, read_picture
 from agentsvc_nb.tools.ads.scenes import photo_scene
 from agentsvc_nb.tools.ads.shapes import Frame, frame, whole
 from agentsvc_nb.tools.ads.wording import Wording
@@ -86,7 +83,7 @@ async def _opened(context: ToolContext, path: str) -> tuple[Image.Image, dict[st
 
 def _kept(picture: Image.Image) -> _Kept | None:
     try:
-        return _Kept.model_validate(picture_files.design(picture))
+        return _Kept.model_validate(pictures.design(picture))
     except ValidationError:
         return None
 

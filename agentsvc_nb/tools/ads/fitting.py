@@ -1,5 +1,5 @@
-"""Text fitted into a box: at the largest size; smaller rather than with a parted word; parted at syllables rather than
-tiny; cut only where the smallest type is too large."""
+"""Text fitted into a box: at the largest size; smaller rather than with a parted word; parted at syllables, as its
+language has them, rather than tiny; cut only where the smallest type is too large."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from math import ceil
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.tools.ads.fonts import font
-from agentsvc_nb.tools.ads.hyphens import joints
+
+if TYPE_CHECKING:
+    from pyphen import Pyphen
+
 
 LEADING: Final = 1.16
 _SMALL: Final = 0.33
@@ -135,7 +138,7 @@ def _parted(word: str, type_: Type, width: int, size: int, allowed: Parting) -> 
     """A word in pieces that each fit a line, with a hyphen between letters. A mark stays with its letter."""
     pieces: list[str] = []
     worst, done = Parting.NONE, 0
-    ends = _joints(word, type_.language) if allowed and type_.width(word, size) > width else []
+    ends = joints(word, type_.language) if allowed and type_.width(word, size) > width else []
     while done < len(word) and type_.width(word[done:], size) > width:
         rest = word[done:]
         most = bisect_right(range(1, len(rest)), width, key=lambda at: ceil(type_.width(rest[:at] + "-", size)))
@@ -149,11 +152,6 @@ def _parted(word: str, type_: Type, width: int, size: int, allowed: Parting) -> 
     return [*pieces, word[done:]], worst
 
 
-@lru_cache(maxsize=256)
-def _joints(word: str, language: str) -> list[int]:
-    return joints(word, language)
-
-
 def _is_mark(char: str) -> bool:
     return unicodedata.category(char).startswith("M")
 
@@ -164,3 +162,38 @@ def _cut(fitted: Fitted, type_: Type, width: int, height: int) -> Fitted:
     while last and type_.width(last + "…", fitted.size) > width:
         last = last[:-1]
     return Fitted([*kept[:-1], last.rstrip(" -") + "…"], fitted.size, fitted.step, fitted.parting, cut=True)
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LEAST: Final = 3
+"""Letters that stay together at either end of a word."""
+_DICTIONARIES: Final = {"de": "de_DE", "en": "en_US", "fr": "fr", "es": "es"}
+_OF_SCRIPTS: Final = {"GREEK": "el_GR", "CYRILLIC": "ru_RU"}
+
+
+# Each size that is tried asks for the same words again.
+@lru_cache(maxsize=256)
+def joints(word: str, language: str) -> list[int]:
+    """After how many of its characters the word may be parted. A word of no known language is taken for German, which
+    has most of the words that are too long for a line.
+
+    >>> joints("Krankenversicherung", "de")
+    [4, 7, 10, 12, 15]
+    """
+    found = {at for at in range(1, len(word)) if word[at - 1] in "-–/" and word[at].isalnum()}
+    for run in _LETTERS.finditer(word):
+        found.update(run.start() + at for at in _dictionary(_name(run[0], language)).positions(run[0]))
+    return sorted(found)
+
+
+def _name(word: str, language: str) -> str:
+    script = unicodedata.name(word[0], "").partition(" ")[0]
+    return _OF_SCRIPTS.get(script) or _DICTIONARIES.get(language, _DICTIONARIES["de"])
+
+
+@lru_cache(maxsize=8)
+def _dictionary(name: str) -> Pyphen:
+    """The patterns of a language; a megabyte at most, read when they are first needed."""
+    from pyphen import Pyphen
+
+    return Pyphen(lang=name, left=_LEAST, right=_LEAST)

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 from agentsvc_nb.tools.ads.colors import BLACK, CONTRAST_MIN, INK, WHITE, Color, Palette, contrast, readable
 from agentsvc_nb.tools.ads.fitting import LEADING, Fitted, Type, fit
 from agentsvc_nb.tools.ads.fonts import family_for, font, legible, runs_leftwards
-from agentsvc_nb.tools.ads.pictures.placing import LOGO_CLEAR, logo_size, place_logo
+from agentsvc_nb.tools.ads.pictures import LOGO_CLEAR, logo_size, place_logo
 from agentsvc_nb.tools.ads.scenes import Align, Scene
 from agentsvc_nb.tools.ads.shapes import Box, Frame, panel
 from agentsvc_nb.tools.ads.wording import Wording

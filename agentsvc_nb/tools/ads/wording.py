@@ -10,10 +10,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.formats.briefs.instructions import forbids, is_for_makers, is_instruction, names_the_brief
-from agentsvc_nb.formats.briefs.labels import in_lines, is_labelled, labelled
 from agentsvc_nb.formats.briefs.languages import LANGUAGES, BriefLanguage
 from agentsvc_nb.formats.briefs.orders import without_command
+from agentsvc_nb.formats.briefs.parsing import (
+    forbids,
+    in_lines,
+    is_for_makers,
+    is_instruction,
+    is_labelled,
+    labelled,
+    names_the_brief,
+)
 from agentsvc_nb.tools.ads.colors import is_colors
 
 HEADLINE_CHARS: Final = 70

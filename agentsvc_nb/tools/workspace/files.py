@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
-from agentsvc_nb.tools.stopping import ReadTime, ReadTooLong
+from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
 LISTED_MAX: Final = 200

@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.formats.engine.answers import FileTables, Plot, QueryAnswer
+from agentsvc_nb.formats.engine.messages import FileTables, Plot, QueryAnswer
 from agentsvc_nb.formats.safe_text import escape, table
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure, WorkspaceTables
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.wire import feedback, files, keys, media, proof, tools
+from agentsvc_nb.wire import files, proof, resources, tools
 from agentsvc_nb.wire.routes import route as p
 from agentsvc_nb.wire.routes.route import ANY, CHAT_ERRORS, DEVELOPERS, FILES, MONEY_ERRORS, RUNS, V1, Errors, Route
 
@@ -20,8 +20,8 @@ RESOURCES: Final = (
         ANY,
         "never",
         source="stated",
-        body=feedback.NewFeedback,
-        answer=feedback.FeedbackReceipt,
+        body=resources.NewFeedback,
+        answer=resources.FeedbackReceipt,
         status=201,
         errors=("invalid_feedback", "feedback_rate_limited"),
     ),
@@ -32,7 +32,7 @@ RESOURCES: Final = (
         "Lists feedback reports, newest first.",
         ANY,
         parameters=(p.STATUS, p.REPORTS_LIMIT),
-        answer=feedback.FeedbackList,
+        answer=resources.FeedbackList,
     ),
     Route(
         "feedback.get",
@@ -41,7 +41,7 @@ RESOURCES: Final = (
         "Reads a feedback report.",
         ANY,
         parameters=(p.FEEDBACK_ID,),
-        answer=feedback.FeedbackReport,
+        answer=resources.FeedbackReport,
         errors=("invalid_feedback", "feedback_not_found"),
     ),
     Route(
@@ -51,7 +51,7 @@ RESOURCES: Final = (
         "Reads stored ad media.",
         FILES,
         parameters=(p.MEDIA_ID,),
-        answer=media.AdMedia,
+        answer=resources.AdMedia,
         errors=("media_not_found",),
     ),
     Route(
@@ -62,7 +62,7 @@ RESOURCES: Final = (
         FILES,
         "never",
         parameters=(p.MEDIA_ID,),
-        answer=media.Transcript,
+        answer=resources.Transcript,
         also={202: tools.JobAccepted},
         errors=("media_not_found", *MONEY_ERRORS),
     ),
@@ -72,7 +72,7 @@ RESOURCES: Final = (
         f"{V1}/landing-pages/labels",
         "Lists the landing-page labels.",
         FILES,
-        answer=media.LabelList,
+        answer=resources.LabelList,
     ),
     Route(
         "labels.get",
@@ -81,7 +81,7 @@ RESOURCES: Final = (
         "Reads a landing page.",
         FILES,
         parameters=(p.PAGE_ID,),
-        answer=media.LandingPage,
+        answer=resources.LandingPage,
         errors=PAGE_ERRORS,
     ),
     Route(
@@ -92,8 +92,8 @@ RESOURCES: Final = (
         FILES,
         "never",
         parameters=(p.PAGE_ID,),
-        body=media.NewLabels,
-        answer=media.LandingPage,
+        body=resources.NewLabels,
+        answer=resources.LandingPage,
         errors=(*PAGE_ERRORS, "invalid_label", "version_conflict"),
     ),
     # -- projects, chats -----------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ RESOURCES: Final = (
         "The current developer terms.",
         limited=False,
         access="open",
-        answer=keys.DeveloperTerms,
+        answer=resources.DeveloperTerms,
     ),
     Route(
         "keys.create",
@@ -138,8 +138,8 @@ RESOURCES: Final = (
         limited=False,
         source="stated",
         access="session",
-        body=keys.NewKey,
-        answer=keys.CreatedKey,
+        body=resources.NewKey,
+        answer=resources.CreatedKey,
         status=201,
         errors=("invalid_scope", "developer_terms_not_accepted", "developer_terms_version_mismatch"),
     ),
@@ -150,7 +150,7 @@ RESOURCES: Final = (
         "Lists the keys that are not deleted.",
         limited=False,
         access="session",
-        answer=keys.KeyList,
+        answer=resources.KeyList,
     ),
     Route(
         "keys.delete",
@@ -160,7 +160,7 @@ RESOURCES: Final = (
         limited=False,
         access="session",
         parameters=(p.KEY_ID,),
-        answer=keys.DeletedKey,
+        answer=resources.DeletedKey,
         errors=("key_not_found",),
     ),
     # -- operations ----------------------------------------------------------------------------------------------------

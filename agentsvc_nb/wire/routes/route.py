@@ -10,7 +10,6 @@ from urllib.parse import quote
 from agentsvc_nb.wire import ids, proof
 from agentsvc_nb.wire.codes import CODES, Source
 from agentsvc_nb.wire.failures import Model, Request
-from agentsvc_nb.wire.feedback import Status
 from agentsvc_nb.wire.limits import (
     EVENT_ID_MAX,
     EVENTS_PAGE_DEFAULT,
@@ -19,6 +18,7 @@ from agentsvc_nb.wire.limits import (
     PAGE_MAX,
     QUERY_MAX_CHARS,
 )
+from agentsvc_nb.wire.resources import Status
 
 Schema = dict[str, Any]
 Place = Literal["path", "query", "header"]

@@ -18,8 +18,8 @@ from agentsvc_nb.agents.offline.passages.splitting import Passage, passages, row
 from agentsvc_nb.formats.decoding import decode
 from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.tables.plain import delimiter, is_table
-from agentsvc_nb.tools import stopping
 from agentsvc_nb.tools.port import WorkFailure, Workspace, WorkspaceEntry
+from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, QUERY_MAX_CHARS
 
 READ_FILES_MAX: Final = 60

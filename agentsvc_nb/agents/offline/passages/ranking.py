@@ -16,7 +16,7 @@ from agentsvc_nb.agents.offline.passages.splitting import Passage, sentences
 from agentsvc_nb.agents.offline.requests import base_forms, expects, function_words, has_number, language_of
 from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, phrases, stem
 from agentsvc_nb.formats.queries import tokens
-from agentsvc_nb.tools import stopping
+from agentsvc_nb.tools.support import stopping
 
 STEMS_MAX: Final = 60
 """A whole page pasted as a question is searched for by its first words."""

@@ -21,15 +21,12 @@ from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutT
 from agentsvc_nb.agents.offline.tables.wording import measure, question
 from agentsvc_nb.agents.offline.writing import RESULTS, AnswerPart, code, result, without_result
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.charts.choosing import ChartError, ChartKind
 from agentsvc_nb.formats.media_types import safe_name
-from agentsvc_nb.formats.plans.conditions import Criterion
-from agentsvc_nb.formats.plans.exporting import CSV, exported
+from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
 from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.plan import Compared, Plan
+from agentsvc_nb.formats.plans.plan import Compared, Criterion, Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
-from agentsvc_nb.formats.plans.results import Result
-from agentsvc_nb.formats.plans.showing import left_out, markdown, plain, shown
+from agentsvc_nb.formats.plans.results import CSV, Result, exported, left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
 from agentsvc_nb.formats.safe_text import FOLDED, escape
 from agentsvc_nb.tools.port import WorkFailure, WorkspaceTables

@@ -12,7 +12,7 @@ from agentsvc_nb.agents.offline.languages.english import ENGLISH
 from agentsvc_nb.agents.offline.languages.language import Vocabulary, in_english
 from agentsvc_nb.agents.offline.tables.question import alike, opened
 from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.conditions import Column
+from agentsvc_nb.formats.plans.plan import Column
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_ratio
 

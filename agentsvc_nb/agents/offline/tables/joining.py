@@ -22,8 +22,7 @@ from agentsvc_nb.agents.offline.tables.understanding import (
     understand,
 )
 from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.conditions import Column, columns_of
-from agentsvc_nb.formats.plans.plan import Correlation, Join, Plan, aggregates, columns_of_operand
+from agentsvc_nb.formats.plans.plan import Column, Correlation, Join, Plan, aggregates, columns_of, columns_of_operand
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables
 from agentsvc_nb.formats.plans.roles import is_label
 

@@ -15,8 +15,7 @@ from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
 from agentsvc_nb.agents.offline.tables.topics import done, is_plural, letter_of, says_rows, stem_of, told_again
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.conditions import Column
-from agentsvc_nb.formats.plans.plan import Plan
+from agentsvc_nb.formats.plans.plan import Column, Plan
 from agentsvc_nb.formats.plans.profiles import TableProfile, Tables
 
 EXACT, FORM, NAMING, TRANSLATED, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.6, 0.7, 0.9, 1.5

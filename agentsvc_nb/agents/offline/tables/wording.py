@@ -6,21 +6,28 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.expressions import value as written
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
     AllOf,
+    Along,
     Between,
     Column,
+    Compared,
     Condition,
     Contains,
+    Correlation,
     Criterion,
     DatePart,
     Empty,
+    Formula,
+    Group,
+    Measure,
     Not,
     OneOf,
+    Plan,
     Value,
 )
-from agentsvc_nb.formats.plans.expressions import value as written
-from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Correlation, Formula, Group, Measure, Plan
 
 _CALLED: Final = {"sum": "total", "mean": "average", "median": "median", "min": "lowest", "max": "highest",
                   "stddev": "standard deviation of", "distinct": "number of different"}  # fmt: skip

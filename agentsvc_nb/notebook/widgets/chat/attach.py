@@ -12,7 +12,7 @@ import ipywidgets
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.attachments import AttachedFile, in_memory_file
-from agentsvc_nb.notebook.files.storing import files_put
+from agentsvc_nb.notebook.files.workspace import files_put
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
@@ -91,7 +91,8 @@ class Attaching:
 
     def give_back(self, files: Sequence[AttachedFile], paths: Sequence[str]) -> None:
         """Restore attachments that were taken but not sent."""
-        self._files, self._paths = [*files, *self._files], [*paths, *self._paths]
+        self._files = [*files, *self._files]
+        self._paths = [*paths, *self._paths]
         self._show()
 
     def _uploaded(self, change: Any) -> None:

@@ -14,7 +14,7 @@ from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.ask.question import Question
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.display.screens import SavedOutput
-from agentsvc_nb.notebook.here import here
+from agentsvc_nb.notebook.host import here
 from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
 
@@ -89,7 +89,7 @@ class Chat(Showing):
         return {**shown, "text/plain": summary(self._conversation)["text/plain"]}
 
     def _open(self) -> None:
-        from agentsvc_nb.notebook.runs.approving import decide
+        from agentsvc_nb.notebook.ask.history import decide
         from agentsvc_nb.notebook.widgets.chat.controller import ChatController
         from agentsvc_nb.notebook.widgets.chat.view import ChatView
 

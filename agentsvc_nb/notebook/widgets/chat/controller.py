@@ -10,19 +10,18 @@ from typing import Final
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.asking import prepare_ask
+from agentsvc_nb.notebook.ask.background import Background
+from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
 from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.ask.review import show
+from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.display.render import error_bundle
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.attachments import AttachedFile
-from agentsvc_nb.notebook.runs.background import Background
-from agentsvc_nb.notebook.runs.follow import RECONNECTS, Feed
-from agentsvc_nb.notebook.runs.review import show
-from agentsvc_nb.notebook.runs.turn import RunWatcher
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
 from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, Conversation, as_cell
-from agentsvc_nb.notebook.widgets.chat.turns import TurnAction, TurnScreen
-from agentsvc_nb.notebook.widgets.chat.view import ChatView
+from agentsvc_nb.notebook.widgets.chat.view import ChatView, TurnAction, TurnScreen
 from agentsvc_nb.wire.text import label
 
 
@@ -189,7 +188,7 @@ class ChatController:
             background = going.open()
             with self._lock:
                 going.background = background
-            if going.stopped:
+            if going.stopped:  # Stop was pressed before there was a run to cancel
                 background.cancel()
             background.run_here()
         except BaseException as error:  # nothing else would report an error of this thread
@@ -214,7 +213,7 @@ class ChatController:
         holder = holder_of(failure)
         if holder and going.question is not None:
             self._refused[turn.number] = going.question, holder
-        elif not turn.run_id and going.question is not None:
+        elif not turn.run_id and going.question is not None:  # nothing was asked: what was typed is there again
             view.attaching.give_back(going.question.files, ())
             view.input.value = view.input.value or turn.message
         for gone in self.conversation.surplus():
@@ -253,7 +252,7 @@ class ChatController:
         def follow() -> str:
             with self._lock:
                 if not self._active:
-                    self._refused[turn.number] = question, ""
+                    self._refused[turn.number] = question, ""  # it may be asked later, but its holder is followed now
                     self._follow(self.conversation.ask("", ()), holder)
             return ""
 

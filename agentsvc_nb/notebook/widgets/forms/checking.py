@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.formats.schemas.checking import Judge, said
-from agentsvc_nb.notebook.tools.fields import Schema
+from agentsvc_nb.notebook.jobs.fields import Schema
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:

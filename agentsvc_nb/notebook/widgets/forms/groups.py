@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 import ipywidgets
 
-from agentsvc_nb.notebook.tools.fields import MISSING, Field, same
+from agentsvc_nb.notebook.jobs.fields import MISSING, Field, same
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.checking import ChosenAlternative, Path
 from agentsvc_nb.notebook.widgets.forms.inputs import InputNotes, Messages, Node, ReadNotes, one_message

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import ipywidgets
 
-from agentsvc_nb.notebook.tools.fields import MISSING, Field
+from agentsvc_nb.notebook.jobs.fields import MISSING, Field
 from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.forms.checking import Path
 from agentsvc_nb.notebook.widgets.forms.groups import InputFactory, InputGroup, TitledGroup, fold

@@ -13,15 +13,14 @@ from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, error_bundle
 from agentsvc_nb.notebook.display.screens import Bar, Output, SavedOutput
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.storing import listed
-from agentsvc_nb.notebook.here import here
-from agentsvc_nb.notebook.jobs import foreground
+from agentsvc_nb.notebook.files.workspace import listed
+from agentsvc_nb.notebook.host import here
+from agentsvc_nb.notebook.jobs import calling, foreground
 from agentsvc_nb.notebook.jobs.background import BackgroundJob
+from agentsvc_nb.notebook.jobs.catalog import tool_bundle
+from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT
 from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.tools import calling, writing
-from agentsvc_nb.notebook.tools.catalog import tool_bundle
-from agentsvc_nb.notebook.tools.fields import FILE_FORMAT
 from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.wire.text import escape, label
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
@@ -146,8 +145,7 @@ class ToolForm(Showing):
             view.sending(False)
 
     def _follow(self, session: Session, accepted: JobAccepted, below: Bar, **_: Any) -> JobResult:
-
-        from agentsvc_nb.notebook.widgets.forms.view import FormBars
+        from agentsvc_nb.notebook.widgets.cards import FormBars
 
         bars = FormBars(self.view.moving, below.finish)
         later = BackgroundJob(session, foreground.begun(accepted), bars, raise_error=False, notes=session.take_notes())
@@ -155,7 +153,7 @@ class ToolForm(Showing):
         return later.wait()
 
     def _as_cell(self, given: dict[str, Any]) -> str:
-        return writing.cell(self.tool.name, self.tool.asynchronous, given)
+        return calling.as_cell(self.tool.name, self.tool.asynchronous, given)
 
     def _files(self) -> list[str]:
         """Return the paths of the chat's files if the tool takes one; none if they cannot be listed."""

@@ -11,14 +11,21 @@ import agentsvc_nb
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import bodies
-from agentsvc_nb.service.http.answers import JSON, answer, answer_json
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.responses import JSON, answer, answer_json
 from agentsvc_nb.service.usecases import accounts, feedback
 from agentsvc_nb.wire import proof
-from agentsvc_nb.wire.feedback import FeedbackList, FeedbackReceipt, NewFeedback, Status
-from agentsvc_nb.wire.keys import VERSION as TERMS_VERSION
-from agentsvc_nb.wire.keys import DeletedKey, DeveloperTerms, KeyList
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_DEFAULT, FEEDBACK_PAGE_MAX
+from agentsvc_nb.wire.resources import (
+    TERMS_VERSION,
+    DeletedKey,
+    DeveloperTerms,
+    FeedbackList,
+    FeedbackReceipt,
+    KeyList,
+    NewFeedback,
+    Status,
+)
 from agentsvc_nb.wire.routes import ROUTES
 
 
@@ -98,6 +105,6 @@ async def service_openapi(context: RequestContext) -> Response:
 
 
 def _document() -> bytes:
-    from agentsvc_nb.service.http.openapi import document
+    from agentsvc_nb.service.http import openapi
 
-    return document.text()
+    return openapi.text()

@@ -1,4 +1,5 @@
-"""Projects, chats and files over HTTP."""
+"""What an account keeps, over HTTP: projects, chats and their files; ad media with their transcripts, and landing pages
+with their labels."""
 
 from __future__ import annotations
 
@@ -7,15 +8,18 @@ from starlette.responses import Response
 from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
-from agentsvc_nb.service.http.answers import answer
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.endpoints import file_response, tools
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, is_multipart, read_form
-from agentsvc_nb.service.http.operations import file_response
-from agentsvc_nb.service.usecases import chats, files, searching
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.tools.stopping import ReadTooLong
+from agentsvc_nb.service.http.responses import answer
+from agentsvc_nb.service.records.media import MediaRecord
+from agentsvc_nb.service.usecases import chats, files, media
+from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.tools.media_transcript import MediaTranscript
+from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import NewName, NewProject, ProjectList, RetiredChat, StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
+from agentsvc_nb.wire.resources import LabelList, NewLabels
 
 
 async def projects_create(context: RequestContext) -> Response:
@@ -38,7 +42,7 @@ async def chats_retire(context: RequestContext) -> Response:
 async def files_upload(context: RequestContext) -> Response:
     """Stage files; with `chat_id` also put them into that chat."""
     chat = context.request.query_params.get("chat_id")
-    chats.check(ChatSelector(chat))
+    chats.check(chats.ChatSelector(chat))
     storage = context.services.storage
     contents = [await storage.describe(name, blob) for name, blob in (await _received(context, chat)).files]
     staged = await files.upload(context.use_case, context.key.account, contents, chat)
@@ -59,6 +63,7 @@ async def _received(context: RequestContext, chat: str | None) -> MultipartForm:
             raise ApiError("invalid_multipart", "The upload holds no file; send them in the field `files`.")
         if chat is not None:
             await chats.get(context.use_case, context.key.account, chat)
+        # Only now, when nothing can refuse the upload any more: `discard` removes what is not kept.
         await form.keep()
     except BaseException:
         form.discard()
@@ -78,7 +83,7 @@ async def files_search(context: RequestContext) -> Response:
     if len(q) > QUERY_MAX_CHARS:
         raise ApiError("invalid_query", f"`q` must have 1 to {QUERY_MAX_CHARS} characters.", param="q")
     try:
-        found = await searching.search(context.use_case, account, chat, q)
+        found = await files.search(context.use_case, account, chat, q)
     except ReadTooLong:
         raise ApiError("invalid_query", grammar.TOO_LONG, param="q") from None
     return answer(found)
@@ -94,3 +99,35 @@ async def files_rename(context: RequestContext) -> Response:
     given = await bodies.checked(context, NewName, await bodies.read_object(context), "invalid_json")
     record = await files.rename(context.use_case, account, chat, path, given.name.strip() or None)
     return answer(record.public())
+
+
+async def labels_list(context: RequestContext) -> Response:
+    return answer(LabelList(labels=list(media.LABELS.values())))
+
+
+async def labels_get(context: RequestContext) -> Response:
+    record = await media.get_page(context.use_case, context.key.account, context.path("page_id"))
+    return answer(record.public())
+
+
+async def labels_write(context: RequestContext) -> Response:
+    given = await bodies.checked(context, NewLabels, await bodies.read_object(context), "invalid_label")
+    record = await media.write_labels(context.use_case, context.key.account, context.path("page_id"), given)
+    return answer(record.public())
+
+
+async def media_get(context: RequestContext) -> Response:
+    return answer((await _named_media(context)).public())
+
+
+async def media_transcribe(context: RequestContext) -> Response:
+    """200 with the stored transcript, else a job that makes one."""
+    record = await _named_media(context)
+    if stored := record.public_transcript():
+        return answer(stored)
+    tool, given = MediaTranscript, {"media_id": record.id}
+    return await tools.accept(context, Submit(tool.name, tool.family, given, chats.ChatSelector(), context.received_at))
+
+
+async def _named_media(context: RequestContext) -> MediaRecord:
+    return await media.get(context.use_case, context.key.account, context.path("media_id"))

@@ -10,14 +10,13 @@ from starlette.responses import Response
 from agentsvc_nb.agents import scripted
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
-from agentsvc_nb.service.http.answers import answer, answer_json
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.endpoints import cancel_run, decide_approval, run_events
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
-from agentsvc_nb.service.http.operations import cancel_run, decide_approval, run_events
+from agentsvc_nb.service.http.responses import answer, answer_json
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.usecases import files, runs
-from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.wire.limits import JSON_MAX_BYTES
 from agentsvc_nb.wire.runs import TERMINAL
 
@@ -66,7 +65,7 @@ async def runs_events(context: RequestContext) -> Response:
     return await run_events(context)
 
 
-async def _given(context: RequestContext, document: bodies.Document, form: MultipartForm) -> Start:
+async def _given(context: RequestContext, document: bodies.Document, form: MultipartForm) -> runs.Start:
     """The validated start; its fields are checked in the order of the table in docs/api/runs.md "Start"."""
     message = bodies.message(document)
     where = bodies.chat_of_body(document)
@@ -77,8 +76,9 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
     key = bodies.idempotency_key(context)
     model = context.services.settings.model
     await check_script(context, message)
+    # Files last: what another field refuses is never kept.
     contents = [*await staged(context, upload_ids), *await _attached(context, form)]
-    return Start(message, where, model, context.received_at, config, contents, key)
+    return runs.Start(message, where, model, context.received_at, config, contents, key)
 
 
 async def check_script(context: RequestContext, message: str) -> None:

@@ -16,8 +16,19 @@ from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES, 
 from agentsvc_nb.agents.offline.tables.grammar.readings import LIMIT_MAX, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, pattern, reduced, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import Column, Condition, columns_of
-from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Group, Measure, Order, Plan, aggregates
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
+    Along,
+    Column,
+    Compared,
+    Condition,
+    Group,
+    Measure,
+    Order,
+    Plan,
+    aggregates,
+    columns_of,
+)
 
 _LEVELS: Final = ("mean", "median", "quantile", "min", "max", "stddev")
 

@@ -39,8 +39,7 @@ from agentsvc_nb.agents.offline.tables.understanding import (
 )
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.conditions import columns_of
-from agentsvc_nb.formats.plans.plan import Aggregate
+from agentsvc_nb.formats.plans.plan import Aggregate, columns_of
 from agentsvc_nb.formats.plans.profiles import TableProfile
 
 TURNS_MAX: Final = 6

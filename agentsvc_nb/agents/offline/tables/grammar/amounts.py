@@ -13,7 +13,7 @@ from typing import Final, TypeGuard
 from agentsvc_nb.agents.offline.tables.columns import day_of
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.plan import (
     AllOf,
     Between,
     Column,

@@ -33,17 +33,22 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
     Column,
     Condition,
     Criterion,
     Empty,
+    Group,
+    Measure,
     OneOf,
+    Order,
+    aggregates,
     column_of,
     columns_of,
+    columns_of_operand,
     leaves,
 )
-from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order, aggregates, columns_of_operand
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 _ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among", "kinds"})

@@ -8,8 +8,21 @@ from agentsvc_nb.agents.offline.tables.grammar.limits import in_period, joined
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
-from agentsvc_nb.formats.plans.conditions import Column, Condition, Criterion, OneOf, column_of, columns_of
-from agentsvc_nb.formats.plans.plan import Aggregate, Along, Compared, Group, Measure, Order, Plan
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
+    Along,
+    Column,
+    Compared,
+    Condition,
+    Criterion,
+    Group,
+    Measure,
+    OneOf,
+    Order,
+    Plan,
+    column_of,
+    columns_of,
+)
 
 _How = Literal["running", "difference", "change"]
 

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When, between, compared, is_year
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks, is_form_of_any
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.plan import (
     AllOf,
     AnyOf,
     Between,

@@ -12,17 +12,20 @@ from agentsvc_nb.agents.offline.tables.grammar.phrases import period
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.checks import Code
-from agentsvc_nb.formats.plans.conditions import (
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
     Column,
     Condition,
     Criterion,
     Empty,
+    Group,
+    Measure,
     OneOf,
+    Plan,
     column_of,
     columns_of,
     leaves,
 )
-from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Plan
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
 from agentsvc_nb.formats.plans.roles import is_currency, is_identifier, is_label
 

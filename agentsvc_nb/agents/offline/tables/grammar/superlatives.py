@@ -19,8 +19,7 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.checks import Code
-from agentsvc_nb.formats.plans.conditions import Column, Condition, Empty, Not, OneOf
-from agentsvc_nb.formats.plans.plan import Aggregate, Group, Measure, Order
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Condition, Empty, Group, Measure, Not, OneOf, Order
 from agentsvc_nb.formats.plans.profiles import ColumnProfile
 from agentsvc_nb.formats.plans.roles import is_identifier
 

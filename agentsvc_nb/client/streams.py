@@ -1,0 +1,357 @@
+"""What the client waits for: a run's events as they happen, the end of a run or a job, a chat that is busy.
+
+Each event comes exactly once, also when the connection drops and is opened again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any, Final, Literal, TypeVar
+
+from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
+from agentsvc_nb.client.models import Run, read
+from agentsvc_nb.client.request import options
+from agentsvc_nb.client.request.options import WaitNotice
+from agentsvc_nb.client.request.request import ApiRequest, Core, log
+from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
+from agentsvc_nb.client.transport.io import Response
+from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
+from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
+
+# -- events ---------------------------------------------------------------------------------------------------------
+
+BACKOFF_SECONDS: Final = 5.0
+"""Longest wait between two connections."""
+READ_SECONDS: Final = 75.0
+"""Without a byte for the time of five pings the connection is dead. Less than the gateway's 120 s."""
+
+
+class ResumableEventStream:
+    """Reads one run's events with an id over `after`, until the core's deadline; `EventStream` is its public face.
+
+    `cursor` is the id of the last event handed out, and `run` the record as of that event. Each connection resumes
+    after `cursor`, so an event that was received but not handed out is sent again.
+    """
+
+    def __init__(self, core: Core, run: Run, after: int = 0) -> None:
+        self.run = run
+        self.cursor = after
+        self.reconnects = 0
+        self._core = core
+        self._io = core.io
+        self._response: Response | None = None
+        self._waiting: deque[Event] = deque()
+        self._decoder = EventDecoder()
+        self._opened = False
+        self._opened_at = 0.0
+        self._events_here = 0  # events of the current connection
+        self._failures = 0  # failures in a row
+        self._done = False  # closed, or the last event was received
+
+    async def next(self) -> Event | None:
+        """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed, and
+        `JobTimeoutError` at the deadline."""
+        # Ctrl-C may come between any two steps: an event leaves the queue only after the cursor has moved to it.
+        while self._waiting and self._waiting[0].id <= self.cursor:
+            self._waiting.popleft()
+        while not self._waiting and not self._done:
+            await self._in_time()
+            await self._advance()
+        await self._complete_the_end()
+        return self._hand_over(self._waiting[0]) if self._waiting else None
+
+    async def final_status(self) -> Run:
+        """Read to the end and return the ended run. A closed stream polls the run every 3 s instead.
+
+        Raises as `next`.
+        """
+        while await self.next():
+            pass
+        while not self.run.ended:
+            await self._in_time()
+            run = await self._core.ask(Run, ApiRequest("runs.get", {"run_id": self.run.run_id}))
+            self.run = run.of_shape(self.run.shape)
+            await self._core.rest(0 if self.run.ended else RUN_POLL_SECONDS)
+        return self.run
+
+    async def close(self) -> None:
+        self._done = True
+        self._waiting.clear()
+        await self._hang_up()
+
+    def _drop(self) -> None:
+        response, self._response = self._response, None
+        if response:
+            self._io.drop(response)
+
+    def __del__(self) -> None:
+        self._drop()
+
+    def _hand_over(self, event: Event) -> Event:
+        """Update `run` from the event, then move the cursor to it."""
+        record = event.payload.get("run") if event.type == "run.ended" else None
+        if isinstance(record, dict):
+            self.run = read(Run, json.dumps(record), "The last event").of_shape(self.run.shape)
+        elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
+            self.run = self.run.model_copy(update={"status": status})
+        self.cursor = event.id
+        return event
+
+    async def _complete_the_end(self) -> None:
+        """Fetch the run's record and put it into the last event, if it was too large for the event to carry."""
+        end = self._waiting[0] if self._waiting else None
+        if end is None or end.type != "run.ended" or not end.payload.get("truncated"):
+            return
+        run = await self._core.ask(Run, ApiRequest("runs.get", {"run_id": self.run.run_id}))
+        if self._waiting:  # empty if another thread closed the stream meanwhile
+            self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
+
+    async def _advance(self) -> None:
+        """One step towards the next event: connect, or read a chunk. Raises when the stream cannot be resumed."""
+        try:
+            if self._response is None:
+                await self._connect()
+            else:
+                await self._receive(self._response)
+        except StefanBrainError as error:
+            if not self._done:  # if another thread closed the stream meanwhile, a broken read is no failure
+                await self._dropped(error)
+        except BaseException:
+            # An interrupt may have come between reading and queueing. Drop the connection: the next one asks for all
+            # events after the cursor again, so none is lost.
+            self._drop()
+            raise
+        if self._done:
+            await self._hang_up()
+
+    async def _connect(self) -> None:
+        headers = {"accept": "text/event-stream"}
+        if self.cursor:
+            headers["last-event-id"] = str(self.cursor)
+        self.reconnects += self._opened
+        self._opened = True
+        request = ApiRequest(
+            "runs.events", {"run_id": self.run.run_id}, headers=headers, timeout=READ_SECONDS, stream=True
+        )
+        response = await self._core.attempt(request)
+        self._response, self._decoder, self._events_here = response, EventDecoder(), 0
+        self._opened_at = self._io.now()
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            raise StefanBrainError("The address answered something other than an event stream; check the base URL.")
+
+    async def _receive(self, response: Response) -> None:
+        chunk = await self._io.read(response)
+        if self._done:
+            return
+        if chunk is None:
+            await self._at_end()
+        else:
+            self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        """Decode a chunk and queue its new events."""
+        if self._io.now() - self._opened_at > STREAM_PING_SECONDS:
+            self._failures = 0  # a connection that outlasted a ping works, even if the run has no events
+        for frame in self._decoder.feed(chunk):
+            event = _event(frame)
+            if event.id <= (self._waiting[-1].id if self._waiting else self.cursor):
+                continue
+            self._waiting.append(event)
+            self._failures, self._events_here = 0, self._events_here + 1
+            if event.type == "run.ended":
+                self._done = True
+                return
+
+    async def _at_end(self) -> None:
+        """Handle a connection that ended without `run.ended`. Raises `APIConnectionError` if events are missing.
+
+        If it brought no event, ask whether any is left: a stream that begins after the last event is empty.
+        """
+        if not self._events_here:
+            query = {"after": self.cursor, "limit": 1}
+            page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self.run.run_id}, query))
+            self._done = not page.data and page.status in TERMINAL
+        if not self._done:
+            raise APIConnectionError("The event stream ended before the run.")
+
+    async def _dropped(self, error: StefanBrainError) -> None:
+        """Wait before the next connection. Raises `error` after `max_retries` failures in a row; an event resets the
+        count."""
+        await self._hang_up()
+        if error.late:
+            raise self._out_of_time()
+        self._failures += 1
+        first = self._decoder.retry_seconds
+        first = options.FIRST_SECONDS if first is None else first
+        most = self._core.settings.max_retries
+        wait = options.pause(error, self._failures, most, self._core.rng, first, BACKOFF_SECONDS)
+        if wait is None:
+            self._done = True
+            error.attempts, error.last_event_id = self._failures, self.cursor
+            go_on = f"Attach to {self.run.run_id} after event {self.cursor} to go on from there."
+            error.hint = f"{error.hint} {go_on}" if error.hint and options.transient(error) else error.hint or go_on
+            raise error
+        await self._core.rest(wait)
+
+    async def _hang_up(self) -> None:
+        response, self._response = self._response, None
+        if response:
+            await self._io.close(response)
+
+    async def _in_time(self) -> None:
+        if self._core.left <= 0:
+            await self.close()
+            raise self._out_of_time()
+
+    def _out_of_time(self) -> JobTimeoutError:
+        self._done = True
+        late = JobTimeoutError(self.run.run_id, self.run.chat)
+        late.last_event_id = self.cursor
+        return late
+
+
+def _event(frame: ServerSentEvent) -> Event:
+    try:
+        return Event.from_json(json.loads(frame.data))
+    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+        what = f"The stream sent an event that cannot be read (after id {frame.id or 0}): {wrong!r}."
+        raise StefanBrainError(what) from None
+
+
+T = TypeVar("T")
+# -- waiting for an end ---------------------------------------------------------------------------------------------
+
+LAST_LOOK_SECONDS: Final = 1.0
+"""How long the last poll may take, which begins when `timeout` ends. A `deadline` still cuts it off."""
+
+
+class Wait:
+    """One wait for the run or job of `notice`: polls until `timeout` seconds or the core's deadline have passed.
+
+    `chat` is the chat of the run or job once known; it goes into the `JobTimeoutError`.
+    """
+
+    def __init__(self, core: Core, timeout: float, notice: WaitNotice, chat: str | None = None) -> None:
+        self.chat = chat
+        self._core = core
+        self._notice = notice
+        self._ends = min(core.io.now() + timeout, core.deadline)
+
+    @property
+    def left(self) -> float:
+        return self._ends - self._core.io.now()
+
+    @property
+    def core(self) -> Core:
+        """The core for the next poll: its deadline is the end of the wait, or 1 s from now for the last poll."""
+        return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
+
+    async def look(self, reading: Coroutine[Any, Any, T]) -> T:
+        """One poll: the result of `reading`. Raises `JobTimeoutError` if the wait ended before an answer came."""
+        try:
+            return await reading
+        except APIConnectionError as error:
+            if error.late or self.left <= 0:
+                raise self._late() from None
+            raise
+
+    async def pause(self, seconds: float, status: str, chat: str | None) -> None:
+        """Sleep until the next poll. Raises `JobTimeoutError` when no time is left."""
+        self.chat = chat or self.chat
+        if self.left <= 0:
+            raise self._late()
+        wait = min(seconds, self.left)
+        await self._core.tell(replace(self._notice, status=status, seconds=wait))
+        await self._core.io.sleep(wait)
+
+    def _late(self) -> JobTimeoutError:
+        return JobTimeoutError(self._notice.id, self.chat)
+
+
+async def in_time(chat: str | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
+    """The result of `call`. Raises `JobTimeoutError` if no answer came before its deadline.
+
+    `job_id` is None for a start, which has no id yet.
+    """
+    try:
+        return await call
+    except APIConnectionError as error:
+        if error.late:
+            raise JobTimeoutError(job_id, chat) from None
+        raise
+
+
+OnBusy = Literal["reject", "wait"]
+
+
+async def ended(core: Core, run_id: str, timeout: float, poll: float = RUN_POLL_SECONDS) -> Run:
+    """Wait until the run has ended, and return it. Raises `JobTimeoutError` after `timeout` seconds.
+
+    Reads the run, then follows its events; if there is no event stream, reads the run every `poll` seconds.
+    """
+    waiting = Wait(core, timeout, WaitNotice("run", run_id))
+    run = await waiting.look(_read(waiting.core, run_id))
+    if not run.ended and waiting.left > 0:
+        run = await _followed(core.within(waiting.left), run)
+    while not run.ended:
+        await waiting.pause(poll, run.status, run.chat)
+        run = await waiting.look(_read(waiting.core, run_id))
+    return run
+
+
+async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
+    """The result of `start`. While the chat is busy, wait for the run that holds it and call `start` again.
+
+    Raises the last refusal (`agent_run_rejected`) after `timeout` seconds.
+    """
+    core = core.within(timeout)
+    waited_for: str | None = None
+    while True:
+        try:
+            return await start()
+        except StefanBrainError as error:
+            if error.code != "agent_run_rejected":
+                raise
+            refusal, holder = error, error.active_run_id
+        await core.tell(WaitNotice("chat_busy", holder))
+        if holder is None or holder == waited_for or not await _seen_to_end(core, holder):
+            await core.rest(RUN_POLL_SECONDS)
+        if core.left <= 0:
+            raise refusal
+        waited_for = holder
+
+
+async def _read(core: Core, run_id: str) -> Run:
+    return await core.ask(Run, ApiRequest("runs.get", {"run_id": run_id}))
+
+
+async def _followed(core: Core, run: Run) -> Run:
+    """Follow the run's events and return its record: ended, unless there is no event stream."""
+    await core.tell(WaitNotice("run", run.run_id, run.status))
+    stream = ResumableEventStream(core, run)
+    try:
+        while await stream.next():
+            pass
+    except JobTimeoutError:
+        raise
+    except StefanBrainError as error:
+        log.info("%s has no event stream, it is read instead: %s", run.run_id, error.message)
+    finally:
+        await stream.close()
+    return stream.run
+
+
+async def _seen_to_end(core: Core, run_id: str) -> bool:
+    """Wait for the run's end or the core's deadline, and return True; False if this key cannot read the run."""
+    try:
+        await ended(core, run_id, max(0.0, core.left))
+    except JobTimeoutError:
+        return True
+    except StefanBrainError as error:
+        if error.code != "run_not_found":
+            raise
+        return False
+    return True

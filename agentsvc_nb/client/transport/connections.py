@@ -1,0 +1,357 @@
+"""Connections that do what the HTTP library's own do not, as network backends of its connection pools.
+
+- Blocking ones end each wait (connect, read, write) at the deadline of the current call (`bounded`).
+- Those to the embedded service verify their peer before they carry a request (`proven`).
+- On asyncio they also read while they send an upload, so that an early response (a refusal) is not lost (`listen`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import httpcore
+
+from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unproved
+
+if TYPE_CHECKING:
+    import httpx  # not here: `messages` imports it, without its command line
+
+# -- the deadline ---------------------------------------------------------------------------------------------------
+#
+# The HTTP library fixes the read timeout when a response begins, and each byte restarts it. So a stream that is silent,
+# or sends only pings, would hold its reader well past the deadline. On asyncio a timeout cancels the whole call, and
+# nothing of this is needed.
+
+Clock = Callable[[], float]
+_left: ContextVar[Clock | None] = ContextVar("seconds to the deadline", default=None)
+
+
+@contextmanager
+def until(ends: float, now: Clock) -> Iterator[None]:
+    """Within this context no connection made by `bounded` waits past `ends`, a time of the clock `now` (seconds).
+
+    Only for the current thread.
+    """
+    # Set also without a deadline: an interrupt may have kept an earlier one from being reset.
+    before = _left.set(None if ends == math.inf else lambda: ends - now())
+    try:
+        yield
+    finally:
+        _left.reset(before)
+
+
+def bounded(client: httpx.Client) -> httpx.Client:
+    """Make the client's connections, also those through proxies, keep to `until`. Returns the same client."""
+    for transport in (client._transport, *client._mounts.values()):
+        pool = getattr(transport, "_pool", None)  # a transport of the caller's own may have none: it is left as it is
+        if isinstance(pool, httpcore.ConnectionPool) and not isinstance(pool._network_backend, _DeadlineBackend):
+            pool._network_backend = _DeadlineBackend(pool._network_backend)
+    return client
+
+
+def _seconds(timeout: float | None, late: type[httpcore.TimeoutException]) -> float | None:
+    """The shorter of `timeout` and the time left, in seconds (None: no limit). Raises `late` when no time is left."""
+    clock = _left.get()
+    if clock is None:
+        return timeout
+    if (left := clock()) <= 0:
+        raise late("the deadline passed")
+    return left if timeout is None else min(left, timeout)
+
+
+class _DeadlineBackend(httpcore.NetworkBackend):
+    """A network backend whose connections keep to `until`."""
+
+    def __init__(self, backend: httpcore.NetworkBackend) -> None:
+        self._backend = backend
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        seconds = _seconds(timeout, httpcore.ConnectTimeout)
+        return _DeadlineStream(self._backend.connect_tcp(host, port, seconds, local_address, socket_options))
+
+    def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> httpcore.NetworkStream:
+        seconds = _seconds(timeout, httpcore.ConnectTimeout)
+        return _DeadlineStream(self._backend.connect_unix_socket(path, seconds, socket_options))
+
+    def sleep(self, seconds: float) -> None:
+        self._backend.sleep(seconds)
+
+
+class _DeadlineStream(httpcore.NetworkStream):
+    """A connection whose reads and writes keep to `until`."""
+
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _seconds(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, _seconds(timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        seconds = _seconds(timeout, httpcore.ConnectTimeout)
+        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, seconds))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+# -- the proof ------------------------------------------------------------------------------------------------------
+#
+# The embedded service stops when it is idle, and another process may then take its port. Verifying once is not enough,
+# because the connection pool opens new connections whenever it has none left. So the pool's network backend requests
+# the proof on each new connection, and closes one without a proof as if it had been refused. See docs/decisions/0028.
+
+PROOF_SECONDS: Final = 5.0
+"""Limit for one proof. It takes a millisecond: a peer that takes so long is not the service, or is unusable."""
+_BROKEN: Final = (httpcore.NetworkError, httpcore.TimeoutException, OSError, ValueError)
+
+
+def proven(client: httpx.Client, secret: Secret) -> httpx.Client:
+    """Make each connection of the client verify its peer. Returns the same client."""
+    pool = cast(Any, client._transport)._pool  # raises for a version of the library without it: better than unproved
+    pool._network_backend = _ProvingBackend(pool._network_backend, secret)
+    return client
+
+
+def proven_async(client: httpx.AsyncClient, secret: Secret) -> httpx.AsyncClient:
+    """`proven` for asyncio."""
+    pool = cast(Any, client._transport)._pool
+    pool._network_backend = _AsyncProvingBackend(pool._network_backend, secret)
+    return client
+
+
+class _Patience:
+    """The time for the proof of one connection: the shorter of `PROOF_SECONDS` and the caller's connect timeout."""
+
+    def __init__(self, timeout: float | None) -> None:
+        seconds = PROOF_SECONDS if timeout is None else min(timeout, PROOF_SECONDS)
+        self._ends, self._is_ours = time.monotonic() + seconds, seconds == PROOF_SECONDS
+
+    @property
+    def left(self) -> float:
+        """Seconds left. Raises `httpcore.ReadTimeout` when none are; a socket's timeout restarts with each byte."""
+        seconds = self._ends - time.monotonic()
+        if seconds <= 0:
+            raise httpcore.ReadTimeout
+        return seconds
+
+    @contextmanager
+    def explaining(self, host: str, port: int) -> Iterator[None]:
+        """Turn a failed proof into `httpcore.ConnectError`, as for a refused connection.
+
+        The client then knows that nothing was sent, and looks for the service again. Raises `httpcore.ConnectTimeout`
+        instead if the caller's own timeout ended the proof.
+        """
+        try:
+            yield
+        except (*_BROKEN, Unproved) as error:
+            late = isinstance(error, httpcore.TimeoutException)
+            if late and not self._is_ours:
+                raise httpcore.ConnectTimeout from None
+            why = "it does not answer" if late else str(error) or "the connection broke"
+            raise httpcore.ConnectError(
+                f"what listens at {host}:{port} does not prove that it is your embedded service ({why}), "
+                "so nothing was sent"
+            ) from None
+
+
+class _ProvingBackend(httpcore.NetworkBackend):
+    """A network backend that requests the proof on each new connection, and closes one without it."""
+
+    def __init__(self, backend: httpcore.NetworkBackend, secret: Secret) -> None:
+        self._backend = backend
+        self._secret = secret
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        stream = self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
+        patience = _Patience(timeout)
+        try:
+            with patience.explaining(host, port):
+                self._prove(stream, Health(host, port), patience)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+    def _prove(self, stream: httpcore.NetworkStream, health: Health, patience: _Patience) -> None:
+        peer = stream.get_extra_info("server_addr")
+        stream.write(health.request, patience.left)
+        while not health.hear(stream.read(READ_BYTES, patience.left)):
+            pass
+        health.check(self._secret.key, peer)
+
+    def sleep(self, seconds: float) -> None:
+        self._backend.sleep(seconds)
+
+
+class _AsyncProvingBackend(httpcore.AsyncNetworkBackend):
+    """`_ProvingBackend` for asyncio."""
+
+    def __init__(self, backend: httpcore.AsyncNetworkBackend, secret: Secret) -> None:
+        self._backend = backend
+        self._secret = secret
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        stream = await self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
+        patience = _Patience(timeout)
+        try:
+            with patience.explaining(host, port):
+                await self._prove(stream, Health(host, port), patience)
+        except BaseException:
+            await stream.aclose()
+            raise
+        return stream
+
+    async def _prove(self, stream: httpcore.AsyncNetworkStream, health: Health, patience: _Patience) -> None:
+        peer = stream.get_extra_info("server_addr")
+        await stream.write(health.request, patience.left)
+        while not health.hear(await stream.read(READ_BYTES, patience.left)):
+            pass
+        health.check(self._secret.key, peer)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._backend.sleep(seconds)
+
+
+# -- early responses ------------------------------------------------------------------------------------------------
+
+_UPLOAD: Final = b"multipart/form-data"
+_READ_BYTES: Final = 64 * 1024
+
+
+def listen(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    """Make the client's direct connections read while they send; those through a proxy do not. Returns the client."""
+    pool = getattr(client._transport, "_pool", None)
+    if isinstance(pool, httpcore.AsyncConnectionPool):
+        pool._network_backend = _WatchedBackend(pool._network_backend)
+    return client
+
+
+class _WatchedBackend(httpcore.AsyncNetworkBackend):
+    """A network backend whose connections are `_WatchedStream`s."""
+
+    def __init__(self, backend: httpcore.AsyncNetworkBackend) -> None:
+        self._backend = backend
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        return _WatchedStream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
+
+    async def sleep(self, seconds: float) -> None:
+        await self._backend.sleep(seconds)
+
+
+class _WatchedStream(httpcore.AsyncNetworkStream):
+    """A connection that reads while it sends an upload, and so receives an early response.
+
+    A service that refuses an upload responds and closes the connection before it has read the body. A client that only
+    writes then fails with a broken connection, and never sees the response.
+    """
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._head = b""  # of the request that is being sent; b"" between requests
+        self._early: asyncio.Task[bytes] | None = None
+        self._spare: socket.socket | None = None
+        """A nonblocking duplicate of the connection's socket, readable after the event loop has closed its own."""
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if not self._head:
+            self._head = buffer
+        elif _UPLOAD in self._head and not self._early:
+            self._spare = None if self.get_extra_info("ssl_object") else self.get_extra_info("socket").dup()
+            self._early = asyncio.create_task(self._stream.read(_READ_BYTES))
+            await asyncio.sleep(0)  # let the task begin to read
+        if self._early and self.get_extra_info("is_readable"):
+            # A write to a closed connection would lose the response that came before. So give the event loop two
+            # turns first: one to read it, one to hand it over.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        await self._stream.write(buffer, timeout)
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        early, self._early, self._head = self._early, None, b""
+        if early is None:
+            return await self._stream.read(max_bytes, timeout)
+        try:
+            async with asyncio.timeout(timeout):
+                return await early
+        except TimeoutError:
+            raise httpcore.ReadTimeout from None
+        except httpcore.ReadError:
+            if rest := self._rest():
+                return rest
+            raise
+        finally:
+            self._leave()
+
+    def _rest(self) -> bytes:
+        """Bytes that arrived before the connection failed and that the event loop did not read in time."""
+        rest = b""
+        with suppress(OSError):
+            while self._spare and (block := self._spare.recv(_READ_BYTES)):
+                rest += block
+        return rest
+
+    def _leave(self) -> None:
+        if self._spare:
+            self._spare.close()
+            self._spare = None
+
+    async def aclose(self) -> None:
+        if self._early and not self._early.cancel():
+            self._early.exception()  # retrieved, so that asyncio does not log it: the failure is known
+        self._leave()
+        await self._stream.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        return _WatchedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

@@ -1,0 +1,215 @@
+"""The answer of a run as a cell's value: its text, its structured data (`--schema`), the code that it proposes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, get_origin
+
+from markdown_it import MarkdownIt
+from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
+
+from agentsvc_nb.client import models
+from agentsvc_nb.client.downloads import table_files
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.models import NO_TABLE, frame
+from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.display.results import WorkResult
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.runs import AnswerBasis, Run
+from agentsvc_nb.wire.text import plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
+"""Added to the message of a question whose answer becomes the next cell."""
+_PYTHON: Final = ("", "python", "py", "python3", "ipython")
+
+
+def first_code(text: str) -> str | None:
+    r"""Return the first Python code block in Markdown, without invisible characters; None if there is none.
+
+    >>> first_code("Try:\n```python\nprint(1)\n```")
+    'print(1)'
+    """
+    for token in _parser().parse(text):
+        words = token.info.split()
+        if token.type == "fence" and (words[0].lower() if words else "") in _PYTHON:
+            return plain(token.content).rstrip("\n")
+    return None
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False})
+
+
+RECORDS: Final = "records"
+"""The property that holds the array of a list of records: the root of a schema that is sent must be an object."""
+
+
+class AnswerShape:
+    """The shape of an answer: a pydantic model, a dataclass, `list[Model]`, or a JSON Schema as a dict.
+
+    `given` is the value of the variable `name`, which error messages mention. Raises `AskError` for any other value,
+    and for a schema that an answer cannot have.
+    """
+
+    def __init__(self, name: str, given: Any) -> None:
+        self.kind = given if isinstance(given, type) and get_origin(given) is None else None
+        try:
+            whole = given if isinstance(given, dict) else TypeAdapter(given).json_schema() if _listed(given) else None
+            self.records = whole is not None and whole.get("type") == "array"
+            sent = _wrapped(whole) if self.records and whole else models.schema(self._single(name, given))
+        except (PydanticSchemaGenerationError, PydanticUserError) as error:
+            raise AskError(f"--schema {name}: {error.message}; nothing was sent.") from None
+        except StefanBrainError as error:
+            raise AskError(f"--schema {name}: {error.message} Nothing was sent.", error.hint or "") from None
+        assert sent is not None
+        self.schema: dict[str, Any] = sent
+
+    def _single(self, name: str, given: Any) -> Any:
+        if isinstance(given, dict) or self.kind is not None:
+            return given
+        raise AskError(
+            f"--schema {name}: that is a {type(given).__name__}, no shape of an answer; nothing was sent.",
+            "Give a pydantic model, a dataclass, list[Model] for records, or a JSON Schema as a dict.",
+        )
+
+    def read(self, data: dict[str, Any], **attrs: Any) -> Any:
+        """Convert the answer's data: to an instance of the model, or a DataFrame for records; a dict stays as it is.
+
+        Raises `StefanBrainError` naming the first field that does not fit.
+        """
+        if self.records:
+            return frame(self.rows(data), self.columns, **attrs)
+        return models.parsed(self.kind, data) if self.kind is not None else data
+
+    def rows(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the records of an answer as rows; a record that is not an object becomes `{"value": record}`."""
+        found = data.get(RECORDS)
+        rows = found if isinstance(found, list) else []
+        return [row if isinstance(row, dict) else {"value": row} for row in rows]
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The dtype of each column, by field name; a field that allows several types has dtype `object`."""
+        item = self._resolved(self.schema["properties"][RECORDS].get("items") or {})
+        fields = item.get("properties") or {}
+        return {name: _column(self._resolved(field)) for name, field in fields.items()}
+
+    def _resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
+        found: Any = schema
+        for part in str(schema.get("$ref", "")).removeprefix("#/").split("/") if "$ref" in schema else []:
+            found = (self.schema if found is schema else found).get(part, {})
+        return found if isinstance(found, dict) else {}
+
+
+def _listed(given: Any) -> bool:
+    return get_origin(given) is list
+
+
+def _wrapped(array: dict[str, Any]) -> dict[str, Any]:
+    """Wrap an array schema in an object schema. `$defs` move to the root, so that `#/$defs/...` still resolves."""
+    shared: dict[str, Any] = {name: array[name] for name in ("$defs", "definitions") if name in array}
+    inner = {name: part for name, part in array.items() if name not in shared}
+    return {
+        "type": "object",
+        "properties": {RECORDS: inner},
+        "required": [RECORDS],
+        "additionalProperties": False,
+        **shared,
+    }
+
+
+def _column(field: dict[str, Any]) -> str:
+    kinds = [part for part in field.get("anyOf", [field]) if part.get("type") != "null"]
+    kind = kinds[0] if len(kinds) == 1 else {}
+    if kind.get("type") == "string" and kind.get("format") == "date-time":
+        return models.TIME_DTYPE
+    found = kind.get("type")
+    return models.JSON_DTYPES.get(found, "object") if isinstance(found, str) else "object"
+
+
+class CellAnswer(WorkResult):
+    """The answer of a run. `again` is True if an earlier run was shown again instead of asking anew.
+
+    Example: `answer.text`, `answer.table`, `answer.data["price"]`, `answer.files[0].path`, `answer.run.usage`
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        text: str,
+        bundle: Bundle,
+        files: Sequence[WorkspaceFile],
+        shape: AnswerShape | None = None,
+        again: bool = False,
+        inputs: Sequence[str] = (),
+        fetch_tables: Callable[[], list[pd.DataFrame]] = list,
+    ) -> None:
+        super().__init__(bundle, files, run.chat)
+        self.run = run
+        self.text = text
+        self.again = again
+        self._shape = shape
+        self._fetch_tables = fetch_tables
+        self.inputs = tuple(inputs)
+        """SHA-256s of the attached files."""
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        return super().attrs | {"run_id": self.run_id, "model": self.run.model, "inputs": list(self.inputs)}
+
+    @property
+    def data(self) -> Any:
+        """The structured data of the answer; None if no schema was given or the run returned none.
+
+        A dict, an instance of the model, or for a list of records a DataFrame. Raises `StefanBrainError` when the
+        answer fits the schema, but not the model's own validators.
+        """
+        found = self.run.structured_output
+        if found is None or self._shape is None:
+            return found
+        return self._shape.read(found, **self.attrs)
+
+    @functools.cached_property
+    def tables(self) -> list[pd.DataFrame]:
+        """The tables that the run computed, as DataFrames; fetched when they are first asked for. No table: `[]`.
+
+        Raises `StefanBrainError` when they can't be fetched.
+        """
+        return self._fetch_tables() if table_files(self.files) else []
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The first of `tables`. Raises `AskError` when the run left none."""
+        if not self.tables:
+            raise AskError(NO_TABLE, "`.text` has the answer, `.df` lists the files that the run wrote.")
+        return self.tables[0]
+
+    @property
+    def basis(self) -> AnswerBasis | None:
+        """What the answer rests on (`computed`, `quoted`, ...), by its agent; None if the agent did not say."""
+        return self.run.basis
+
+    @property
+    def code(self) -> str | None:
+        """The first Python code block of the answer, or None. A block without a language counts as Python."""
+        return first_code(self.text)
+
+    @property
+    def run_id(self) -> str:
+        return self.run.run_id
+
+    @property
+    def status(self) -> str:
+        return str(self.run.status)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Answer {self.status}, {len(self.text)} characters, {len(self.files)} files, run {self.run_id}>"

@@ -1,0 +1,225 @@
+"""Runs in the background: a future as the cell's value, while other cells run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as WaitedLongEnough
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from agentsvc_nb.client.errors import JobTimeoutError
+from agentsvc_nb.notebook.ask.answer import CellAnswer
+from agentsvc_nb.notebook.ask.turn import RunWatcher
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle, print_new_calls, watched_bundle
+from agentsvc_nb.notebook.display.results import DisplayedResult
+from agentsvc_nb.notebook.errors import RunStopped
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.runs import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+K = TypeVar("K")
+
+_LOOK_SECONDS: Final = 0.25
+"""The longest single wait: on Windows, a wait without a limit would not notice an interrupt."""
+
+
+class BackgroundResult(DisplayedResult, Generic[K]):
+    """A future whose result is computed in a thread of its own; can be awaited. Subclasses implement `make`.
+
+    Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
+    """
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self._future: Future[K] = Future()
+
+    def run_here(self) -> K:
+        """Do the work in the calling thread, for hosts that lose updates of an output after its cell has ended.
+
+        Returns and raises as `wait`.
+        """
+        self._run()
+        return self.wait()
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="agentsvc-background", daemon=True).start()
+
+    def wait(self, timeout: float | None = None) -> K:
+        """Wait for the result and return it; `timeout` is in seconds (None: no limit).
+
+        Raises:
+            AskError, RunFailed: the work failed, as it would in the foreground.
+            JobTimeoutError: `timeout` has elapsed; the work goes on.
+            RunStopped: the wait was interrupted; the work goes on.
+        """
+        left = float("inf") if timeout is None else timeout
+        told: set[str] = set()
+        try:
+            while True:
+                self.tell(told)
+                try:
+                    return self._future.result(min(_LOOK_SECONDS, max(0.0, left)))
+                except WaitedLongEnough:
+                    left -= _LOOK_SECONDS
+                    if left <= 0:
+                        raise JobTimeoutError(self.waited_for) from None
+        except KeyboardInterrupt:
+            raise RunStopped(
+                f"The waiting was stopped; {self.name} goes on.", "`.cancel()` of its result stops it."
+            ) from None
+
+    def __await__(self) -> Generator[Any, None, K]:
+        # Shielded: cancelling the awaiting task does not cancel the work.
+        return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
+
+    def done(self) -> bool:
+        """Whether the work has ended, with a result or an error."""
+        return self._future.done()
+
+    @property
+    def waited_for(self) -> str | None:
+        """The id of the run or job, for `JobTimeoutError`; None while it has none."""
+        return None
+
+    @property
+    def status(self) -> str:
+        """The state as last seen; does not wait."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """The name of the work in messages, such as `run 0f3a...`."""
+        raise NotImplementedError
+
+    def make(self) -> K:
+        """Do the work and return its result; called in the thread."""
+        raise NotImplementedError
+
+    def tell(self, told: set[str]) -> None:
+        """Print what blocks the work, once; called repeatedly by `wait`. `told` holds the ids already printed."""
+
+    def left_alone(self, error: BaseException) -> None:
+        """Hook: the work failed with an error that the output does not show yet."""
+
+    def after(self) -> None:
+        """Hook: the work has ended, with a result or an error."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
+
+    def outcome(self) -> Any:
+        """Return the result, or the partial answer of a failure; None if there is neither yet. Does not wait."""
+        if not self.done():
+            return None
+        failed = self._future.exception()
+        return getattr(failed, "answer", None) if failed else self._future.result()
+
+    def _run(self) -> None:
+        try:
+            self._future.set_result(self.make())
+        except BaseException as error:  # `wait` raises it in the caller's thread
+            if getattr(error, "answer", None) is None:
+                self.left_alone(error)
+            self._future.set_exception(error)
+        self.after()
+
+
+def nothing(background: Background) -> None:
+    """Do nothing: the default callback at the end of a run in the background."""
+
+
+class Background(BackgroundResult[CellAnswer]):
+    """The answer of a run in the background. Attributes of the answer wait for the run's end; can be awaited.
+
+    Example: `answer.text`, `answer.files`, `answer.df`, `await answer`; without waiting `answer.done()`,
+    `answer.status`, `answer.cancel()`
+    """
+
+    def __init__(
+        self, turn: RunWatcher, go: Callable[[], CellAnswer], then: Callable[[Background], None] = nothing
+    ) -> None:
+        self._turn = turn
+        self._go = go
+        self._then = then
+        super().__init__()
+
+    def make(self) -> CellAnswer:
+        return self._go()
+
+    def tell(self, told: set[str]) -> None:
+        """Print tool calls that wait for approval: a blocked cell may have no live output that shows them."""
+        print_new_calls([*self._turn.view.asked.values()], told)
+
+    def cancel(self) -> None:
+        """Cancel the run on the service; a run that still waits for its turn is never started. Safe to repeat."""
+        self._turn.view.stopping = True
+        self._turn.feed.cancel()
+
+    @property
+    def waited_for(self) -> str | None:
+        return self.run_id or None
+
+    @property
+    def run_id(self) -> str:
+        """The run's id, empty before it has started; does not wait."""
+        return self._turn.view.run_id
+
+    @property
+    def status(self) -> str:
+        """`waiting` until the run starts, then the run's status; does not wait."""
+        return "waiting" if self._turn.view.waiting else self._turn.view.status
+
+    @property
+    def name(self) -> str:
+        return f"run {self.run_id}" if self.run_id else "the question"
+
+    @property
+    def text(self) -> str:
+        return self.wait().text
+
+    @property
+    def data(self) -> Any:
+        return self.wait().data
+
+    @property
+    def code(self) -> str | None:
+        return self.wait().code
+
+    @property
+    def files(self) -> tuple[WorkspaceFile, ...]:
+        return self.wait().files
+
+    @property
+    def df(self) -> pd.DataFrame:
+        return self.wait().df
+
+    @property
+    def table(self) -> pd.DataFrame:
+        return self.wait().table
+
+    @property
+    def tables(self) -> list[pd.DataFrame]:
+        return self.wait().tables
+
+    @property
+    def run(self) -> Run:
+        return self.wait().run
+
+    @property
+    def chat(self) -> str | None:
+        return self.wait().chat
+
+    def _mimebundle(self) -> Bundle:
+        known = self.outcome()
+        return known.shown if isinstance(known, CellAnswer) else watched_bundle(self._turn.view)
+
+    def left_alone(self, error: BaseException) -> None:
+        self._turn.screen.finish(error_bundle(str(error), getattr(error, "hint", "")))
+
+    def after(self) -> None:
+        self._then(self)

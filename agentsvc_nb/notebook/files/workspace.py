@@ -1,0 +1,308 @@
+"""The files of the notebook's chat: list, put, get, search with the matches marked, preview the beginning of one."""
+
+from __future__ import annotations
+
+import filecmp
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.models import columns, frame
+from agentsvc_nb.notebook.display import results
+from agentsvc_nb.notebook.display.file_table import Fetch
+from agentsvc_nb.notebook.display.render import moment, size
+from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
+from agentsvc_nb.notebook.errors import AskError, to_ask_error
+from agentsvc_nb.notebook.files.attachments import AttachedFile, attachments, listed_uploads
+from agentsvc_nb.notebook.previews.bundle import preview_bundle
+from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
+from agentsvc_nb.wire import limits
+from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
+from agentsvc_nb.wire.text import escape, label
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.api import AgentService
+
+
+def chat_of(session: Session) -> str:
+    """Return the id of this notebook's chat. Raises `AskError` when it has none yet."""
+    chat = session.known_chat(session.address())
+    if not chat:
+        raise AskError("This notebook has no chat yet, so no files.", "Ask something first.")
+    return chat
+
+
+def listed(session: Session) -> list[WorkspaceFile]:
+    """Return the files of this notebook's chat, and remember their paths for completion.
+
+    Raises `AskError` when the notebook has no chat yet, or the service fails.
+    """
+    chat = chat_of(session)
+    with errors_as_cells(session):
+        found = list(session.client().files.list(chat))
+    session.known.files = [file.path for file in found]
+    return found
+
+
+def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
+    """Return the error for a path that is not among the files; its hint has paths with the same file name."""
+    name = path.rpartition("/")[2]
+    like = [label(file.path) for file in found if file.path.rpartition("/")[2] == name][:3]
+    meant = f"Did you mean {' or '.join(like)}? " if like else ""
+    return AskError(f"There is no file {label(path)} in this chat.", f"{meant}`%files` lists them.")
+
+
+def content(session: Session, file: WorkspaceFile) -> bytes:
+    """Return the content of a file of this notebook's chat. Raises `AskError` when it cannot be downloaded."""
+    with errors_as_cells(session):
+        data = session.client().files.download(file.path, chat=chat_of(session))
+    assert isinstance(data, bytes)
+    return data
+
+
+def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
+    """Return a function that downloads files of a chat for their thumbnails; it returns None on an error.
+
+    Returns None without a chat.
+    """
+    if not chat:
+        return None
+
+    def fetch(file: WorkspaceFile) -> bytes | None:
+        try:
+            data = client.files.download(file.path, chat=chat)
+        except (AskError, StefanBrainError):
+            return None
+        return data if isinstance(data, bytes) else None
+
+    return fetch
+
+
+@dataclass(frozen=True, slots=True)
+class UploadResult:
+    """The result of `files_put`: names of the files sent, and of those already there (`same`).
+
+    `staged`: the chat does not exist yet, so the files are attached to the next question.
+    """
+
+    sent: tuple[str, ...]
+    same: tuple[str, ...]
+    staged: bool
+
+    def __str__(self) -> str:
+        where = "they go along with the next %%ask" if self.staged and self.sent else ""
+        counts = f"{len(self.sent)} sent" + (f", {len(self.same)} unchanged" if self.same else "")
+        return f"{counts}: {', '.join((*self.sent, *self.same))}" + (f" ({where})" if where else "")
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadResult:
+    """The result of `files_get`: the path of the file, and whether it was already there with the same content."""
+
+    path: Path
+    same: bool
+
+
+def files(session: Session) -> ResultTable:
+    """List the files of this notebook's chat, and those staged for the next ask.
+
+    Raises `AskError` when the service fails.
+    """
+    return files_table(session, listed(session) if session.known_chat(session.address()) else [])
+
+
+def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable:
+    """Return a table of these files of the chat, and of those staged for the next ask."""
+    chat = session.known_chat(session.address())
+    staged = [
+        {"path": f"uploads/{file.file_name}", "id": file.sha256, "kind": "upload"}
+        | file.model_dump(include={"file_name", "media_type", "size_bytes"})
+        for file in session.staged.values()
+    ]
+    rows = [*map(_row, found), *((code(row["path"]), size(row["size_bytes"]), row["media_type"]) for row in staged)]
+    total = size(sum(file.size_bytes for file in found))
+    notes = [f"{len(found):,} file{'s' * (len(found) != 1)}, {total}"]
+    if staged:
+        notes.append(f"{len(staged)} more go along with the next %%ask")
+    bundle = grid("Files", ("path", "size", "type", "from", "changed"), [_padded(row) for row in rows], notes)
+    return ResultTable(bundle, lambda: frame([*map(_facts, found), *staged], results.FILES, chat=chat))
+
+
+def _row(file: WorkspaceFile) -> Row:
+    path = code(file.path)
+    named = Cell(f"{path.text} ({label(file.name)})", f"{path.html} {escape(file.name)}") if file.name else path
+    made = "you" if file.kind == "upload" else f"run {file.run_id[:8]}" if file.run_id else label(file.kind, 20)
+    bytes_ = Cell(size(file.size_bytes), title=f"{file.size_bytes:,} bytes")
+    return named, bytes_, label(file.media_type, 60), made, moment(file.updated_at)
+
+
+def _padded(row: Row) -> Row:
+    return (*row, "you, for the next ask", None) if len(row) == 3 else row
+
+
+def _facts(file: WorkspaceFile) -> dict[str, Any]:
+    return file.model_dump(exclude={"object", "download_url"})
+
+
+def files_put(session: Session, patterns: Iterable[str | Path]) -> UploadResult:
+    """Upload files (paths or globs) to this notebook's chat, except those that it has with the same name and content.
+
+    Before the chat's first ask, the files are staged and attached to it. Raises `AskError` when a pattern matches no
+    file, a file cannot be read, too many are staged, or the service fails.
+    """
+    wanted = attachments(patterns)
+    if not wanted:
+        raise AskError("Name the files to put.", "For example: %files put data/*.csv")
+    client = session.client()
+    chat = session.known_chat(session.address())
+    try:
+        there = listed_uploads(client, chat) if chat else set()
+        there |= {(file.file_name, file.sha256) for file in session.staged.values()}
+        fresh = [file for file in wanted if (file.path.name, file.sha256) not in there]
+        _send(session, client, chat, fresh)
+    except StefanBrainError as error:
+        raise to_ask_error(error, session.base_url) from None
+    # Files that were there already count as put by this cell, too: later cells find them before themselves.
+    session.put.update({file.path.name: file.sha256 for file in wanted})
+    same = [file.path.name for file in wanted if file not in fresh]
+    return UploadResult(tuple(file.path.name for file in fresh), tuple(same), staged=chat is None)
+
+
+def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[AttachedFile]) -> None:
+    names = {*session.staged, *(file.path.name for file in wanted)}
+    if chat is None and len(names) > limits.ATTACHMENTS_MAX:
+        raise AskError("More than 10 files can't go along with one ask; nothing was sent.", "Ask once, then put more.")
+    for start in range(0, len(wanted), limits.ATTACHMENTS_MAX):
+        batch = [file.path for file in wanted[start : start + limits.ATTACHMENTS_MAX]]
+        staged = client.files.upload(*batch, chat=chat)
+        if chat is None:
+            session.staged.update({file.file_name: file for file in staged})
+
+
+def files_get(session: Session, path: str, directory: str | Path = ".", *, force: bool = False) -> DownloadResult:
+    """Download a file of this notebook's chat into a folder, under its own name; a missing folder is created.
+
+    Another file of that name is replaced only with `force`, else raises `AskError`; so does an unknown path, a failing
+    service, or a folder that cannot be written to.
+    """
+    chat = chat_of(session)
+    folder = Path(directory).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Downloaded within the same folder, so that the complete file can be renamed into its place at once.
+        with errors_as_cells(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
+            come = session.client().files.download(path, chat=chat, to=aside)
+            assert isinstance(come, Path)
+            return _placed(come, folder / come.name, force)
+    except AskError as failure:
+        if failure.error is not None and failure.error.code == "file_not_found":
+            raise missing(path, listed(session)) from None
+        raise
+    except OSError as error:
+        raise AskError(
+            f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: -d DIR"
+        ) from None
+
+
+def _placed(come: Path, target: Path, force: bool) -> DownloadResult:
+    if target.is_file() and filecmp.cmp(come, target, shallow=False):
+        return DownloadResult(target, same=True)
+    if target.exists() and not force:
+        raise AskError(
+            f"{target} is there already with other content; nothing was replaced.",
+            "`%files get PATH --force` replaces it, `-d DIR` names another folder.",
+        )
+    come.replace(target)
+    return DownloadResult(target, same=False)
+
+
+PART_CHARS = 400
+
+
+def search(session: Session, words: str, *, chat: str | None = None) -> ResultTable:
+    """Search the chat's files by name and contents (docs/api/files.md "Search"), best match first.
+
+    The DataFrame has the columns of a listed file, then `match`, `snippets`, and `passage`: the text of the snippets.
+    Raises `AskError` when there are no words, the notebook has no chat yet, or the service fails.
+    """
+    where = chat or chat_of(session)
+    found = searched(session, words, where)
+    rows = [_result_facts(result) for result in found.results]
+    kinds = columns(SearchResult) | {"passage": "string"}
+    return ResultTable(search_bundle(found, words), lambda: frame(rows, kinds, chat=where, query=words))
+
+
+def searched(session: Session, words: str, chat: str) -> FileSearch:
+    """Search the files of a chat. Raises `AskError` when there are no words, or the service fails."""
+    if not words.strip():
+        raise AskError("Name the words to look for.", 'For example: %search "return on ad spend" -draft')
+    with errors_as_cells(session):
+        return session.client().files.search(words, chat=chat)
+
+
+def search_bundle(found: FileSearch, words: str) -> dict[str, str]:
+    """The results of a search as a table, with the matched words marked in their passages."""
+    count = len(found.results)
+    note = (
+        f"{count} file{'s' * (count != 1)}"
+        if count
+        else "Nothing found; new files are found by their words a minute later."
+    )
+    return grid(f"Search: {label(words)}", ("file", "size", "passages"), [*map(_result_row, found.results)], [note])
+
+
+def _result_row(result: SearchResult) -> Row:
+    path = code(result.path)
+    named = Cell(f"{path.text} ({label(result.name)})", f"{path.html} {escape(result.name)}") if result.name else path
+    passages = Cell(
+        label(" … ".join(_passage_text(parts) for parts in result.snippets), PART_CHARS) or "(by its name)",
+        "".join(f"<div>{_passage_html(parts)}</div>" for parts in result.snippets),
+    )
+    return named, size(result.size_bytes), passages
+
+
+def _passage_text(parts: list[SnippetPart]) -> str:
+    return "".join(f"*{part.text}*" if part.match else part.text for part in parts)
+
+
+def _passage_html(parts: list[SnippetPart]) -> str:
+    return "".join(f"<mark>{_spaced(part.text)}</mark>" if part.match else _spaced(part.text) for part in parts)
+
+
+def _spaced(text: str) -> str:
+    """Escape a part of a snippet, keeping a blank at each end: `escape` strips them, but here they separate words."""
+    edge = " " if text[:1].isspace() else "", " " if text[-1:].isspace() else ""
+    return f"{edge[0]}{escape(text, PART_CHARS)}{edge[1] if text.strip() else ''}"
+
+
+def _result_facts(result: SearchResult) -> dict[str, Any]:
+    facts = result.model_dump(exclude={"object"})
+    return facts | {"passage": " … ".join("".join(part.text for part in parts) for parts in result.snippets)}
+
+
+def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
+    """Return a preview of the beginning of a file, by the type that its bytes show (`previews`).
+
+    Args:
+        path: a path in the notebook's chat, or a listed file, which saves listing the chat again.
+
+    Raises:
+        AskError: there is no such file, or it cannot be downloaded.
+    """
+    file = path if isinstance(path, WorkspaceFile) else _the_file(session, path)
+    client, chat = session.client(), chat_of(session)
+    with errors_as_cells(session):
+        head = client.files.head(file, HEAD_BYTES, chat=chat)
+        return Preview(preview_bundle(file, head, lambda to: client.files.download(file, chat=chat, to=to)))
+
+
+def _the_file(session: Session, path: str) -> WorkspaceFile:
+    files = listed(session)
+    file = next((file for file in files if file.path == path), None)
+    if file is None:
+        raise missing(path, files)
+    return file

@@ -1,0 +1,146 @@
+"""The catalog of tools, and the description of one tool with the fields of its input."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.models import of
+from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
+from agentsvc_nb.notebook.jobs import calling
+from agentsvc_nb.notebook.jobs.fields import MISSING, Field, field, shown
+from agentsvc_nb.notebook.jobs.foreground import refusal
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells
+from agentsvc_nb.wire.text import escape, excerpt, label, plain
+from agentsvc_nb.wire.tools import ToolDescription
+
+DEPTH: Final = 4
+"""How many levels of nested objects are described."""
+KINDS_MAX: Final = 6
+"""How many alternatives of a type are named."""
+_WORDS: Final = {
+    "file": "path of a file",
+    "number": "number",
+    "integer": "integer",
+    "flag": "boolean",
+    "nothing": "null",
+    "text": "string",
+    "object": "object",
+    "json": "anything",
+}
+
+Line = tuple[str, str, bool, str]
+"""A field in the table of a tool: its path, its type in words, whether it is required, its description."""
+
+
+def lines(of: Field, path: str = "", depth: int = 0) -> Iterator[Line]:
+    """Yield the fields of an object; nested objects are flattened to paths, down to `DEPTH` levels."""
+    for one in of.properties():
+        at, inner = f"{path}{one.name}", [*one.properties()] if one.kind == "object" else []
+        if inner and depth + 1 < DEPTH:
+            yield from lines(one, f"{at}.", depth + 1)
+        else:
+            said = one.schema.get("description")
+            yield at, label(kind(one), 120), one.required, label(said, 300) if isinstance(said, str) else ""
+
+
+def kind(of: Field, depth: int = 0) -> str:
+    """Return a field's type in a few words."""
+    if depth >= DEPTH:
+        return "anything"
+    match of.kind:
+        case "choice":
+            return " | ".join(name for name, _ in of.options[:20])
+        case "const":
+            return shown(of.schema["const"])
+        case "array" | "choices":
+            return f"list of {kind(of.item(), depth + 1)}"
+        case "variants":
+            return " or ".join(kind(one, depth + 1) for one in of.variants()[:KINDS_MAX])
+    return _WORDS[of.kind]
+
+
+def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
+    """Return an input to begin from: defaults, and for required fields without one an example or `…`."""
+    found: dict[str, Any] = {}
+    for one in of.properties():
+        if one.default is not MISSING:
+            found[one.name] = one.default
+        elif one.required and one.kind == "object" and depth < DEPTH:
+            found[one.name] = beginning(one, depth + 1)
+        elif one.required:
+            found[one.name] = one.example if one.example is not MISSING else "…"
+    return found
+
+
+ABOUT_CHARS: Final = 300
+_FIELDS: Final = 100
+_CELL_CHARS: Final = 4_000
+_PRE: Final = '<pre style="white-space:pre-wrap">'
+
+
+def tools(session: Session) -> ResultTable:
+    """List the service's tools: the magic that calls each, and whether it is configured.
+
+    Raises `AskError` when the service fails.
+    """
+    with errors_as_cells(session):
+        found = list(session.client().tools.list())
+    session.known.tools = {tool.name: tool.asynchronous for tool in found}
+    return ResultTable(tools_bundle(found), lambda: of(ToolDescription, found))
+
+
+def tools_bundle(found: list[ToolDescription]) -> Bundle:
+    """The catalog as a table."""
+    missing = sum(not tool.available for tool in found)
+    notes = [f"{len(found)} tools" + (f", {missing} without what they need" if missing else "")]
+    notes.append("`%tools NAME` says what one takes.")
+    return grid("Tools", ("tool", "with", "what it does"), [_catalog_row(tool) for tool in found], notes)
+
+
+def _catalog_row(tool: ToolDescription) -> Row:
+    lacks = "" if tool.available else " (not configured)"
+    about = label(tool.description, ABOUT_CHARS)
+    return (
+        code(tool.name),
+        Cell(("%%job" if tool.asynchronous else "%%tool") + lacks),
+        Cell(about, escape(about, ABOUT_CHARS)),
+    )
+
+
+def tools_describe(session: Session, name: str) -> Preview:
+    """Describe a tool and its input, with a cell to begin from.
+
+    Raises `AskError` when there is no such tool, or the service fails.
+    """
+    try:
+        tool = session.client().tools.describe(name)
+    except StefanBrainError as error:
+        raise refusal(session, error, jobs=False) from None
+    return Preview(tool_bundle(tool))
+
+
+def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics: bool = True) -> Bundle:
+    """A tool's description, the fields of its input, and a cell to begin from, with the values `given`.
+
+    Without `magics`, a call of the client stands for the cell.
+    """
+    whole = field(tool.input_schema, tool.input_schema)
+    fields = [*islice(lines(whole), _FIELDS)]
+    rows = [(code(path), kind, "yes" if needed else "", about) for path, kind, needed, about in fields]
+    table = grid("Input", ("field", "type", "required", "what it is"), rows)
+    write = calling.as_cell if magics else calling.as_client_call
+    cell = excerpt(write(tool.name, tool.asynchronous, {**beginning(whole), **given}), _CELL_CHARS)
+    facts = ["job" if tool.asynchronous else "tool"]
+    facts += [*["idempotent"] * tool.idempotent, *["has an effect outside"] * tool.effect]
+    head = f"{label(tool.name, 64)} · {' · '.join(facts)}" + ("" if tool.available else " · not configured")
+    return {
+        "text/plain": "\n\n".join((head, plain(tool.description), table["text/plain"], cell)),
+        "text/html": f'<div style="{MUTED}">{escape(head, 400)}</div>{to_html(tool.description)}'
+        f"{table['text/html']}{_PRE}{html.escape(cell)}</pre>",
+    }

@@ -1,0 +1,293 @@
+"""What the groups of magics are made of: the declaration of arguments, the shared context, and the base class.
+
+The context is the shell, its session, and the options of `%config Ask`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, no_var_expand
+from IPython.core.magic_arguments import argument, magic_arguments
+
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, interrupts_as_run_stopped
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.ask.several import RowsBar, VariantsOutput
+    from agentsvc_nb.notebook.display.results import DisplayedResult
+    from agentsvc_nb.notebook.display.screens import Bar, Screen
+    from agentsvc_nb.notebook.host import Mode
+    from agentsvc_nb.notebook.jobs.background import Bars
+    from agentsvc_nb.notebook.state.session import Session
+    from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
+
+
+K = TypeVar("K", bound="DisplayedResult")
+
+
+class AskConfig(Protocol):
+    """The options of `%config Ask` that every group uses."""
+
+    live: Any
+
+
+class MagicsContext:
+    """The context of a shell's magics. The session is created when first needed, so that `%load_ext` is quick."""
+
+    options: AskConfig
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self._session: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        """The session of this notebook."""
+        if self._session is None:
+            from agentsvc_nb.notebook.host import notebook
+            from agentsvc_nb.notebook.state.session import Session
+
+            self._session = Session(notebook(self.shell))
+            self._session.closing = lambda: bool(getattr(self.shell, "exit_now", False))
+        return self._session
+
+    @property
+    def mode(self) -> Mode:
+        """The kind of host of the running cell."""
+        from agentsvc_nb.notebook import host
+
+        return host.mode(self.shell, self.options.live)
+
+    @property
+    def widgets(self) -> bool:
+        """Whether the host of the running cell shows widgets that react."""
+        from agentsvc_nb.notebook import host
+
+        return host.shows_widgets(self.shell, self.options.live)
+
+    def screen(self) -> Screen:
+        """Return a screen for a run of the running cell."""
+        from agentsvc_nb.notebook.widgets import outputs
+
+        return outputs.screen(self.shell, self.mode)
+
+    def card(self) -> CardScreen | QuietScreen:
+        """Return a screen for a background run of the running cell: a card, or in a terminal one that shows nothing."""
+        from agentsvc_nb.notebook.ask.history import decide
+        from agentsvc_nb.notebook.widgets import outputs
+
+        return outputs.card(self.shell, self.mode, partial(decide, self.session))
+
+    def board(self) -> VariantsOutput:
+        """Return an output for the variants of the running cell."""
+        from agentsvc_nb.notebook.ask.several import VariantsOutput
+        from agentsvc_nb.notebook.widgets import outputs
+
+        return VariantsOutput(outputs.output(self.shell, self.mode), self.mode == "live")
+
+    def rows_bar(self) -> RowsBar:
+        """Return an output for the progress of a batch (`--each`)."""
+        from agentsvc_nb.notebook.ask import several
+        from agentsvc_nb.notebook.widgets import outputs
+
+        return several.RowsBar(outputs.output(self.shell, self.mode), self.mode)
+
+    def bar(self) -> Bar:
+        """Return an output for a job or tool call of the running cell."""
+        from agentsvc_nb.notebook.display import screens
+        from agentsvc_nb.notebook.widgets import outputs
+
+        return screens.Bar(outputs.output(self.shell, self.mode), live=self.mode == "live")
+
+    def bars(self) -> Bars:
+        """Return progress bars for background jobs of the running cell."""
+        from agentsvc_nb.notebook.widgets import outputs
+
+        return outputs.bars(self.shell, self.mode)
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session.journal.close()
+
+
+class MagicsGroup(Magics):
+    """Some magics that belong together."""
+
+    shell: Any
+
+    def __init__(self, context: MagicsContext) -> None:
+        super().__init__(shell=context.shell)
+        self.context = context
+        self._listeners: list[Callable[[Any], None]] = []
+
+    def add_listener(self, listener: Callable[[Any], None]) -> None:
+        """Call `listener` with IPython's result of every cell, until the extension is unloaded."""
+        self.shell.events.register("post_run_cell", listener)
+        self._listeners.append(listener)
+
+    def leave(self) -> None:
+        """Remove the listeners and close the session, because the extension is unloaded."""
+        for listener in self._listeners:
+            self.shell.events.unregister("post_run_cell", listener)
+        self.context.close()
+
+    @property
+    def session(self) -> Session:
+        """The session of this notebook."""
+        return self.context.session
+
+    @contextmanager
+    def keeping_partial_answer(self, name: str | None) -> Iterator[None]:
+        """Keep the partial answer of a run that fails or stops in the `with` block in the variable `name`, if given."""
+        try:
+            yield
+        except (AskError, RunFailed, RunStopped) as failed:
+            if name and failed.answer is not None:
+                self.shell.user_ns[name] = failed.answer
+            raise
+
+    def keep(self, kept: K, name: str | None) -> K:
+        """Keep a result in the variable `name`, if given, and return it as the cell's value.
+
+        The cell has already displayed the result, so it is hidden until the next cell.
+        """
+        from agentsvc_nb.notebook.display.results import WorkResult
+
+        if name:
+            self.shell.user_ns[name] = kept
+        if isinstance(kept, WorkResult):
+            self.session.known.wrote(file.path for file in kept.files)
+        shell, count = self.shell, self.shell.execution_count
+        kept.hide_while(lambda: bool(shell.execution_count == count))
+        return kept
+
+
+Magic = TypeVar("Magic", bound=Callable[..., Any])
+Declare = Callable[[Any], Any]
+
+
+def arg(*names: str, **spec: Any) -> Declare:
+    """Declare an argument; takes the parameters of `argparse`'s `add_argument`."""
+    declare: Declare = argument(*names, **spec)  # type: ignore[no-untyped-call]
+    return declare
+
+
+def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Magic]:
+    """Decorate a method as a magic of this kind (`line_magic`, `cell_magic`); its help lists the arguments in order."""
+
+    def dress(magic: Magic) -> Magic:
+        magic = kind(magic)
+        for declare in reversed(declared):  # as decorators above the method would apply, the last one first
+            magic = declare(magic)
+        # IPython would expand `$name` and `{name}` in the line; ours are `{{name}}`, expanded by `parse`.
+        dressed: Magic = no_var_expand(magic_arguments()(magic))  # type: ignore[no-untyped-call]
+        if kind is cell_magic:  # IPython's help shows every magic as a line magic
+            dressed.__doc__ = (dressed.__doc__ or "").replace("::\n\n  %", "::\n\n  %%", 1)
+        return dressed
+
+    return dress
+
+
+def parse(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
+    """Parse the arguments of a magic's line. `{{name}}` is replaced after splitting: its value stays one argument.
+
+    Raises `AskError` for invalid arguments, and for a name that cannot be replaced.
+    """
+    from agentsvc_nb.notebook.template import expand  # imports the client, which `%load_ext` must not
+
+    return _parsed(magic, lambda: [expand(word, variables) for word in shlex.split(line)])
+
+
+def leading(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
+    """Parse options first; the rest of the line, with its quotes and dashes, is one last argument, verbatim.
+
+    Raises `AskError` for invalid arguments.
+    """
+    return _parsed(magic, lambda: _led(magic.parser, line.strip()))
+
+
+def _led(parser: argparse.ArgumentParser, line: str) -> list[str]:
+    # argparse would take quotes and dashes of the rest for its own, so only known options are handed to it.
+    options: list[str] = []
+    while (word := line.partition(" ")[0].partition("=")[0]) in parser._option_string_actions:
+        takes_value = parser._option_string_actions[word].nargs != 0
+        count = 2 if takes_value and "=" not in line.partition(" ")[0] else 1
+        parts = line.split(None, count)
+        options += parts[:count]
+        line = parts[count] if len(parts) > count else ""
+    return [*options, "--", line] if line else options
+
+
+def _parsed(magic: Any, split: Callable[[], list[str]]) -> argparse.Namespace:
+    try:
+        args: argparse.Namespace = magic.parser.parse_intermixed_args(split())
+    except (UsageError, ValueError) as error:
+        raise AskError(f"{error}; nothing was sent.", f"`?{magic.__name__}` shows the options.") from None
+    name = getattr(args, "out", None)
+    if name is not None and not name.isidentifier():
+        raise AskError(f"-o {name}: that is no name for a variable; nothing was sent.", "Use letters and digits.")
+    return args
+
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+_OUT: Final = arg("-o", "--out", metavar="NAME", help="variable for what comes of it; of a table, the DataFrame")
+_NO_RAISE: Final = arg("--no-raise-error", action="store_true", help="a failure is told and does not fail the cell")
+
+
+def command(
+    kind: Callable[..., Any],
+    *declared: Declare,
+    read: Callable[[Any, str, Mapping[str, Any]], argparse.Namespace] = parse,
+) -> Callable[[M], Any]:
+    """Decorate a group's method as a magic that takes these arguments, `-o` and `--no-raise-error`.
+
+    The method is called with the parsed arguments (and the cell's body); `read(magic, line, variables)` parses them.
+    """
+
+    def dress(method: M) -> Any:
+        @functools.wraps(method)
+        def magic(group: MagicsGroup, line: str, *body: str) -> Any:
+            args = read(dressed, line, group.shell.user_ns)
+            return _run_command(group, args, lambda: method(group, args, *body))
+
+        dressed = takes(kind, *declared, _OUT, _NO_RAISE)(interrupts_as_run_stopped(magic))
+        return dressed
+
+    return dress
+
+
+def _run_command(group: MagicsGroup, args: argparse.Namespace, act: Callable[[], Any]) -> Any:
+    """Call `act`, keep its value in the variable of `-o`, and return it.
+
+    `AskError` and `RunFailed` are raised, or with `--no-raise-error` printed.
+    """
+    try:
+        with group.keeping_partial_answer(args.out):
+            return _kept(group, act(), args.out)
+    except (AskError, RunFailed) as failed:
+        if not args.no_raise_error:
+            raise
+        print("\n".join(failed._render_traceback_()))
+        return _kept(group, failed.answer, None)
+
+
+def _kept(group: MagicsGroup, value: Any, name: str | None) -> Any:
+    from agentsvc_nb.notebook.display.results import DisplayedResult, PrintedText, ResultTable
+
+    if isinstance(value, DisplayedResult):
+        return group.keep(value, name)
+    if name:
+        group.shell.user_ns[name] = value.df if isinstance(value, ResultTable) else value
+    if isinstance(value, PrintedText):
+        print(value)
+        return None
+    return value

@@ -1,0 +1,177 @@
+"""What is in the notebook's chat: its runs, their calls that wait for approval, and its files.
+
+`%runs`, `%approve`, `%files` and `%search`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from IPython.core.magic import line_magic, magics_class
+
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.magics.base import MagicsGroup, arg, command, leading
+
+if TYPE_CHECKING:
+    import argparse
+
+
+_NUMBERS: Final = {"show": (1, 1), "attach": (1, 1), "cancel": (1, 99), "diff": (2, 2), "export": (1, 99)}
+"""The least and greatest number of words that each action takes."""
+_EXAMPLES: Final = {"diff": "RUN RUN", "export": "answers.md"}
+
+
+@magics_class
+class RunsMagics(MagicsGroup):
+    """The runs that were started from this notebook."""
+
+    @command(
+        line_magic,
+        arg(
+            "action",
+            nargs="?",
+            choices=["show", "attach", "cancel", "wait", "diff", "export"],
+            help="show one as it stands; attach: follow it again; cancel; wait until it has ended (all active ones"
+            " when none is named); diff: compare two; export: write to FILE (.jsonl, .csv or .md)",
+        ),
+        arg("words", nargs="*", metavar="RUN", help="ids, or their beginnings, or `last`; for export, a file first"),
+        arg("--all", action="store_true", help="the runs of all notebooks of this machine"),
+        arg("--timeout", type=float, metavar="SECONDS", help="wait or attach for so long; the run then goes on"),
+    )
+    def runs(self, args: argparse.Namespace) -> Any:
+        """This notebook's runs with their cost; or show, follow, stop, wait for, compare or export them.
+
+        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs attach last`, `%runs diff 0b9c1d2e last`,
+        `%runs export answers.md`
+        """
+        from agentsvc_nb.notebook import commands
+
+        session, words = self.session, args.words
+        _check(args.action, words)
+        match args.action:
+            case "show":
+                answer = commands.show(session, words[0])
+                self.context.screen().finish(answer.shown)
+                return answer
+            case "attach":
+                return commands.attach(session, words[0], self.context.screen(), timeout=args.timeout)
+            case "cancel":
+                return commands.cancel(session, *words)
+            case "wait":
+                return commands.wait(session, words, timeout=args.timeout)
+            case "diff":
+                return commands.diff(session, *words)
+            case "export":
+                return commands.export(session, words[0], words[1:])
+        return commands.runs(session, everywhere=args.all)
+
+
+def _check(action: str | None, words: list[str]) -> None:
+    least, most = _NUMBERS.get(action or "", (0, 99))
+    if not least <= len(words) <= most:
+        what = "file" if action == "export" else "run"
+        problem = f"The {what} is missing." if len(words) < least else f"{len(words)} runs are too many."
+        hint = f"For example: %runs {action} {_EXAMPLES.get(action or '', 'RUN')}; `%runs` lists them."
+        raise AskError(problem, hint)
+
+
+@magics_class
+class ApproveMagics(MagicsGroup):
+    """Calls of tools that wait for approval."""
+
+    @command(
+        line_magic,
+        arg("call", nargs="?", metavar="CALL", help="the call, or its run where just one of its calls waits"),
+        arg("--refuse", action="store_true", help="no: the tool is not called, and the agent is told"),
+        arg("--reason", metavar="TEXT", default="", help="--refuse: what the agent is told"),
+        arg("--all", action="store_true", help="list those of all notebooks of this machine"),
+    )
+    def approve(self, args: argparse.Namespace) -> Any:
+        """What waits for your approval, with exactly what would be done; or yes or no to one call.
+
+        Example: `%approve`, `%approve call_0b9c1d2e`, `%approve --refuse call_0b9c1d2e --reason "Not before Monday"`
+        """
+        from agentsvc_nb.notebook import commands
+
+        if args.call:
+            return commands.approve(self.session, args.call, refuse=args.refuse, reason=args.reason)
+        if args.refuse or args.reason:
+            raise AskError("The call is missing; nothing was sent.", "For example: %approve --refuse call_0b9c1d2e")
+        return commands.approvals(self.session, everywhere=args.all)
+
+
+@magics_class
+class FilesMagics(MagicsGroup):
+    """The files of the notebook's chat."""
+
+    @command(
+        line_magic,
+        arg(
+            "action",
+            nargs="?",
+            choices=["browse", "put", "get", "preview", "gallery"],
+            help="look through them; upload files; download some; look at the beginning of one; see the pictures",
+        ),
+        arg(
+            "paths",
+            nargs="*",
+            metavar="PATH",
+            help="put: your paths or globs; get, preview: paths of the table; gallery: a glob",
+        ),
+        arg("-d", "--dir", metavar="DIR", default=".", help="get: the folder to put it in"),
+        arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),
+    )
+    def files(self, args: argparse.Namespace) -> Any:
+        """The files of this notebook's chat; or put files there, get some, look at them.
+
+        Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md -d downloads`,
+        `%files preview reports/plan.md`, `%files gallery`, `%files browse`
+        """
+        from agentsvc_nb.notebook import commands
+        from agentsvc_nb.notebook.display.results import PrintedText
+
+        session, paths = self.session, args.paths
+        match args.action:
+            case "browse":
+                return commands.files_browse(session, widgets=self.context.widgets)
+            case "put":
+                return PrintedText(commands.files_put(session, paths))
+            case "get":
+                return self._get(paths, args.dir, force=args.force)
+            case "preview":
+                return commands.files_preview(session, _one(paths, "preview"))
+            case "gallery":
+                return commands.files_gallery(session, *paths[:1], widgets=self.context.widgets)
+        return commands.files(session)
+
+    def _get(self, paths: list[str], folder: str, *, force: bool) -> str | list[str]:
+        from agentsvc_nb.notebook import commands
+
+        if not paths:
+            raise AskError("Name one file to get.", "For example: %files get reports/plan.md -d downloads")
+        got = [commands.files_get(self.session, path, folder, force=force) for path in paths]
+        for file in got:
+            if file.same:
+                print(f"{file.path} is there already, with the same content.")
+        return str(got[0].path) if len(got) == 1 else [str(file.path) for file in got]
+
+    @command(
+        line_magic,
+        arg("words", nargs="?", metavar="WORDS", help='words, "phrases", `or`, -without; the last word as a prefix'),
+        arg("-c", "--chat", metavar="ID", help="search in this chat"),
+        read=leading,
+    )
+    def search(self, args: argparse.Namespace) -> Any:
+        """Search the files of this notebook's chat by name and contents. Options come before the words.
+
+        Example: `%search autumn "return on ad spend" -draft`, or `%search -o found budget or cost`
+        """
+        from agentsvc_nb.notebook import commands
+
+        return commands.search(self.session, args.words or "", chat=args.chat)
+
+
+def _one(paths: list[str], action: str) -> str:
+    if len(paths) != 1:
+        raise AskError(f"Name one file to {action}.", f"For example: %files {action} reports/plan.md")
+    return str(paths[0])

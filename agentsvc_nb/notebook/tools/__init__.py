@@ -1,1 +1,0 @@
-"""Tools in a notebook: the catalog, the fields of a tool's input, the cell that calls it, and the call."""

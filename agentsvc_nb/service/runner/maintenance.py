@@ -1,0 +1,147 @@
+"""Maintenance of the data folder while the service runs: garbage is collected at start and every hour (expired uploads,
+old idempotency keys, unreferenced blobs), and all blobs are slowly checked, so that none is served that was
+altered on the disk (docs/decisions/0038). Requires the folder's lock."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import random
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import IO, Final, Protocol
+
+from agentsvc_nb.service.logs import fields
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import files, idempotency
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.wire.times import utc_day
+
+log = logging.getLogger(__name__)
+
+EVERY_SECONDS: Final = 3600.0
+BATCH: Final = 500
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 24 * HOUR_MS
+UPLOAD_GRACE_MS: Final = HOUR_MS
+"""How long an expired upload is kept: a start that found it just before it expired may still be reading it."""
+BLOB_AGE_MS: Final = DAY_MS
+"""The age at which an unreferenced blob is garbage: a blob is stored before the row that names it, so a new one may
+still get its row."""
+
+
+class Retention:
+    """Garbage collection. Each batch is a write of its own, so that requests are answered in between.
+
+    `unless_backed_up()` locks the blobs for removal; False while a backup reads them.
+    """
+
+    def __init__(self, storage: Storage, unless_backed_up: Callable[[], AbstractContextManager[bool]]) -> None:
+        self._storage = storage
+        self._unless_backed_up = unless_backed_up
+
+    async def keep_on(self) -> None:
+        """Sweep now and every hour, until cancelled."""
+        while True:
+            try:
+                await self.sweep()
+            except Exception:  # a full disk or a locked database may pass within the hour
+                log.exception("garbage could not be removed; trying again in an hour")
+            await asyncio.sleep(EVERY_SECONDS)
+
+    async def sweep(self) -> None:
+        """Remove all present garbage."""
+        now = self._storage.use_case.now
+        expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
+        uploads = await self._all(lambda tx: files.expire_uploads(tx, expired, BATCH))
+        keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
+        blobs = await asyncio.to_thread(self._remove_blobs, now - BLOB_AGE_MS)
+        await asyncio.to_thread(self._storage.tables.sweep)
+        if uploads or keys or blobs:
+            log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, keys, blobs)
+
+    async def _all(self, delete: Callable[[Tx], int]) -> int:
+        """Repeat `delete`, each time in a transaction of its own, until it deletes nothing; the number deleted."""
+        total = 0
+        while deleted := await self._storage.use_case.write(delete, long=True):
+            total += deleted
+        return total
+
+    def _remove_blobs(self, before: int) -> int:
+        with self._unless_backed_up() as free:
+            if not free:
+                return 0
+            # List old blobs before reading references: a row written in between names a blob stored after `before`,
+            # and `remove` spares that.
+            old = list(self._storage.blobs.stored_before(before))
+            named = self._storage.use_case.database.read(files.referenced_contents) if old else set()
+            return sum(self._storage.blobs.remove(sha256, before) for sha256 in old if sha256 not in named)
+
+
+BYTES_PER_SECOND: Final = 2_000_000
+PIECE_BYTES: Final = 256 * 1024
+BLOB_SECONDS: Final = 0.01
+"""Pause after each blob, so that many small ones are no load either."""
+ROUND_SECONDS: Final = 3600.0
+"""Pause between two rounds."""
+
+
+class _Digest(Protocol):
+    def update(self, data: bytes, /) -> None: ...
+
+
+class BlobCheck:
+    """Compares all blobs with their names, at `bytes_per_second`.
+
+    In random order: a service that is often stopped early gets to each of them some day.
+    """
+
+    def __init__(self, blobs: LocalBlobs, bytes_per_second: float = BYTES_PER_SECOND) -> None:
+        self._blobs = blobs
+        self._rate = bytes_per_second
+
+    async def keep_on(self) -> None:
+        """Check all blobs, again and again, until cancelled."""
+        while True:
+            try:
+                await self.check_all()
+            except OSError as error:  # such as too many open files
+                log.warning("the contents could not be checked: %s; trying again in an hour", error)
+            await asyncio.sleep(ROUND_SECONDS)
+
+    async def check_all(self) -> None:
+        names = await asyncio.to_thread(lambda: list(self._blobs.stored_before(time.time_ns() // 1_000_000)))
+        random.shuffle(names)
+        for sha256 in names:
+            await self._check(sha256)
+            await asyncio.sleep(BLOB_SECONDS)
+
+    async def _check(self, sha256: str) -> None:
+        """Put the blob aside if its content is not that of its name; do nothing if it is gone."""
+        try:
+            with self._blobs.path(sha256).open("rb") as file:
+                digest = hashlib.sha256()
+                read = PIECE_BYTES
+                while read == PIECE_BYTES:
+                    read = await asyncio.to_thread(_feed, digest, file)
+                    await asyncio.sleep(read / self._rate)
+                checked = os.fstat(file.fileno())
+            altered = digest.hexdigest() != sha256 and self._blobs.put_aside(sha256, checked)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            log.error("a content can't be read: %s", error, extra=fields(sha256=sha256))
+            return
+        if altered:
+            log.error("a content was altered on the disk: it is put aside", extra=fields(sha256=sha256))
+
+
+def _feed(digest: _Digest, file: IO[bytes]) -> int:
+    """Hash the next piece of the file; its size, less than `PIECE_BYTES` at the end."""
+    piece = file.read(PIECE_BYTES)
+    digest.update(piece)
+    return len(piece)

@@ -1,0 +1,194 @@
+"""The workspace of a chat (`tools.port.Workspace`): its files, and its tables, named and asked."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from agentsvc_nb.formats import media_types
+from agentsvc_nb.formats import queries as grammar
+from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.formats.engine.messages import (
+    ChartQuestion,
+    ComputeQuestion,
+    FileTables,
+    Plot,
+    QueryAnswer,
+    SqlQuestion,
+    TableAnswer,
+    TableFile,
+    UsedTable,
+)
+from agentsvc_nb.formats.media_types import table_ending
+from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
+from agentsvc_nb.formats.plans.plan import Plan
+from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, file_names, named
+from agentsvc_nb.formats.plans.results import Result
+from agentsvc_nb.service.records.files import Author, FileRecord
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.usecases import files
+from agentsvc_nb.tools.port import COMPUTED, WorkFailure, WorkspaceEntry
+from agentsvc_nb.tools.support.stopping import ReadTooLong
+from agentsvc_nb.wire.limits import SEARCH_SECONDS
+
+FOUND_MAX: Final = 100
+
+
+class ChatWorkspace:
+    """`tools.port.Workspace` of a chat, on the database and the blobs."""
+
+    def __init__(self, storage: Storage, chat: str) -> None:
+        self._storage = storage
+        self._use_case = storage.use_case
+        self._chat = chat
+        self.tables = ChatTables(self.list, lambda entry: storage.blobs.path(entry.sha256), storage.tables)
+
+    async def list(self) -> Sequence[WorkspaceEntry]:
+        return await files.list_all(self._use_case, self._chat)
+
+    async def open(self, path: str) -> Path:
+        return self._storage.blobs.path((await self._get(path)).sha256)
+
+    async def text(self, path: str) -> str:
+        record = await self._get(path)
+        if grammar.is_scratch(path):  # not in the index
+            return (await self._storage.readings.text(record)).text
+        await self._storage.readings.caught_up(self._chat)
+        return await files.text(self._use_case, self._chat, path)
+
+    async def search(self, query: str) -> Sequence[tuple[str, float]]:
+        """Up to `FOUND_MAX` paths, best first, each with a score (1, 1/2, 1/3, ...). Raises
+        `WorkFailure("too_much_work")`."""
+        parsed = grammar.parse(query)
+        if parsed is None:
+            return []
+        await self._storage.readings.caught_up(self._chat)
+        try:
+            hits = await files.find_matches(self._use_case, self._chat, parsed, FOUND_MAX, SEARCH_SECONDS)
+        except ReadTooLong:
+            raise WorkFailure("too_much_work", grammar.TOO_LONG) from None
+        return [(hit.file.path, 1.0 / (place + 1)) for place, hit in enumerate(hits)]
+
+    async def write(self, path: str, data: bytes, author: Author) -> FileRecord:
+        """Write a file. Raises `WorkFailure("invalid_path")` for a path outside the workspace."""
+        safe = media_types.safe_path(path)
+        if safe is None:
+            raise WorkFailure("invalid_path", f"{path!r} is not a path inside the workspace.")
+        content = await self._storage.store(safe.rpartition("/")[2], data)
+        return await files.save(self._use_case, self._chat, safe, content, author)
+
+    async def keep_whole(self, what: str, document: Any, author: Author) -> str:
+        """Write a document that is shown shortened to a file, and return its path, which depends on its content.
+
+        The file is scratch, so it is listed but search does not find it.
+        """
+        data = await asyncio.to_thread(_as_json, document)
+        path = f"logs/{what}-{hashlib.sha256(data).hexdigest()[:16]}.json"
+        await self.write(path, data, author)
+        return path
+
+    async def _get(self, path: str) -> FileRecord:
+        found = await files.find(self._use_case, self._chat, [path])
+        if not found:
+            raise FileNotFoundError(path)
+        return found[0]
+
+
+def _as_json(document: Any) -> bytes:
+    return json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+
+FILES_MAX: Final = 100
+_TOO_MANY: Final = f"It is not among the first {FILES_MAX} files with tables, which are read: name it to have it read."
+
+
+class TableAsker(Protocol):
+    """What answers questions about tables (`formats.engine.process.TableProcess`)."""
+
+    async def read(self, file: TableFile, account: str) -> TableAnswer: ...
+    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer: ...
+
+
+class ChatTables:
+    """Names hold for as long as this object: a file that is replaced meanwhile is asked as it was when it was named."""
+
+    def __init__(
+        self,
+        entries: Callable[[], Awaitable[Sequence[WorkspaceEntry]]],
+        file_of: Callable[[WorkspaceEntry], Path],
+        asker: TableAsker,
+    ) -> None:
+        self._entries = entries
+        self._file_of = file_of
+        self._asker = asker
+        self._named: dict[str, UsedTable] = {}
+
+    async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
+        entries = {entry.path: entry for entry in await self._entries()}
+        for path in paths:
+            if path not in entries:
+                raise FileNotFoundError(path)
+        files = {path: file for path, entry in entries.items() if (file := self._file(entry)) is not None}
+        every = [path for path in files if not grammar.is_scratch(path) and entries[path].output_type not in COMPUTED]
+        chosen = [path for path in files if path in paths] if paths else every[:FILES_MAX]
+        answers = await asyncio.gather(*(self._asker.read(files[path], fairness.account.get()) for path in chosen))
+        made = named({path: said.tables for path, said in zip(chosen, answers, strict=True)}, file_names(files))
+        for path in chosen:
+            for place, profile in enumerate(made[path]):
+                self._named[profile.name] = UsedTable(files[path], place, _without_values(profile))
+        unreadable = {path: said.error[2] for path, said in zip(chosen, answers, strict=True) if said.error}
+        if paths:
+            unreadable.update((path, "The file is none of tables.") for path in paths if path not in files)
+        else:
+            unreadable.update((path, _TOO_MANY) for path in every[FILES_MAX:])
+        shown = [path for path in entries if path in made or path in unreadable]
+        return [FileTables(path, made.get(path, ()), unreadable.get(path, "")) for path in shown]
+
+    async def compute(self, plan: Plan) -> Result:
+        wanted = [plan.table, plan.join.table] if plan.join else [plan.table]
+        if any(name not in self._named for name in wanted):
+            await self.profiles()
+        used = tuple(self._named[name] for name in wanted if name in self._named)
+        said = _sound(await self._asker.ask(ComputeQuestion(plan=plan, tables=used), fairness.account.get()))
+        assert said.result is not None
+        return said.result
+
+    async def query(self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None) -> QueryAnswer:
+        found = await self.profiles(paths)
+        used = tuple(self._named[table.name] for one in found for table in one.tables)
+        said = _sound(await self._asker.ask(SqlQuestion(sql=sql, tables=used, plot=plot), fairness.account.get()))
+        assert said.query is not None
+        return replace(said.query, picture=base64.b64decode(said.picture))
+
+    async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
+        question = ChartQuestion(result=result, title=title, kind=kind)
+        return base64.b64decode(_sound(await self._asker.ask(question, fairness.account.get())).picture)
+
+    def _file(self, entry: WorkspaceEntry) -> TableFile | None:
+        ending = table_ending(entry.path, entry.media_type)
+        return TableFile(entry.sha256, ending, str(self._file_of(entry).absolute())) if ending else None
+
+
+def _without_values(profile: TableProfile) -> TableProfile:
+    return replace(profile, columns=tuple(replace(column, values=()) for column in profile.columns))
+
+
+def _sound(said: TableAnswer) -> TableAnswer:
+    """The answer, if it is no error. Raises `PlanError`, `ChartError` and `WorkFailure`."""
+    match said.error:
+        case None:
+            return said
+        case ("plan", code, sentence):
+            raise PlanError(code, sentence)
+        case ("chart", _, sentence):
+            raise ChartError(sentence)
+        case ("too_much", _, sentence):
+            raise WorkFailure("too_much_work", sentence)
+        case (_, _, sentence):
+            raise WorkFailure("query_failed", sentence)

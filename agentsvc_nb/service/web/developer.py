@@ -1,0 +1,201 @@
+"""Pages for developers: sign-in and sign-out, keys with their usage, feedback, the terms and the API reference; and the
+static files."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http import access, bodies
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.records.usage import UsageRecord
+from agentsvc_nb.service.usecases import accounts, feedback
+from agentsvc_nb.service.web import render
+from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, KEY_NAME_CHARS
+from agentsvc_nb.wire.resources import TERMS_TEXT, TERMS_VERSION, Category, CreatedKey, Impact, NewFeedback
+
+_STATIC: Final = Path(__file__).parent / "static"
+_FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript"}
+
+
+async def sign_in(context: RequestContext) -> Response:
+    """Open a session for the token of the sign-in link; without a valid token, the page that says how to get the
+    link."""
+    given = context.request.query_params.get("token", "")
+    if not accounts.is_token(given, context.services.sign_in_token):
+        return render("sign_in.html", 401 if given else 200, wrong=bool(given))
+    secret = await accounts.open_session(context.use_case)
+    await _forget_keys(context)
+    response = RedirectResponse("/app", 303)
+    access.give_session(context.request, response, secret)
+    return response
+
+
+async def sign_out(context: RequestContext) -> Response:
+    session = context.known_session
+    assert session is not None, "the page is not open"
+    await accounts.close_session(context.use_case, session)
+    await _forget_keys(context)
+    response = RedirectResponse("/app/sign-in", 303)
+    access.take_session_back(context.request, response)
+    return response
+
+
+async def _forget_keys(context: RequestContext) -> None:
+    """Drop the new keys of sessions that have ended: nobody can load the page that would show them."""
+    fresh = context.services.fresh_keys
+    there = await accounts.open_sessions(context.use_case, list(fresh))
+    for digest in fresh.keys() - there:
+        del fresh[digest]
+
+
+async def show_settings(context: RequestContext) -> Response:
+    """The settings page; the first time after a key was made, it shows the key's secret."""
+    seen = context.request.method == "GET"  # a HEAD must not use up the only time that the key is shown
+    return await _settings_page(
+        context, made=context.services.fresh_keys.pop(_session(context), None) if seen else None
+    )
+
+
+async def create_key(context: RequestContext) -> Response:
+    """Create a key and redirect to the page that shows it, so that reloading creates no other; or show the error."""
+    form = await bodies.read_form_fields(context.request)
+    document = {
+        "name": form.get("name", ""),
+        "developerTermsAccepted": form.get("accepted") == "yes",
+        "developerTermsVersion": form.get("version", ""),
+    }
+    try:
+        made = await accounts.issue_key(context.use_case, bodies.new_key(document))
+    except ApiError as error:
+        return await _settings_page(context, error=error, name=document["name"])
+    # Kept for the page that follows, and for this session alone: the secret is shown once and stored nowhere.
+    context.services.fresh_keys[_session(context)] = made
+    return RedirectResponse("/app/settings", 303)
+
+
+async def confirm_deletion(context: RequestContext) -> Response:
+    key = await accounts.get_key(context.use_case, context.account, context.path("id"))
+    return render("delete_key.html", key=key)
+
+
+async def delete_key(context: RequestContext) -> Response:
+    await accounts.delete_key(context.use_case, context.account, context.path("id"))
+    return RedirectResponse("/app/settings", 303)
+
+
+def _session(context: RequestContext) -> str:
+    assert context.known_session is not None, "the page is not open"
+    return context.known_session.digest
+
+
+async def _settings_page(
+    context: RequestContext, *, made: CreatedKey | None = None, error: ApiError | None = None, name: object = ""
+) -> Response:
+    known = await accounts.list_keys(context.use_case, context.account)
+    names = {key.id: key.name if key.revoked_at is None else f"{key.name} (deleted)" for key in known}
+    billed = await accounts.list_usage(context.use_case, context.account)
+    return render(
+        "settings.html",
+        error.row.status if error else 200,
+        keys=[key for key in known if key.revoked_at is None],
+        usage=_usage_lines(billed, names),
+        made=made,
+        error=error,
+        name=name,
+        name_chars=KEY_NAME_CHARS,
+        version=TERMS_VERSION,
+    )
+
+
+_KINDS = {"tokens": "tokens", "picture": "pictures", "web_search": "web searches"}
+
+
+@dataclass(frozen=True, slots=True)
+class _UsageLine:
+    """The usage of one key in one UTC month; `what` lists the quantities in words, `key` is the key's name."""
+
+    month: str
+    key: str
+    what: str
+    microcents: int
+
+
+def _usage_lines(records: Iterable[UsageRecord], names: Mapping[str, str]) -> list[_UsageLine]:
+    """The usage lines, in the order of the records, grouped by month and key; `names` maps key ids to names."""
+    found = []
+    for (month, key_id), group in groupby(records, key=lambda record: (record.month, record.key_id)):
+        parts = list(group)
+        what = ", ".join(f"{part.quantity:,} {_KINDS.get(part.kind, part.kind)}" for part in parts)
+        microcents = sum(part.microcents for part in parts)
+        found.append(_UsageLine(month, names.get(key_id, key_id), what, microcents))
+    return found
+
+
+async def show_feedback(context: RequestContext) -> Response:
+    return await _feedback_page(context, {})
+
+
+async def send_feedback(context: RequestContext) -> Response:
+    form: dict[str, Any] = await bodies.read_form_fields(context.request)
+    try:
+        given = bodies.check(NewFeedback, form, "invalid_feedback")
+        await feedback.send(context.use_case, context.account, given)
+    except ApiError as error:
+        return await _feedback_page(context, form, error)
+    return RedirectResponse("/app/feedback", 303)
+
+
+async def _feedback_page(context: RequestContext, form: dict[str, Any], error: ApiError | None = None) -> Response:
+    return render(
+        "feedback.html",
+        error.row.status if error else 200,
+        reports=await feedback.page(context.use_case, context.account, None, FEEDBACK_PAGE_MAX),
+        error=error,
+        form=form,
+        categories=get_args(Category),
+        impacts=get_args(Impact),
+        summary_chars=FEEDBACK_SUMMARY_CHARS,
+    )
+
+
+async def terms(context: RequestContext) -> Response:
+    return render("terms.html", version=TERMS_VERSION, text=TERMS_TEXT)
+
+
+async def show_reference(context: RequestContext) -> Response:
+    return HTMLResponse(await asyncio.to_thread(_reference_page))
+
+
+@functools.cache
+def _reference_page() -> bytes:
+    """The reference page, built once; slower than a read, so called in a thread."""
+    from agentsvc_nb.service.http import openapi
+    from agentsvc_nb.service.web import reference
+
+    described = openapi.document()
+    chapters, shapes = reference.chapters(described), reference.shapes(described)
+    return bytes(render("reference.html", info=described["info"], chapters=chapters, shapes=shapes).body)
+
+
+async def static(context: RequestContext) -> Response:
+    name = context.path("name")
+    if name not in _FILES:
+        raise ApiError("not_found")
+    return Response((_STATIC / name).read_bytes(), media_type=_FILES[name])
+
+
+async def home(context: RequestContext) -> Response:
+    return RedirectResponse("/app", 303)
+
+
+async def missing(context: RequestContext) -> Response:
+    raise ApiError("not_found", "There is no such page.")

@@ -1,0 +1,214 @@
+"""What is around the work: API keys and the developer terms, feedback, stored ad media, labels of landing pages."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from agentsvc_nb.wire.failures import Model, Request
+from agentsvc_nb.wire.limits import (
+    FEEDBACK_FIELD_CHARS,
+    FEEDBACK_SUMMARY_CHARS,
+    INTEGER_MAX,
+    KEY_BUDGET_CENTS_MAX,
+    KEY_NAME_CHARS,
+)
+
+# -- keys and terms -------------------------------------------------------------------------------------------------
+
+TERMS_VERSION: Final = "2026-11-21"
+"""Version of the developer terms."""
+
+TERMS_TEXT: Final = (
+    "This service runs on a computer of your own or of your organisation. Whoever runs it, its operator, is the other "
+    "party to these terms; the authors of the software are not, and give no warranty for it.",
+    "A key acts for this service's account: whoever holds it can start runs, spend the account's money, and read every "
+    "chat and file. Keep it out of code, notebooks and logs, and delete it here when it may have been seen.",
+    "What you send is stored in the service's data folder, unencrypted, until the operator removes it. With a language "
+    "model or a tool that works over the network, parts of it are sent to that provider, under that provider's terms.",
+    "An agent's answers can be wrong, and what it reads can mislead it. Check what matters before you use it.",
+    "Send only what you may share, and do nothing with the service that is against the law. The operator can limit or "
+    "suspend keys and the account at any time.",
+)
+
+
+class DeveloperTerms(Model):
+    """The version that a new key must accept; people read it at `url`."""
+
+    object: str = "developer_terms"
+    version: str
+    url: str | None = None
+
+
+KeyScope = Literal["runs", "tools", "jobs", "mcp"]
+
+
+def _line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("use printable characters, on one line")
+    return text
+
+
+class NewKey(Request):
+    """The body of `POST /keys`. No scopes means full access, no budget no limit of the key's own."""
+
+    name: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=KEY_NAME_CHARS),
+        AfterValidator(_line),
+    ] = Field(description="How people tell the key from others.")
+    developerTermsAccepted: bool = Field(description="Must be true.")
+    developerTermsVersion: str = Field(description="The current version, as `GET /terms` says it.")
+    scopes: list[KeyScope] | None = Field(default=None, description="What the key may do; none: everything.")
+    monthly_budget_cents: Annotated[int, Field(ge=0, le=KEY_BUDGET_CENTS_MAX)] | None = Field(
+        default=None, description="What its tokens may cost in a calendar month (UTC)."
+    )
+
+
+class ApiKey(Model):
+    """A key as it is listed: never the secret, of which `prefix` is the beginning."""
+
+    object: str = "api_key"
+    id: str
+    name: str = ""
+    prefix: str = ""
+    scopes: list[KeyScope | str] = Field(default_factory=list)
+    monthly_budget_cents: int | None = None
+    status: Literal["active", "suspended"] | str = "active"
+    created_at: str | None = None
+
+
+class CreatedKey(ApiKey):
+    """A new key with its secret, which is shown this once and stored nowhere."""
+
+    key: str
+
+
+class KeyList(Model):
+    object: str = "list"
+    data: list[ApiKey] = Field(default_factory=list)
+
+
+class DeletedKey(Model):
+    object: str = "api_key"
+    id: str
+    deleted: bool = True
+
+
+# -- feedback (docs/api/feedback.md) --------------------------------------------------------------------------------
+
+Category = Literal["bug", "idea", "question", "praise", "other"]
+Impact = Literal["blocking", "major", "minor"]
+Status = Literal["open", "answered", "closed"]
+Fact = Annotated[str, StringConstraints(max_length=FEEDBACK_FIELD_CHARS)]
+
+
+class NewFeedback(Request):
+    """The body of `POST /feedback`."""
+
+    summary: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=FEEDBACK_SUMMARY_CHARS)
+    ] = Field(description="What happened, or what is wished for.", examples=["The search finds what I look for."])
+    category: Category | None = Field(default=None, description="What kind of report it is.")
+    impact: Impact | None = Field(default=None, description="How much it stands in the way.")
+    endpoint: Fact | None = Field(default=None, description="The endpoint that it is about.")
+    error_code: Fact | None = Field(default=None, description="The `error.code` that came.")
+    request_id: Fact | None = Field(default=None, description="The `X-Request-Id` of the answer.")
+
+
+class FeedbackReceipt(Model):
+    """What a report is answered with: its id, and where the team's reply will stand."""
+
+    object: str = "feedback_receipt"
+    id: str
+    guidance: str = ""
+
+
+class FeedbackReport(Model):
+    """A stored report. `reply` is the team's, once `status` is `answered`."""
+
+    object: str = "feedback"
+    id: str
+    status: Status | str = "open"
+    reply: str | None = None
+    summary: str = ""
+    category: Category | str | None = None
+    impact: Impact | str | None = None
+    endpoint: str | None = None
+    error_code: str | None = None
+    request_id: str | None = None
+    created_at: str | None = None
+    replied_at: str | None = None
+
+
+class FeedbackList(Model):
+    object: str = "list"
+    data: list[FeedbackReport] = Field(default_factory=list)
+
+
+# -- media and landing pages ----------------------------------------------------------------------------------------
+
+MediaKind = Literal["video", "audio", "image"]
+
+
+class Segment(Model):
+    """What is said from `start_s` to `end_s`, in seconds from the beginning."""
+
+    start_s: float
+    end_s: float
+    text: str = ""
+
+
+class Transcript(Model):
+    """What is said in a media file. `language` is a tag such as `de`, where it is known."""
+
+    object: str = "transcript"
+    media_id: str
+    language: str | None = None
+    text: str = ""
+    segments: list[Segment] = Field(default_factory=list)
+
+
+class AdMedia(Model):
+    """A video, sound or picture of an ad. `duration_s` is None where it is not known, and for pictures."""
+
+    object: str = "ad_media"
+    id: str
+    kind: MediaKind | str = ""
+    source: str = ""
+    url: str | None = None
+    duration_s: float | None = None
+    transcript: Transcript | None = None
+
+
+class Label(Model):
+    """A label that landing pages may carry, with every value that it may have."""
+
+    name: str
+    description: str = ""
+    values: list[str] = Field(default_factory=list)
+
+
+class LabelList(Model):
+    object: str = "list"
+    labels: list[Label] = Field(default_factory=list)
+
+
+class LandingPage(Model):
+    """A landing page. `version` counts the writes of its labels, from 1."""
+
+    object: str = "landing_page"
+    id: str
+    url: str = ""
+    labels: dict[str, str] = Field(default_factory=dict)
+    version: int = 1
+
+
+class NewLabels(Request):
+    """The body of `PUT /landing-pages/{page_id}/labels`: all labels that the page has from now on."""
+
+    labels: dict[str, str] = Field(
+        description="Value by label name; a label that is left out is taken away.", examples=[{"goal": "buy"}]
+    )
+    expected_version: int = Field(ge=1, le=INTEGER_MAX, description="The `version` that was read.", examples=[1])
