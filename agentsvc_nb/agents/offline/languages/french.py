@@ -135,7 +135,8 @@ _MEANINGS: Final = {
     "|plus coûteuse",
     "implied:cost asc": "le moins cher|la moins chère|moins cher|moins chère|moins chers|moins chères|moins coûteux"
     "|meilleur marché",
-    "implied:length desc": "le plus long|la plus longue|plus long|plus longue|plus longs|plus longues",
+    "implied:length desc": "le plus longtemps|plus longtemps|le plus long|la plus longue|plus long|plus longue"
+    "|plus longs|plus longues",
     "implied:length asc": "le plus court|la plus courte|plus court|plus courte|plus courts|plus courtes",
     "implied:time desc": "le plus récent|la plus récente|plus récent|plus récente|plus récents|plus récentes",
     "implied:time asc": "le plus ancien|la plus ancienne|plus ancien|plus ancienne|plus anciens|plus anciennes",

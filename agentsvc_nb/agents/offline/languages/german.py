@@ -175,7 +175,7 @@ _MEANINGS: Final = {
     "time:<=": "bis|bis zum|bis ende|bis einschließlich|bis zum ende|bis einschliesslich zum",
     "between": "zwischen",
     "from": "von|vom",
-    "to": "bis|zu|zum",
+    "to": "bis|zu|zum|auf",
     "not": "nicht|außer|ohne|ausgenommen|abgesehen von|andere als|anderer als|anderen als|mit ausnahme von|nicht aus"
     "|bis auf|keine|kein|aber nicht|nicht in|nicht von|nicht mit|nicht im|nicht zu|ausschließen|exklusive|abzüglich"
     "|unter ausschluss von|mit ausnahme der|mit ausnahme des|nichts|außerhalb von|außerhalb|außerhalb der",
@@ -239,7 +239,8 @@ _MEANINGS: Final = {
     "implied:spent desc": "am meisten bezahlt|am meisten gezahlt|am meisten ausgegeben|zahlte am meisten"
     "|zahlt am meisten"
     "|gab am meisten aus|bringt am meisten ein|am meisten eingebracht",
-    "implied:pay desc": "verdient am meisten|bestbezahlte|bestbezahlter|am besten bezahlt|bestverdienende"
+    "implied:pay desc": "am besten verdient|verdient am meisten|bestbezahlte|bestbezahlter|am besten bezahlt"
+    "|bestverdienende"
     "|verdient am besten",
     "implied:pay asc": "verdient am wenigsten|am schlechtesten bezahlt",
     "implied:population desc": "bevölkerungsreichste|bevölkerungsreichsten|bevölkerungsreichstes|einwohnerreichste"
@@ -294,7 +295,8 @@ jener anzeigen ausgeben ermittle ermitteln finde heißt heißen lautet lauten ge
 dazu hierbei namens registriert erfasst erfasste erfassten gezählt zählt zählen bekommen bekommt erhielt erhielten
 erhalten hallo danke eben welch wieviel jemand leute person verteilt verteilung aufteilung gingen teilgenommen
 abonniert nahmen teil beantwortet geantwortet beschäftigt beschäftigen tätig angestellt genau denn derzeit aktuell
-momentan ungefähr circa verfügen verfügt führen führt gelten gilt zählte umfasst umfassen nehmen nimmt genommen lassen
+momentan genutzt nutzen nutzt gewählt geht gehen ging gingen ungefähr circa verfügen verfügt führen führt gelten
+gilt zählte umfasst umfassen nehmen nimmt genommen lassen
 lässt ließen verbucht abgewickelt angelegt aufgeführt gelistet verwendet nutzten entstanden entstand entstehen
 """
 _LEVELS: Final = """

@@ -15,9 +15,9 @@ rain, precipitation | geregnet, regnete, regen | plu, pluie | llovió, llovido, 
 mobile app | mobile app, app | application mobile, appli mobile | aplicación móvil
 spend | ausgegeben, ausgaben | dépensé, dépenses | gastado, gasto
 order total, total, amount, total amount, invoice amount
-    | rechnungsbetrag, gesamtbetrag, umsatz, umsätze, erlös, erlöse, umsatzes
-    | chiffre d'affaires, ventes, recettes, montant, montants, facture, factures, facturé
-    | ingresos, ventas, importe, facturación, facturado, facturó, ingresado, ingresamos
+    | rechnungsbetrag, gesamtbetrag, betrag, umsatz, umsätze, erlös, erlöse, umsatzes, ausgegeben
+    | chiffre d'affaires, ventes, recettes, montant, montants, facture, factures, facturé, dépensé, coûté
+    | ingresos, ventas, importe, facturación, facturado, facturó, ingresado, ingresamos, gastado, gastó
 cost, costs, spend, expenses | ausgegeben, gaben aus, gekostet, kostete, kosteten
     | dépensé, dépensés, dépensées, coûté, coûtent, a coûté | gastado, gastó, gastamos, gastaron, costó, costaron
 stock, units in stock | stück, einheiten, bestand | unités, pièces, stock | unidades, piezas, existencias
@@ -85,7 +85,8 @@ fee, fees | gebühr, gebühren | frais, commission | tarifa, tarifas, comisión
 budget, budgets | budget, budgets, etat | budget, budgets | presupuesto, presupuestos
 salary, salaries, wage, wages, pay | gehalt, gehälter, lohn, löhne | salaire, salaires, rémunération
     | salario, salarios, sueldo, sueldos
-salary, wage, pay | verdient, verdienen | gagne, gagnent, touche | gana, ganan, cobra
+salary, wage, pay | verdient, verdienen, gehalt, lohn | gagne, gagnent, touche, touchent, salaire
+    | gana, ganan, cobra, cobran, salario, sueldo
 bonus | bonus, prämie | prime, primes | bono, bonificación, prima
 order, orders | bestellung, bestellungen, auftrag, aufträge | commande, commandes | pedido, pedidos, orden, órdenes
 purchase, purchases | kauf, käufe, einkauf, einkäufe | achat, achats | compra, compras

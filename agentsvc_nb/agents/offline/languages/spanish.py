@@ -72,7 +72,8 @@ _MEANINGS: Final = {
     "|lista de|dame una lista de|indícame|enumérame|enseña",
     "count": "cuántos|cuántas|número de|cantidad de|el número de|la cantidad de|número total de|cantidad total de"
     "|cuántos hay de|el número total de|cuántas hay de|número|recuento de|nº de",
-    "much": "cuánto|cuánta|a cuánto asciende|a cuánto ascienden|cuánto vale|a cuánto ascendió|a cuánto ascendieron",
+    "much": "cuánto suman|cuánto suma|cuánto sumaron|cuánto|cuánta|a cuánto asciende|a cuánto ascienden|cuánto vale"
+    "|a cuánto ascendió|a cuánto ascendieron",
     "rows": "filas|fila|registros|entradas|veces|frecuencia|frecuente|frecuentes|líneas",
     "op:sum": "importe total de|importe de|importe total de los|importe total de las|valor total de|valor total de los"
     "|valor total de las|total|totales|suma|suma de|total de|en total|la suma de|suma del|suma de la|suma de los"
@@ -266,7 +267,8 @@ reciben recibió recibieron recibido generado generan genera generada generados 
 encuentran ubicado llama llaman sea sean será llevan lleva suponen supone nuestras nuestros nuestra aquellos aquellas
 dio dieron da dan asciende ascendió ascienden vendimos distribución desglose participaron participó respondieron
 respondió actualmente aproximadamente exactamente dispone disponen disponemos cuenta cuentan contamos figura figuran
-constan consta utilizado utilizados utilizaron utilizó usaron usó usan usa ofrecemos ofrece nosotros quedan queda
+constan consta recibimos recibido vendimos compramos utilizado utilizados utilizaron utilizó usaron usó usan usa
+ofrecemos ofrece nosotros quedan queda
 encuentre hayan haya habido estén asignado asignados asignadas incluidos listados
 """
 _LEVELS: Final = """

@@ -11,7 +11,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.columns import NAMES, TableColumns
-from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
+from agentsvc_nb.agents.offline.tables.question import Word, alike, edits, forms
 from agentsvc_nb.agents.offline.tables.topics import done, is_plural, letter_of, says_rows, stem_of, told_again
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
@@ -227,18 +227,18 @@ class TableLinks(TableColumns):
             return None  # an id is no name
         rest = [word for word in header if not any(alike(word, one) for one in asked)]
         if all(any(alike(one, word) for word in header) for one in asked):
-            if all(word in _UNITS for word in rest):
+            if all(_is_unit(word, header) for word in rest):
                 return FORM
-            if all(word in NAMES or word in _UNITS for word in rest):
+            if all(word in NAMES or _is_unit(word, header) for word in rest):
                 return NAMING
-            if all(word in _NAMING or word in _UNITS for word in rest):
+            if all(word in _NAMING or _is_unit(word, header) for word in rest):
                 return NAMING + (0.5 if self._has_name(header) else 0.0)
             return PART
         if len(asked) == 1 and is_form_of_any(asked[0], header):
             return PART + 0.1
         if len(asked) == 1 and any(asked[0] in group and not group.isdisjoint(header) for group in self.language.alike):
             others = [word for word in header if not any({word, asked[0]} <= group for group in self.language.alike)]
-            return ALIKE if all(word in _NAMING or word in _UNITS for word in others) else ALIKE + 0.5
+            return ALIKE if all(word in _NAMING or _is_unit(word, header) for word in others) else ALIKE + 0.5
         return None
 
     def _translated(self, asked: tuple[str, ...], name: str) -> float | None:
@@ -338,18 +338,23 @@ class TableLinks(TableColumns):
             return
         near: dict[tuple[str, str | None], int] = {}
         for name, header in self.headers.items():
-            essential = [one for one in header if one not in _UNITS and one not in _NAMING]
-            if len(essential) == 1 and (edits := _edits(written, essential[0])) is not None:
-                near[name, None] = edits
+            essential = [one for one in header if not _is_unit(one, header) and one not in _NAMING]
+            if len(essential) == 1 and (apart := edits(written, essential[0])) is not None:
+                near[name, None] = apart
         for folded, places in self._cells.items():
-            if len(folded) == 1 and (edits := _edits(written, folded[0])) is not None:
-                near |= dict.fromkeys(places, edits)
-        best = [place for place, edits in near.items() if edits == min(near.values())]
+            if len(folded) == 1 and (apart := edits(written, folded[0])) is not None:
+                near |= dict.fromkeys(places, apart)
+        best = [place for place, apart in near.items() if apart == min(near.values())]
         # Two candidates at the same distance are a guess: the word stays unknown.
         if len(best) == 1:
             name, value = best[0]
             told = f"{word.text} was read as {value if value is not None else f'the column {name}'}."
             yield Link(self.column(name), value, TYPO, told)
+
+
+def _is_unit(word: str, header: Sequence[str]) -> bool:
+    """Whether a word of a header is a unit, which needs no saying; `Min` before a noun is no minute."""
+    return word in _UNITS and (word != "min" or header[0] != "min")
 
 
 def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]:
@@ -367,7 +372,7 @@ def _translated(phrase: tuple[str, ...], header: tuple[str, ...]) -> float | Non
     have to mean the last, unless it goes on with a particle: `Kosten` is no `Cost centre`."""
     if not set(phrase) <= set(header):
         return None
-    rest = [word for word in header if word not in _UNITS and word not in _NAMING]
+    rest = [word for word in header if not _is_unit(word, header) and word not in _NAMING]
     if set(rest) <= set(phrase):
         return ALIKE
     is_head = rest[-1] in phrase or not _PARTICLES.isdisjoint(rest)
@@ -381,20 +386,3 @@ def is_form_of_any(verb: str, header: Sequence[str]) -> bool:
     root = verb.removesuffix("ed").removesuffix("ing")
     roots = {root, root + "e"} | ({root[:-1]} if root[-1:] == root[-2:-1] else set())
     return any(word in roots or (len(root) > _NOUN_LETTERS_MIN and word.startswith(root)) for word in header)
-
-
-def _edits(one: str, other: str) -> int | None:
-    """The letters by which two words differ; None if these are too many for a mistake in writing."""
-    most = 1 if len(one) < 8 else 2
-    if abs(len(one) - len(other)) > most or one[0] != other[0]:
-        return None
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for at, letter in enumerate(one, 1):
-        last, before, row = before, row, [at]
-        for place, there in enumerate(other, 1):
-            step = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != there))
-            if at > 1 and place > 1 and letter == other[place - 2] and one[at - 2] == there:
-                step = min(step, last[place - 2] + 1)
-            row.append(step)
-    return row[-1] if row[-1] <= most else None

@@ -190,3 +190,20 @@ def _first_part(word: str) -> str:
         if word.endswith(joint) and len(noun) >= _PART_MIN and (noun,) in GERMAN.nouns:
             return noun
     return ""
+
+
+def edits(one: str, other: str) -> int | None:
+    """The letters by which two words differ; None if these are too many for a mistake in writing."""
+    most = 1 if len(one) < 8 else 2
+    if abs(len(one) - len(other)) > most or one[0] != other[0]:
+        return None
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        last, before, row = before, row, [at]
+        for place, there in enumerate(other, 1):
+            step = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != there))
+            if at > 1 and place > 1 and letter == other[place - 2] and one[at - 2] == there:
+                step = min(step, last[place - 2] + 1)
+            row.append(step)
+    return row[-1] if row[-1] <= most else None

@@ -22,7 +22,12 @@ _PERSONS: Final = frozenset(
         " passengers"
     )
 )
-_OTHERS: Final = frozenset(tokens("customer customers client clients subscriber subscribers agent agents rep reps"))
+_OTHERS: Final = frozenset(
+    tokens(
+        "customer customers client clients subscriber subscribers agent agents rep reps doctor doctors teacher teachers"
+        " driver drivers author authors manager managers supplier suppliers seller sellers buyer user users"
+    )
+)
 """Nouns of persons of a kind: of two kinds at most one is what the rows are."""
 _OF_PERSONS: Final = frozenset(tokens("surname gender sex age birth birthday birthdate"))
 """What headers tell of persons alone."""
@@ -30,6 +35,11 @@ _NEAR: Final = 0.43
 """By word vectors: `patient` has 0.59 beside `hospital`, `employee` 0.48 beside `salary`, 0.23 beside `contract`."""
 _STEM_MIN: Final = 5
 _ENDING_MAX: Final = 4
+
+
+def is_person(word: str) -> bool:
+    """Whether a noun of another language is of persons, who are the rows only of a table about them."""
+    return not in_english(word).isdisjoint(_PERSONS | _OTHERS | _ANYBODY)
 
 
 def says_rows(word: str, links: TableColumns) -> bool:
@@ -41,7 +51,7 @@ def says_rows(word: str, links: TableColumns) -> bool:
     about = _topics(links)
     others = (about & (_PERSONS | _OTHERS)) - kinds
     if not kinds:
-        return not others and not about.isdisjoint(_OF_PERSONS)
+        return others.isdisjoint(_OTHERS) and not about.isdisjoint(_OF_PERSONS)
     # A table of customers tells nothing of employees, although both have a city.
     if any(not _same(one, kind) for one in others for kind in kinds):
         return False

@@ -159,7 +159,7 @@ def _without_row_names(parts: Parts) -> QuestionReading | None:
     names = [
         item
         for at, item in enumerate(parts.core)
-        if item.tag == "column" and (item in parts.kinds or _names_rows(item, links))
+        if item.tag == "column" and (item in parts.kinds or _names_rows(item, links) or _stands_between(item, parts))
         and (not at or parts.core[at - 1].tag != "wh")
     ]  # fmt: skip
     if len(names) != 1 or not (parts.conditions or parts.groups):
@@ -167,6 +167,13 @@ def _without_row_names(parts: Parts) -> QuestionReading | None:
     counted = [Item("rows", "title")] if parts.core[0].tag == "count" and parts.core[1] is names[0] else []
     parts.core = [one for item in parts.core for one in (counted if item is names[0] else [item])]
     return _formed(parts) if any(item.tag in ("column", "measure") for item in parts.core) else None
+
+
+def _stands_between(item: Item, parts: Parts) -> bool:
+    """`how many invoices went to customers in Berlin`: each invoice has one."""
+    profile = parts.links.profile(item.value)
+    counted = values(parts.core, "measure") == [(Aggregate("count"),)]
+    return counted and item.plural and profile.kind == "text" and not profile.empty and bool(parts.conditions)
 
 
 def _names_rows(item: Item, links: TableLinks) -> bool:
@@ -234,6 +241,8 @@ def _measures(parts: Parts) -> QuestionReading | None:
     """The measures; a mean for each row's own name is that of the rows (`average revenue per order`)."""
     [found] = values(parts.core, "measure")
     links = parts.links
+    if any(_is_of_another_period(one, group, links) for one in aggregates(found) for group in parts.groups):
+        return None
     if any(group.by not in ("", "weekday") for group in parts.groups) and any(_is_mean(one, links) for one in found):
         return None  # `average monthly revenue`: of the rows of each month, or of the months
     by_row = len(parts.groups) == 1 and is_identifier(links.profile(parts.groups[0].column), links.table)
@@ -247,6 +256,19 @@ def _is_mean(measure: Measure, links: TableLinks) -> bool:
     if not isinstance(measure, Aggregate) or measure.operation != "mean" or not isinstance(measure.operand, Column):
         return False
     return links.adds_up(links.profile(measure.operand))
+
+
+def _is_of_another_period(measure: Aggregate, group: Group, links: TableLinks) -> bool:
+    """`Jahresgehalt`, where the table has a `Monatsgehalt`: no column is that by year."""
+    by = {
+        which
+        for column in columns_of_operand(measure.operand)
+        for word in links.opened_headers[column.name]
+        for one in (word, *links.language.compounds.get(word, "").split())
+        for part, which in links.language.phrases.get((one,), ())
+        if part in ("each", "period")
+    }
+    return group.by not in ("", "weekday") and bool(by) and group.by not in by
 
 
 def _measured_apart(parts: Parts) -> QuestionReading | None:

@@ -23,7 +23,7 @@ from agentsvc_nb.agents.offline.tables.linking import (
     TableLinks,
 )
 from agentsvc_nb.agents.offline.tables.question import Word
-from agentsvc_nb.agents.offline.tables.topics import is_participle
+from agentsvc_nb.agents.offline.tables.topics import is_participle, is_person
 
 PATHS_MAX: Final = 30
 _WORD: Final = 1.0
@@ -118,7 +118,7 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     others = [
         *_written(word),
         *_phrases(words, start, links, language, told, example),
-        *_of_rows(word, links, told),
+        *_of_rows(words, start, links, told),
         *_units(words, start, links),
     ]
     yield from others
@@ -148,8 +148,8 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
         if length > 1 and any(one.quoted for one in span):
             break
         for link in links.links(span):
-            if link.cell is not None and start and words[start - 1].tokens in _PER:
-                continue  # `tickets per team`, where a tier is called `Team`
+            if link.cell is not None and start and words[start - 1].tokens in _PER[links.language.code == "de" :]:
+                continue  # `tickets per team`, where a tier is called `Team`; German pays `per Karte`
             if not words[start].bracketed or link.distance < PART:
                 yield link, length
 
@@ -195,11 +195,14 @@ def _phrases(
             yield _item(part, which), length, _WORD + besides
 
 
-def _of_rows(word: Word, links: TableLinks, told: _Links) -> Iterator[_Meaning]:
+def _of_rows(words: Sequence[Word], start: int, links: TableLinks, told: _Links) -> Iterator[_Meaning]:
     """What the rows are called."""
+    word = words[start]
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         yield Item("rows", "title"), 1, _WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
-        yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
+        before = (links.language.phrases.get(_phrase(words[at:start]), ()) for at in range(max(start - 3, 0), start))
+        if links.language.code == "en" or all(part != "count" for meant in before for part, _ in meant):
+            yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest  # what is counted is not without meaning
 
 
 def _tied(word: Word, links: TableLinks, language: Vocabulary) -> Iterator[_Meaning]:
@@ -238,6 +241,8 @@ def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language:
     """Whether a noun that nothing in the table backs stands where rows are counted (`how many firms`), or limited
     (`of firms whose`, `for French firms`)."""
     if not links.alone or len(words[start].tokens) != 1:
+        return False
+    if language.code != "en" and is_person(words[start].tokens[0]):
         return False
     before = [language.phrases.get(_phrase(words[max(at, 0) : start]), ()) for at in range(start - PHRASE_MAX, start)]
     counted = any(part == "count" for meant in before for part, _ in meant)

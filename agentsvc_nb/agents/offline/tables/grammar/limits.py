@@ -238,6 +238,23 @@ def _dated(items: Sequence[Item], links: TableLinks) -> Made:
 DATES_TOLD: Final = "Dates are those of the column"
 
 
+def _of_money(items: Sequence[Item], links: TableLinks) -> Made:
+    """`invoices over 1,000 €`: of the one column of amounts, or of their total."""
+    operator, value = values(items, "bound")[0]
+    unit = value[-1] if isinstance(value, tuple) and isinstance(value[-1], str) else ""
+    found = [one for one in links.numbers() if one.unit == unit and links.adds_up(one)] if unit in _MONEY else []
+    found = [one for one in found if one in links.named(*_TOTALS)] if len(found) > 1 else found
+    if len(found) != 1:
+        return None
+    made = _negated(items, _against(links.column(found[0].name), operator, value, links))
+    told = (f"The amount was read as the column {found[0].name}.",)
+    return [items[0], Item("cond", made.value, told)] if isinstance(made, Item) else None
+
+
+_MONEY: Final = ("€", "$", "£")
+_TOTALS: Final = ("total", "amount")
+
+
 def _any_dated(items: Sequence[Item], links: TableLinks) -> Made:
     several = values(items, "whens", "numbers")[0]
     if not has(items, "column") and not all(isinstance(one, When) or is_year(one) for one in several):
@@ -343,6 +360,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("whens|numbers column", _any_dated_before),
     rule("not? whens|numbers", _any_dated),
     rule("not? bound", _dated),
+    rule("rows not? bound", _of_money),
     rule("not? when|number", _dated),
     rule("not? weekend", _weekend),
     rule("no column filled", _none_said),

@@ -11,6 +11,7 @@ from agentsvc_nb.agents.offline.tables.grammar.limits import joined
 from agentsvc_nb.agents.offline.tables.grammar.phrases import period
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.question import alike
 from agentsvc_nb.formats.plans.checks import Code
 from agentsvc_nb.formats.plans.plan import (
     Aggregate,
@@ -168,6 +169,8 @@ def count_of(parts: Parts) -> QuestionReading | None:
         return QuestionReading(parts.plan(Aggregate("count")))
     if parts.links.is_measure(profile):
         return QuestionReading(parts.plan(select=(of,))) if _one_row(parts) else None
+    if _is_modifier(of, parts):
+        return None
     if profile.kind in ("number",) and not parts.links.is_key(profile) and not is_label(profile):
         return None
     if parts.links.is_key(profile):
@@ -178,6 +181,17 @@ def count_of(parts: Parts) -> QuestionReading | None:
     if profile.kind != "text" or not (few or is_label(profile)) or parts.links.is_list(profile):
         return None  # `how many teams`: different ones, or rows
     return QuestionReading(parts.plan(Aggregate("distinct", of)))
+
+
+def _is_modifier(of: Column, parts: Parts) -> bool:
+    """`how many rooms`, where the column is their type."""
+    header = parts.links.headers[of.name]
+    said = [line.split(" was read")[0] for item in parts.core if item.value == of for line in item.told]
+    behind = next((at for at, word in enumerate(header) if word in _OF), 0)
+    return behind > 0 and any(alike(one, word) for one in said for word in header[behind + 1 :])
+
+
+_OF: Final = ("de", "du", "des", "d", "del")
 
 
 def _counts_rows_first(of: Column, parts: Parts) -> bool:
