@@ -32,6 +32,7 @@ PERSONAL = TableProfile("stammdaten", "stammdaten.csv", 90, (
     numbers("Monatsgehalt", "1800", "7400", 80, "€"),
     numbers("Resturlaub", "0", "21", 20),
     _yes_or_no("Teamleitung"),
+    _yes_or_no("Führungskraft"),
 ))  # fmt: skip
 SEJOURS = TableProfile("sejours_clinique", "sejours_clinique.csv", 200, (
     numbers("N° de séjour", "1", "900", 200),

@@ -22,13 +22,15 @@ _PERSONS: Final = frozenset(
         " passengers"
     )
 )
-_OTHERS: Final = frozenset(
+_OTHERS: Final = frozenset(tokens("customer customers client clients subscriber subscribers agent agents rep reps"))
+"""Nouns of persons of a kind: of two kinds at most one is what the rows are."""
+_BESIDES: Final = frozenset(
     tokens(
-        "customer customers client clients subscriber subscribers agent agents rep reps doctor doctors teacher teachers"
-        " driver drivers author authors manager managers supplier suppliers seller sellers buyer user users"
+        "doctor doctors teacher teachers driver drivers author authors manager managers supplier suppliers seller"
+        " sellers buyer user users"
     )
 )
-"""Nouns of persons of a kind: of two kinds at most one is what the rows are."""
+"""Nouns of persons of whom rows tell, and which are no rows themselves."""
 _OF_PERSONS: Final = frozenset(tokens("surname gender sex age birth birthday birthdate"))
 """What headers tell of persons alone."""
 _NEAR: Final = 0.43
@@ -39,7 +41,7 @@ _ENDING_MAX: Final = 4
 
 def is_person(word: str) -> bool:
     """Whether a noun of another language is of persons, who are the rows only of a table about them."""
-    return not in_english(word).isdisjoint(_PERSONS | _OTHERS | _ANYBODY)
+    return not in_english(word).isdisjoint(_PERSONS | _OTHERS | _BESIDES | _ANYBODY)
 
 
 def says_rows(word: str, links: TableColumns) -> bool:
