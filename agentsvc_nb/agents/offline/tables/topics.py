@@ -45,8 +45,10 @@ def is_person(word: str) -> bool:
 
 
 def says_rows(word: str, links: TableColumns) -> bool:
-    """Whether the noun is of persons, and the table is about such."""
-    meant = {word, *in_english(word)} if links.language.code != "en" else {word}
+    """Whether a noun of another language than English is of persons, and the table is about such."""
+    if links.language.code == "en":
+        return False
+    meant = {word, *in_english(word)}
     kinds = meant & _PERSONS
     if not kinds and meant.isdisjoint(_ANYBODY):
         return False
