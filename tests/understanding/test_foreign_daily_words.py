@@ -76,6 +76,12 @@ CLIMA = TableProfile("estacion", "estacion.csv", 366, (
     numbers("Rain (mm)", "0", "61"),
 ))  # fmt: skip
 
+BUDGETS = TableProfile("budgets", "budgets.csv", 40, (
+    texts("Abteilung", "Lager", "Einkauf"),
+    texts("Kategorie", "Reisen", "Software"),
+    numbers("Q2 budget", "100", "90000"),
+))  # fmt: skip
+
 READ = [
     # Persons, whom no header names, are the rows of a table about them.
     (PERSONAL, "Wie viele Beschäftigte haben wir in Kiel?", 'count(rows) where Standort = "Kiel"'),
@@ -124,6 +130,7 @@ READ = [
     (CLIMA, "¿Cuánto llovió en abril?", "sum([Rain (mm)]) where Date from 2024-04-01 to 2024-04-30"),
 ]  # fmt: skip
 UNREAD = [
+    (BUDGETS, "Wie hoch ist das Q2-Budget vom Einkauf?"),
     (CLIMA, "durchschnittliche Temperatur im Mai"),
     (PERSONAL, "Wie viele Kunden haben wir in Kiel?"),
     (PERSONAL, "Wie viele Bewerber hatten wir in Erfurt?"),

@@ -26,6 +26,7 @@ card, credit card | karte, kreditkarte, mit karte bezahlt, mit karte bezahlte, p
 cash | bar, bargeld, barzahlung, barzahlungen, bar bezahlt, bar bezahlte, bar bezahlten, in bar bezahlt
     | espèces, liquide, comptant, payé en espèces, payée en espèces, payés en espèces, payées en espèces
     | efectivo, pagado en efectivo, pagados en efectivo, pagada en efectivo, pagadas en efectivo
+gift card | geschenkkarte, geschenkgutschein | carte cadeau | tarjeta regalo, tarjeta de regalo
 invoice | rechnung | facture, sur facture | factura
 bank transfer, transfer | überweisung, banküberweisung | virement, virement bancaire
     | transferencia, transferencia bancaria

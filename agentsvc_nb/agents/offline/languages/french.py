@@ -322,6 +322,7 @@ FRENCH: Final[Vocabulary] = language(
     "=service,département"
     "|stocké stockés stockée stockées entreposés=entrepôt,dépôt,stock"
     "|réservé réservés réservée réservées=réservation,canal|dirigé dirigée=responsable,directeur"
+    "|gère gèrent géré gérés suit=responsable,gestionnaire,manager"
     "|gagné gagnés remporté=résultat|joué jouée=lieu,stade",
 )
 """French."""

@@ -26,6 +26,10 @@ length of stay, duration | aufenthaltsdauer, verweildauer | durée de séjour, d
 attendance | zuschauer, zuschauerzahl, besucherzahl | affluence, spectateurs | asistencia, espectadores, público
 coupon code, promo code | gutscheincode, rabattcode, gutschein | code promo, bon de réduction
     | código promocional, código de descuento, cupón
+order total, order value, order amount | bestellwert, bestellsumme, auftragswert
+    | valeur des commandes, panier, panier moyen | valor del pedido, valor de los pedidos
+account manager | kundenbetreuer, betreuer | responsable de compte, gestionnaire
+    | gestor de cuenta, gestor, gestor de cuentas
 postage, shipping | versandkosten, porto | frais de port, frais de livraison | gastos de envío, coste de envío
 match, matches, game, games | spiel, spiele, spielen, partie, partien | match, matchs, rencontres
     | partido, partidos
@@ -285,6 +289,9 @@ STATES: Final = """
 returned | retourniert, zurückgeschickt, zurückgesendet, zurückgegeben
     | retourné, retournée, retournés, retournées, renvoyé, renvoyée, renvoyées
     | devuelto, devueltos, devuelta, devueltas
+won | gewonnen, gewonnene, gewonnenen | gagné, gagnée, gagnés, gagnées, remporté, remportées
+    | ganado, ganados, ganada, ganadas, ganamos
+lost | verloren, verlorene, verlorenen | perdu, perdue, perdus, perdues | perdido, perdidos, perdida, perdidas, perdimos
 paid | bezahlt, bezahlte, bezahlten, gezahlt | payé, payée, payés, payées, réglé, réglée, réglées
     | pagado, pagados, pagada, pagadas
 unpaid | unbezahlt, unbezahlte, unbezahlten | impayé, impayée, impayés, impayées

@@ -254,7 +254,13 @@ def column(parts: Parts) -> QuestionReading | None:
     if links.is_key(profile) and not links.is_measure(profile):
         return QuestionReading(parts.plan(select=(of,)))
     unclear = _in_a_currency(parts) or _may_be_of_groups(of, parts)
+    if has(parts.core, "much") and profile not in links.named(*_PRICES):
+        return None  # `how high is the budget`, of which there are several
     return None if unclear else QuestionReading(parts.plan(groups=[Group(of)]))
+
+
+_PRICES: Final = ("price", "cost", "fee", "preis", "prix", "precio")
+"""What mostly is the same in all rows of something."""
 
 
 def _may_be_of_groups(of: Column, parts: Parts) -> bool:

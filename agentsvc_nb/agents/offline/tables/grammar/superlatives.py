@@ -173,6 +173,8 @@ def most_rows(parts: Parts) -> QuestionReading | None:
         named = [column]
     if (len(named) == 1) == (group is not None) or (has(parts.core, "yesno") and not either(parts)):
         return None
+    if named and parts.links.is_key(parts.links.profile(named[0])):
+        return None  # each has one row
     measured = (Aggregate("count"),)
     parts.conditions = [*parts.conditions, *_filled(named, parts)]
     return _first(named[0] if named else None, group, measured, True, most[0] == "desc", 1, parts)
