@@ -99,7 +99,7 @@ def test_few_requests_wait_for_the_one_before(service: RunningService) -> None:
 HASTY = """
 import sys
 from agentsvc_nb.cli import main
-from agentsvc_nb.service.http import connections
+from agentsvc_nb.service.server import connections
 connections.HEAD_SECONDS, connections.KEEP_ALIVE_SECONDS = 1, 3
 sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0", "--model", "scripted"]))
 """

@@ -62,7 +62,7 @@ def test_no_answer_is_made_before_the_last_one_is_taken(service: RunningService,
 HASTY = """
 import sys
 from agentsvc_nb.cli import main
-from agentsvc_nb.service.http import connections
+from agentsvc_nb.service.server import connections
 connections.UNREAD_SECONDS = 2
 sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0", "--model", "scripted"]))
 """

@@ -146,7 +146,8 @@ def test_signal_ends_it_with_a_run_and_a_stream_open(tmp_path: Path, number: sig
 HANGING = """
 import sys, threading
 from agentsvc_nb import cli
-from agentsvc_nb.service import app, listener
+from agentsvc_nb.service import app
+from agentsvc_nb.service.server import listener
 
 async def hang(self):
     threading.Event().wait()
