@@ -3,9 +3,15 @@ parts of headers; and those near by that ask for what no table has."""
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
+from agentsvc_nb.agents.offline.tables.answers import values_of
+from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Group, Plan
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.formats.plans.results import Result, ResultColumn
 from tests.understanding.orders import numbers, read, texts
 
 
@@ -174,3 +180,10 @@ def test_what_no_table_has_is_no_plan(table: TableProfile, question: str) -> Non
 def test_persons_are_rows_of_the_one_table_about_them() -> None:
     told = read("Wie viele Beschäftigte haben wir in Kiel?", RECHNUNGEN, PERSONAL, CLIMA)
     assert told == 'count(rows) where Standort = "Kiel" over the rows of stammdaten.csv'
+
+
+def test_what_is_of_no_group_is_no_value() -> None:
+    plan = Plan("orders", (Aggregate("count"),), (Group(Column("orders", "City")),))
+    columns = (ResultColumn("City", "text"), ResultColumn("Rows", "number"))
+    rows = (("Kiel", Decimal(4)), (None, Decimal(9)), ("Erfurt", Decimal(2)))
+    assert values_of(QuestionReading(plan), Result(columns, rows, 15, 15)) == ["Kiel", "4", "Erfurt", "2"]
