@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 VALUES: Final = """
+german | deutsch | allemand | alemán
+french | französisch | français | francés
+english | englisch | anglais | inglés
+spanish | spanisch | espagnol | español
+italian | italienisch | italien | italiano
+portuguese | portugiesisch | portugais | portugués
+dutch | niederländisch | néerlandais | neerlandés
 yes | ja | oui | sí
 female, women, woman | weiblich, frau, frauen | femme, femmes, féminin | mujer, mujeres, femenino
 male, men, man | männlich, mann, männer, männern | homme, hommes, masculin | hombre, hombres, masculino
@@ -19,6 +26,7 @@ card, credit card | karte, kreditkarte, mit karte bezahlt, mit karte bezahlte, p
 cash | bar, bargeld, barzahlung, barzahlungen, bar bezahlt, bar bezahlte, bar bezahlten, in bar bezahlt
     | espèces, liquide, comptant, payé en espèces, payée en espèces, payés en espèces, payées en espèces
     | efectivo, pagado en efectivo, pagados en efectivo, pagada en efectivo, pagadas en efectivo
+gift card | geschenkkarte, geschenkgutschein | carte cadeau | tarjeta regalo, tarjeta de regalo
 invoice | rechnung | facture, sur facture | factura
 bank transfer, transfer | überweisung, banküberweisung | virement, virement bancaire
     | transferencia, transferencia bancaria
@@ -130,7 +138,8 @@ spain | spanien, spanische, spanischen, spanischer | espagne, espagnol, espagnol
     | españa, español, española, españoles, españolas
 italy | italien, italienische, italienischen, italienischer | italie, italien, italienne, italiens, italiennes
     | italia, italiano, italiana, italianos, italianas
-portugal | portugal | portugal | portugal
+portugal | portugal, portugiesische, portugiesischen | portugal, portugais, portugaise, portugaises
+    | portugal, portugués, portuguesa, portugueses, portuguesas
 netherlands, the netherlands | niederlande, niederlanden, holland, niederländische, niederländischen, holländische
     | pays-bas, hollande, néerlandais, néerlandaise, néerlandaises
     | países bajos, holanda, neerlandés, holandés, holandeses
@@ -139,10 +148,10 @@ luxembourg | luxemburg | luxembourg | luxemburgo
 united kingdom, uk, great britain | vereinigtes königreich, großbritannien | royaume-uni, grande-bretagne
     | reino unido, gran bretaña
 england | england | angleterre | inglaterra
-ireland | irland | irlande | irlanda
-denmark | dänemark | danemark | dinamarca
-sweden | schweden | suède | suecia
-norway | norwegen | norvège | noruega
+ireland | irland, irische, irischen | irlande, irlandais, irlandaise | irlanda, irlandés, irlandeses
+denmark | dänemark, dänische, dänischen | danemark, danois, danoise | dinamarca, danés, daneses
+sweden | schweden, schwedische, schwedischen | suède, suédois, suédoise | suecia, sueco, suecos
+norway | norwegen, norwegische, norwegischen | norvège, norvégien, norvégiens | noruega, noruego, noruegos
 finland | finnland | finlande | finlandia
 poland | polen, polnische, polnischen | pologne, polonais, polonaise, polonaises | polonia, polaco, polaca, polacos
 czech republic, czechia | tschechien | république tchèque, tchéquie | república checa, chequia
@@ -159,13 +168,13 @@ ukraine | ukraine | ukraine | ucrania
 united states, usa, united states of america | vereinigte staaten, usa | états-unis, usa | estados unidos, usa, eeuu
 canada | kanada | canada | canadá
 mexico | mexiko | mexique | méxico
-brazil | brasilien | brésil | brasil
+brazil | brasilien, brasilianische | brésil, brésilien, brésiliens | brasil, brasileño, brasileños
 argentina | argentinien | argentine | argentina
 chile | chile | chili | chile
 colombia | kolumbien | colombie | colombia
 peru | peru | pérou | perú
-japan | japan | japon | japón
-china | china | chine | china
+japan | japan, japanische, japanischen | japon, japonais, japonaise | japón, japonés, japoneses
+china | china, chinesische, chinesischen | chine, chinois, chinoise | china, chino, chinos
 india | indien | inde | india
 south korea | südkorea | corée du sud | corea del sur
 australia | australien | australie | australia

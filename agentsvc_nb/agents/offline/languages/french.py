@@ -85,7 +85,8 @@ _MEANINGS: Final = {
     "|le nombre total de|combien y a t il de|combien y a t il d|combien y a t il|nombre|nombre des",
     "much": "combien|à combien|à combien s élève|à combien s élevait|combien vaut",
     "rows": "lignes|ligne|entrées|fois|souvent|enregistrements",
-    "op:sum": "total|totale|totaux|somme|somme de|somme des|somme du|au total|total de|total des|total du|en tout"
+    "op:sum": "montant total des|montant total de|montant des|valeur totale des|valeur totale de|total|totale|totaux"
+    "|somme|somme de|somme des|somme du|au total|total de|total des|total du|en tout"
     "|somme de la|somme de l|total de la|total de l|global|globale|globaux|cumul total|totales|la somme de"
     "|la somme des|la somme du",
     "op:mean": "moyenne|moyen|moyenne de|moyenne des|moyenne du|en moyenne|moyens|moyennes|moyenne de la|moyenne de l"
@@ -139,7 +140,8 @@ _MEANINGS: Final = {
     "|plus coûteuse",
     "implied:cost asc": "le moins cher|la moins chère|moins cher|moins chère|moins chers|moins chères|moins coûteux"
     "|meilleur marché",
-    "implied:length desc": "le plus long|la plus longue|plus long|plus longue|plus longs|plus longues",
+    "implied:length desc": "le plus longtemps|plus longtemps|le plus long|la plus longue|plus long|plus longue"
+    "|plus longs|plus longues",
     "implied:length asc": "le plus court|la plus courte|plus court|plus courte|plus courts|plus courtes",
     "implied:time desc": "le plus récent|la plus récente|plus récent|plus récente|plus récents|plus récentes",
     "implied:time asc": "le plus ancien|la plus ancienne|plus ancien|plus ancienne|plus anciens|plus anciennes",
@@ -181,7 +183,7 @@ _MEANINGS: Final = {
     "comma": ",",
     "and": "et|ainsi que|&|puis",
     "or": "ou|ni|soit|ou bien",
-    "than": "que",
+    "than": "que|qu",
     "versus": "contre|par rapport à|vs|comparé à|comparée à|par rapport à la|par rapport au|face à",
     "by": "par|pour chaque|selon|de chaque|chaque|ventilé par|groupé par|dans chaque|par chacun des|pour chacun des"
     "|pour chacune des|en fonction du|en fonction de|répartis par|réparti par|répartie par|ventilée par|groupés par"
@@ -198,11 +200,14 @@ _MEANINGS: Final = {
     "each:quarter": "trimestriel|trimestrielle|trimestriels|trimestrielles|trimestre par trimestre",
     "each:year": "annuel|annuelle|annuels|annuelles|année par année",
     "weekend": "week end|weekend|week ends|fin de semaine|fins de semaine",
-    "empty": "vide|vides|manquant|manquante|manquants|manquantes|non renseigné|non renseignée|non renseignés"
+    "empty": "non indiqué|non indiquée|non indiqués|pas indiqué|pas indiquée|pas renseigné|pas renseignée|pas précisé"
+    "|pas précisée|non précisé|non précisée|n est pas renseigné|n est pas renseignée|pas connu|pas connue|vide|vides"
+    "|manquant|manquante|manquants|manquantes|non renseigné|non renseignée|non renseignés"
     "|non renseignées|valeur manquante|valeurs manquantes|manque|manquent|est vide|sont vides|sans valeur"
     "|valeur vide|inconnu|inconnue|non rempli|non remplie",
     "no": "sans|aucun|aucune|pas de|sans aucun|sans aucune|pas d",
-    "filled": "non vide|renseigné|renseignée|non vides|rempli|remplie|renseignés|renseignées|pas vide",
+    "filled": "indiqué|indiquée|indiqués|indiquées|précisé|précisée|connu|connue|non vide|renseigné|renseignée"
+    "|non vides|rempli|remplie|renseignés|renseignées|pas vide",
     "contains": "contient|contiennent|contenant|le mot|contenant le mot|contient le mot|contiennent le mot"
     "|avec le mot|comprend|comprennent",
     "times_scale:1000": "mille",
@@ -230,6 +235,8 @@ _MEANINGS: Final = {
     "|commandé le plus d|plus acheté|plus achetés|plus commandé|plus commandés",
     "implied:quantity asc": "le moins vendu|la moins vendue|les moins vendus|les moins vendues|moins vendu"
     "|moins vendus|vendu le moins de|vendu le moins",
+    "implied:spent desc": "payé le plus|a payé le plus|dépensé le plus|a dépensé le plus|plus dépensé|rapporté le plus"
+    "|rapporte le plus|a rapporté le plus",
     "implied:pay desc": "gagne le plus|gagnent le plus|mieux payé|mieux payée|mieux payés|mieux payées",
     "implied:pay asc": "gagne le moins|moins bien payé|moins bien payée|moins bien payés",
     "implied:population desc": "plus peuplé|plus peuplée|plus peuplés|plus peuplées",
@@ -246,7 +253,8 @@ _MEANINGS: Final = {
     "aged": "ans|ans d âge",
     "times_sign": "multiplié par|multipliée par|multipliés par",
     "all": "tous les|toutes les|de tous les|de toutes les|l ensemble des",
-    "light": "dans la liste|de la liste|dans la liste des|de la liste des|dans le fichier|dans le tableau"
+    "light": "sur toute la période|sur la période|pendant toute la période|sur l ensemble de la période"
+    "|dans la liste|de la liste|dans la liste des|de la liste des|dans le fichier|dans le tableau"
     "|de l ensemble|sur l ensemble",
     "included": "inclus|incluse|compris",
     "in_percent": "en pourcentage|en pourcentages|de quel pourcentage|en pour cent|de combien de pour cent",
@@ -256,9 +264,11 @@ _MEANINGS: Final = {
     "|ordre décroissant",
     "direction:asc": "par ordre croissant|en ordre croissant|croissant|du plus petit au plus grand|ordre croissant",
     "quantile": "quantile|percentile|centile|quantile de|percentile de|centile de",
-    "commonest": "mode|mode de|valeur la plus fréquente de|plus fréquent|plus fréquente|le plus fréquent"
+    "commonest": "plus populaire|plus populaires|plus répandu|plus répandue|plus utilisé|plus utilisée|plus représenté"
+    "|plus représentée|mode|mode de|valeur la plus fréquente de|plus fréquent|plus fréquente|le plus fréquent"
     "|la plus fréquente|plus courant|plus courante|la plus courante|le plus courant",
-    "having": "avec|avec un|avec une|ayant|ayant un|ayant une|ont un|ont une|ont eu un|ont eu une",
+    "having": "utilisé un|utilisé une|utilisent un|utilisent une|utilisant un|avec|avec un|avec une|ayant|ayant un"
+    "|ayant une|ont un|ont une|ont eu un|ont eu une",
     "prep": "via|par|sur|chez|contre",
     "compare": "compare|comparez|comparaison|comparaison de|comparer|comparaison entre",
 }
@@ -276,7 +286,11 @@ veux voulez pourrais pourriez merci veuillez afficher donner indiquer calculez t
 eues eue issues issu issus issue venant venaient provenant bonjour cela celui celle ceux celles lequel laquelle
 lesquels lesquelles étant rapporte rapportent dégagé dégage faisons fais trouvait figurent figure appelle nommé nommée
 apporte apportent montrer voir j pourrait pouvons reçus reçue perçu vendre vend vendons vendent atteint atteignent
-reçoit reçoivent reçu on répartition distribution ventilation participé répondu abonnés
+reçoit reçoivent reçu on répartition distribution ventilation participé répondu abonnés qu ensemble revenant
+concernées concernés concernant constaté constatés consigné consignés recensé recensés recensées dénombre dénombrer
+actuellement environ exactement précisément bénéficie bénéficient dispose disposent détient détiennent relève
+relèvent dépendent dépend affecté affectée affectés affectées basé basés basée rattaché rattachés employé
+sélectionné donc alors encore déjà utilisé utilisée utilisés utilisées utilisent proposé proposés proposons
 """
 _LEVELS: Final = """
 prix taux ratio âge taille poids hauteur longueur largeur température note moyenne rang durée distance temps
@@ -300,6 +314,24 @@ FRENCH: Final[Vocabulary] = language(
     articles="le la les",
     contracted="de=d du des|a=au aux|que=qu",
     numbers="zéro|un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze",
+    ties="payé payée payés payées payer paient paye réglé réglée réglés réglées=mode de paiement,moyen de paiement"
+    "|terminé terminée terminés terminées terminent termine fini finie finis soldé soldés soldées"
+    "=issue,résultat,statut"
+    "|fourni fournis fournit fournissent livre livrent livré livrés livrées=fournisseur,livraison"
+    "|embauché embauchés embauchée embauchées entré entrée entrés entrées=date d'embauche,date d'entrée"
+    "|duré dura durèrent=durée|arrivé arrivés arrivée arrivées venu venue venus venues"
+    "=arrivée,origine,provenance,ville,commune,pays,canal"
+    "|inscrit inscrite inscrits inscrites=date d'inscription,inscription"
+    "|pratique pratiquent pratiqué font fait=activité,sport,discipline"
+    "|suivi suivie suivis suivies suivent suit=cours,séances,formation"
+    "|choisi choisie choisis choisies choisissent opté optent souscrit souscrits=formule,type,catégorie,offre"
+    "|écrit écrits écrite écrites rédigé=auteur|parle parlent=langue"
+    "|accueilli accueillie accueillis accueillies admis admise admises soigné soignés pris hospitalisés"
+    "=service,département"
+    "|stocké stockés stockée stockées entreposés=entrepôt,dépôt,stock"
+    "|réservé réservés réservée réservées=réservation,canal|dirigé dirigée=responsable,directeur"
+    "|gère gèrent géré gérés suit=responsable,gestionnaire,manager"
+    "|gagné gagnés remporté=résultat|joué jouée=lieu,stade",
 )
 """French."""
 

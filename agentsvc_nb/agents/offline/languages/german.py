@@ -100,7 +100,8 @@ _MEANINGS: Final = {
     "|gesamtanzahl|gesamtzahl der|zahl",
     "much": "wie viel|wieviel|wie hoch|wie groß|wieviele|wie hohe|wie hoher",
     "rows": "zeilen|zeile|einträge|eintrag|datensätze|datensatz|mal|häufigsten|oft|häufig|seltensten",
-    "op:sum": "summe|summe der|summe des|gesamt|insgesamt|gesamte|gesamter|gesamtes|gesamten|summe von|zusammen"
+    "op:sum": "gesamtwert der|gesamthöhe der|summe|summe der|summe des|gesamt|insgesamt|gesamte|gesamter|gesamtes"
+    "|gesamten|summe von|zusammen"
     "|in summe",
     "op:mean": "durchschnitt|durchschnittlich|durchschnittliche|durchschnittlicher|durchschnittliches"
     "|durchschnittlichen|mittelwert|mittlere|mittlerer|im schnitt|im durchschnitt|durchschnitt der|mittelwert der"
@@ -179,7 +180,7 @@ _MEANINGS: Final = {
     "time:<=": "bis|bis zum|bis ende|bis einschließlich|bis zum ende|bis einschliesslich zum",
     "between": "zwischen",
     "from": "von|vom",
-    "to": "bis|zu|zum",
+    "to": "bis|zu|zum|auf",
     "count:in": "in wie vielen|an wie vielen|in wievielen|an wievielen",
     "not:neither": "weder",
     "nor": "noch|noch aus|noch in|noch von",
@@ -207,11 +208,12 @@ _MEANINGS: Final = {
     "each:quarter": "quartalsweise|vierteljährlich|vierteljährliche|vierteljährlicher|quartalsmäßig|vierteljährlichen",
     "each:year": "jährlich|jährliche|jährlicher|jährliches|jährlichen|jahresweise|jahr für jahr",
     "weekend": "wochenende|wochenenden|wochenendes",
-    "empty": "leer|leere|leeren|fehlend|fehlende|fehlenden|fehlt|fehlen|leer ist|leeren wert|leerer|keinen wert"
+    "empty": "nicht hinterlegt|nicht vermerkt|nicht erfasst|nicht bekannt|keine angaben|leer|leere|leeren|fehlend"
+    "|fehlende|fehlenden|fehlt|fehlen|leer ist|leeren wert|leerer|keinen wert"
     "|keinen eintrag|keine angabe|ohne angabe|ohne wert|ohne eintrag|nicht angegeben|nicht ausgefüllt"
     "|nicht eingetragen|unbekannt|fehlende werte|fehlende werte bei|fehlende werte in",
     "no": "kein|keine|keinen|ohne|keinem|keiner|keines|gar keine|gar keinen|gar kein|ganz ohne",
-    "filled": "nicht leer|ausgefüllt|gefüllt|angegeben|eingetragen|nicht fehlt|mit angabe",
+    "filled": "hinterlegt|vermerkt|nicht leer|ausgefüllt|gefüllt|angegeben|eingetragen|nicht fehlt|mit angabe",
     "contains": "enthalten|enthält|das wort|beinhaltet|beinhalten|enthält das wort|enthalten das wort|mit dem wort",
     "times_scale:1000": "tausend|tsd",
     "times_scale:1000000": "million|millionen|mio",
@@ -242,7 +244,11 @@ _MEANINGS: Final = {
     "|verkauft sich am besten|verkaufen sich am besten|verkauften sich am besten",
     "implied:quantity asc": "am wenigsten verkauft|am wenigsten verkaufte|am schlechtesten verkauft"
     "|am wenigsten gekauft",
-    "implied:pay desc": "verdient am meisten|bestbezahlte|bestbezahlter|am besten bezahlt|bestverdienende"
+    "implied:spent desc": "am meisten bezahlt|am meisten gezahlt|am meisten ausgegeben|zahlte am meisten"
+    "|zahlt am meisten"
+    "|gab am meisten aus|bringt am meisten ein|am meisten eingebracht",
+    "implied:pay desc": "am besten verdient|verdient am meisten|bestbezahlte|bestbezahlter|am besten bezahlt"
+    "|bestverdienende"
     "|verdient am besten",
     "implied:pay asc": "verdient am wenigsten|am schlechtesten bezahlt",
     "implied:population desc": "bevölkerungsreichste|bevölkerungsreichsten|bevölkerungsreichstes|einwohnerreichste"
@@ -259,7 +265,8 @@ _MEANINGS: Final = {
     "cmp_of:age <": "jünger als",
     "aged": "jahre alt|jahre|jahren|jahre alte",
     "times_sign": "multipliziert mit|mal genommen mit",
-    "light": "in der liste|der liste|auf der liste|in der tabelle|in der datei|wie stark|für alle|über alle|von allen"
+    "light": "im gesamten zeitraum|über den gesamten zeitraum|im ganzen zeitraum|während des gesamten zeitraums"
+    "|in der liste|der liste|auf der liste|in der tabelle|in der datei|wie stark|für alle|über alle|von allen"
     "|unter allen|zum zeitpunkt|kommen vor|kommt vor",
     "all": "aller|alle|allen|sämtlicher|sämtliche",
     "included": "einschließlich|inklusive",
@@ -273,7 +280,8 @@ _MEANINGS: Final = {
     "quantile": "quantil|perzentil|quantil der|quantil des|perzentil der|perzentil des|perzentil von",
     "commonest": "modus|modus von|häufigster wert von|häufigster wert|häufigste|häufigster|häufigstes"
     "|am häufigsten vorkommende|am häufigsten genannte",
-    "having": "mit|mit einem|mit einer|haben einen|haben eine|hatten einen|hatten eine|mit angegebenem"
+    "having": "nutzten einen|nutzten eine|nutzten ein|verwendeten einen|mit|mit einem|mit einer|haben einen"
+    "|haben eine|hatten einen|hatten eine|mit angegebenem"
     "|mit eingetragener",
     "prep": "über|durch|via|per|auf|gegen|unter",
     "compare": "vergleiche|vergleich|vergleich von|vergleiche mir|vergleichen|im vergleich",
@@ -295,7 +303,10 @@ besitzt besitzen trägt tragen weist aufweisen steht stehen stand lag lagen unse
 jener anzeigen ausgeben ermittle ermitteln finde heißt heißen lautet lauten gewesen worden sei hin etwa dort dabei
 dazu hierbei namens registriert erfasst erfasste erfassten gezählt zählt zählen bekommen bekommt erhielt erhielten
 erhalten hallo danke eben welch wieviel jemand leute person verteilt verteilung aufteilung gingen teilgenommen
-abonniert nahmen teil beantwortet geantwortet
+abonniert nahmen teil beantwortet geantwortet beschäftigt beschäftigen tätig angestellt genau denn derzeit aktuell
+momentan genutzt nutzen nutzt gewählt geht gehen ging gingen ungefähr circa verfügen verfügt führen führt gelten
+gilt zählte umfasst umfassen nehmen nimmt genommen lassen
+lässt ließen verbucht abgewickelt angelegt aufgeführt gelistet verwendet nutzten entstanden entstand entstehen
 """
 _LEVELS: Final = """
 preis preise rate quote alter höhe gewicht größe länge breite tiefe temperatur bewertung note
@@ -322,6 +333,16 @@ GERMAN: Final[Vocabulary] = language(
     "|quartals=quartalsweise|wochen=wöchentlich|tages=täglich|höchst=maximum|maximal=maximum|mindest=minimum"
     "|minimal=minimum",
     numbers="null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf",
+    ties="bezahlt bezahlte bezahlten bezahlen zahlten zahlen zahlt beglichen=zahlungsart,bezahlart"
+    "|geliefert beliefert liefert liefern lieferten bezogen beziehen=lieferant,versand"
+    "|eingetreten angefangen eingestellt begonnen angestellt=eintrittsdatum,startdatum"
+    "|gedauert dauerte dauerten andauerten=dauer|geendet endete endeten ausgegangen=ergebnis,status,austritt"
+    "|gekommen angekommen anreisten angereist eingegangen=kanal,anreise,ankunft,herkunft"
+    "|gebucht buchten bucht=kanal,buchung|angemeldet registriert eingeschrieben=anmeldung,startdatum"
+    "|lagern lagert gelagert=lager,standort|unterrichtet unterrichten=lehrer,fach"
+    "|spricht sprechen gesprochen=sprache|geschrieben schrieb verfasst=autor|geleitet leitet=leiter"
+    "|betreut betreuen betreute=manager,verkäufer,berater|gewählt wählten entschieden=tarif,kategorie,typ"
+    "|stattfanden fanden findet=ort,datum|behandelt behandelten=abteilung,arzt",
 )
 """German."""
 

@@ -10,6 +10,62 @@ NOUNS: Final = """
 revenue, sales, turnover | umsatz, umsätze, erlös, erlöse, umsatzerlöse, umgesetzt, eingenommen
     | chiffre d'affaires, chiffres d'affaires, ca, revenu, revenus, recettes, ventes, encaissé, facturé
     | ingresos, ingreso, ventas, facturación, ingresamos, ingresó, facturamos, facturó
+price | preis, preise, kostet, kosten, gekostet | prix, coûte, coûtent | precio, precios, cuesta, cuestan
+rain, precipitation | geregnet, regnete, regen | plu, pluie | llovió, llovido, lluvia
+mobile app | mobile app, app | application mobile, appli mobile | aplicación móvil
+spend | ausgegeben, ausgaben | dépensé, dépenses | gastado, gasto
+order total, total, amount, total amount, invoice amount
+    | rechnungsbetrag, gesamtbetrag, betrag, umsatz, umsätze, erlös, erlöse, umsatzes, ausgegeben
+    | chiffre d'affaires, ventes, recettes, montant, montants, facture, factures, facturé, dépensé, coûté
+    | ingresos, ventas, importe, facturación, facturado, facturó, ingresado, ingresamos, gastado, gastó
+cost, costs, spend, expenses | ausgegeben, gaben aus, gekostet, kostete, kosteten
+    | dépensé, dépensés, dépensées, coûté, coûtent, a coûté | gastado, gastó, gastamos, gastaron, costó, costaron
+stock, units in stock | stück, einheiten, bestand | unités, pièces, stock | unidades, piezas, existencias
+length of stay, duration | aufenthaltsdauer, verweildauer | durée de séjour, duré, ont duré, dura
+    | duración de la estancia, duró, duraron, estancia
+attendance | zuschauer, zuschauerzahl, besucherzahl | affluence, spectateurs | asistencia, espectadores, público
+coupon code, promo code | gutscheincode, rabattcode, gutschein | code promo, bon de réduction
+    | código promocional, código de descuento, cupón
+order total, order value, order amount | bestellwert, bestellsumme, auftragswert
+    | valeur des commandes, panier, panier moyen | valor del pedido, valor de los pedidos
+account manager | kundenbetreuer, betreuer | responsable de compte, gestionnaire
+    | gestor de cuenta, gestor, gestor de cuentas
+postage, shipping | versandkosten, porto | frais de port, frais de livraison | gastos de envío, coste de envío
+match, matches, game, games | spiel, spiele, spielen, partie, partien | match, matchs, rencontres
+    | partido, partidos
+goals, goal | tore, tor, treffer | buts, but | goles, gol
+yellow cards | gelbe karten | cartons jaunes | tarjetas amarillas
+red cards | rote karten | cartons rouges | tarjetas rojas
+referee | schiedsrichter | arbitre | árbitro
+matchday, round | spieltag | journée | jornada
+loyalty points | treuepunkte | points de fidélité | puntos de fidelidad
+respondent, respondents | befragte, befragten, teilnehmer, teilnehmern, teilnehmende
+    | répondant, répondants, participant, participants, sondés | encuestado, encuestados, participante, participantes
+colleague, colleagues | kollege, kollegen, kollegin, kolleginnen | collègue, collègues | colega, colegas, compañeros
+staff, employees | belegschaft, personal, beschäftigten, angestellter | personnel, effectif | plantilla, personal
+hospital | krankenhaus, klinik | hôpital, clinique | hospital, clínica
+hotel | hotel | hôtel | hotel
+club | verein, klub | club, association | club, asociación
+library | bibliothek, bücherei | bibliothèque | biblioteca
+stay, stays, visit, visits | aufenthalt, aufenthalte, besuch, besuche
+    | séjour, séjours, passage, passages, visite, visites
+    | estancia, estancias, visita, visitas
+night, nights | nacht, nächte, nächten, übernachtung, übernachtungen | nuit, nuits, nuitées | noche, noches
+wind | wind | vent | viento
+humidity | feuchtigkeit, luftfeuchtigkeit | humidité | humedad
+page, pages | seite, seiten | page, pages | página, páginas
+copies, copy | exemplare, exemplar | exemplaires, exemplaire | ejemplares, ejemplar
+loans, loan | ausleihen, ausleihe, leihen | prêts, prêt, emprunts | préstamos, préstamo
+genre | genre | genre | género
+plan | tarif, plan | formule, forfait, abonnement | plan, tarifa
+deal, deals | abschluss, abschlüsse, geschäfte | affaire, affaires, contrats | negocio, negocios, operación, operaciones
+owner | inhaber, zuständiger | propriétaire, responsable | propietario, responsable
+stage | phase, stufe | étape, phase | etapa, fase
+hire date, hired, entry date | eintritt, eintritte, einstellungen, eintrittsdatum | embauches | contrataciones
+registration date, signup date, registration | anmeldung, anmeldungen, anmeldedatum, beitritte
+    | inscription, inscriptions, adhésions | inscripción, inscripciones, altas
+overtime | überstunden | heures supplémentaires | horas extra
+insurance | versicherung | mutuelle, assurance | seguro
 sale, sales | verkauf, verkäufe | vente, ventes | venta, ventas
 amount | betrag, beträge | montant, montants | importe, importes, monto, montos
 cost, costs, expenses, spend, spending, expenditure | kosten, ausgaben, aufwand, aufwendungen
@@ -33,7 +89,8 @@ fee, fees | gebühr, gebühren | frais, commission | tarifa, tarifas, comisión
 budget, budgets | budget, budgets, etat | budget, budgets | presupuesto, presupuestos
 salary, salaries, wage, wages, pay | gehalt, gehälter, lohn, löhne | salaire, salaires, rémunération
     | salario, salarios, sueldo, sueldos
-salary, wage, pay | verdient, verdienen | gagne, gagnent, touche | gana, ganan, cobra
+salary, wage, pay | verdient, verdienen, gehalt, lohn | gagne, gagnent, touche, touchent, salaire
+    | gana, ganan, cobra, cobran, salario, sueldo
 bonus | bonus, prämie | prime, primes | bono, bonificación, prima
 order, orders | bestellung, bestellungen, auftrag, aufträge | commande, commandes | pedido, pedidos, orden, órdenes
 purchase, purchases | kauf, käufe, einkauf, einkäufe | achat, achats | compra, compras
@@ -232,6 +289,9 @@ STATES: Final = """
 returned | retourniert, zurückgeschickt, zurückgesendet, zurückgegeben
     | retourné, retournée, retournés, retournées, renvoyé, renvoyée, renvoyées
     | devuelto, devueltos, devuelta, devueltas
+won | gewonnen, gewonnene, gewonnenen | gagné, gagnée, gagnés, gagnées, remporté, remportées
+    | ganado, ganados, ganada, ganadas, ganamos
+lost | verloren, verlorene, verlorenen | perdu, perdue, perdus, perdues | perdido, perdidos, perdida, perdidas, perdimos
 paid | bezahlt, bezahlte, bezahlten, gezahlt | payé, payée, payés, payées, réglé, réglée, réglées
     | pagado, pagados, pagada, pagadas
 unpaid | unbezahlt, unbezahlte, unbezahlten | impayé, impayée, impayés, impayées

@@ -44,6 +44,8 @@ class Vocabulary:
     """Verbs of `how much did we ...`, and what they ask for."""
     rows: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Nouns for rows, and words of headers of which a table has some where its rows are called so."""
+    ties: Mapping[str, tuple[Phrase, ...]] = field(default_factory=dict)
+    """Verbs that only tie rows to a value of a column, and what such a column is called."""
 
     def knows(self, word: str) -> bool:
         return word in self.light or any((word,) in known for known in (self.phrases, self.nouns, self.values))
@@ -64,9 +66,11 @@ def language(
     articles: str = "",
     verbs: Mapping[str, str] | None = None,
     rows: str = "",
+    ties: str = "",
 ) -> Vocabulary:
     """A language of its data: phrases divided by `|`, words by blanks, sets of nouns by lines; `contracted` are forms
-    that the last word of a phrase may have, as `de` has `du`; `articles` may begin a superlative."""
+    that the last word of a phrase may have, as `de` has `du`; `articles` may begin a superlative; `ties` are verbs, and
+    behind `=` nouns divided by commas."""
     forms = {one: others.split() for one, _, others in (line.partition("=") for line in contracted.split("|"))}
     found: dict[Phrase, list[Meaning]] = {}
     for meaning, written in meanings.items():
@@ -86,12 +90,15 @@ def language(
     )
     phrases = {phrase: tuple(dict.fromkeys(some)) for phrase, some in found.items()}
     parts = (one.split("=") for one in compounds.split("|") if one)
+    tied = (one.split("=") for one in ties.split("|") if one)
     return Vocabulary(
         code, phrases, frozenset(tokens(light)), sets, frozenset(tokens(levels)), frozenset(tokens(unsummed)),
         _translations(code, NOUNS + STATES), _translations(code, STATES + VALUES),
         {"".join(tokens(part)): " ".join(tokens(meant)) for part, meant in parts},
         {tuple(tokens(verb)): what for what, some in (verbs or {}).items() for verb in some.split("|")},
         _row_nouns(rows),
+        {verb: tuple(tuple(tokens(noun)) for noun in nouns.split(","))
+         for verbs, nouns in tied for verb in tokens(verbs)},
     )  # fmt: skip
 
 

@@ -77,9 +77,12 @@ _MEANINGS: Final = {
     "|lista de|dame una lista de|indícame|enumérame|enseña",
     "count": "cuántos|cuántas|número de|cantidad de|el número de|la cantidad de|número total de|cantidad total de"
     "|cuántos hay de|el número total de|cuántas hay de|número|recuento de|nº de",
-    "much": "cuánto|cuánta|a cuánto asciende|a cuánto ascienden|cuánto vale|a cuánto ascendió|a cuánto ascendieron",
+    "much": "cuánto suman|cuánto suma|cuánto sumaron|cuánto|cuánta|a cuánto asciende|a cuánto ascienden|cuánto vale"
+    "|a cuánto ascendió|a cuánto ascendieron",
     "rows": "filas|fila|registros|entradas|veces|frecuencia|frecuente|frecuentes|líneas",
-    "op:sum": "total|totales|suma|suma de|total de|en total|la suma de|suma del|suma de la|suma de los|suma de las"
+    "op:sum": "importe total de|importe de|importe total de los|importe total de las|valor total de|valor total de los"
+    "|valor total de las|total|totales|suma|suma de|total de|en total|la suma de|suma del|suma de la|suma de los"
+    "|suma de las"
     "|total del|total de la|total de los|total de las|global|globales|sumados",
     "op:mean": "promedio|media|promedio de|media de|medio|en promedio|promedio del|media del|medios|medias"
     "|promedio de la|promedio de los|media de la|media de los|media de las|valor medio|de media|promedios"
@@ -188,12 +191,14 @@ _MEANINGS: Final = {
     "each:quarter": "trimestral|trimestrales|por trimestres",
     "each:year": "anual|anuales|por años|anualmente",
     "weekend": "fin de semana|fines de semana|los fines de semana",
-    "empty": "vacío|vacía|vacíos|vacías|faltante|faltantes|falta|faltan|vacío el|está vacío|está vacía|están vacíos"
+    "empty": "no indicado|no indicada|no especificado|no especificada|no consta|sin indicar|no registrado|vacío"
+    "|vacía|vacíos|vacías|faltante|faltantes|falta|faltan|vacío el|está vacío|está vacía|están vacíos"
     "|están vacías|sin valor|sin rellenar|sin especificar|desconocido|desconocida|no informado|valores faltantes"
     "|valores faltantes en|valores vacíos|nulo|nulos|le falta|les falta|le faltan",
     "no": "sin|ningún|ninguna|no tienen|no tiene|ninguno|no tenían|no tenía|no hay|sin ningún|sin ninguna|no llevan"
     "|no lleva|carecen de|no tuvieron|no tuvo",
-    "filled": "no vacío|rellenado|no vacía|no vacíos|rellenada|informado|con valor",
+    "filled": "indicado|indicada|indicados|indicadas|especificado|especificada|asignado|asignada|no vacío|rellenado"
+    "|no vacía|no vacíos|rellenada|informado|con valor",
     "contains": "contiene|contienen|la palabra|contienen la palabra|contiene la palabra|con la palabra|incluye"
     "|incluyen",
     "times_scale:1000": "mil",
@@ -221,6 +226,8 @@ _MEANINGS: Final = {
     "|ha comprado más|más comprado|más comprados|más pedido|vendió más unidades de",
     "implied:quantity asc": "menos vendido|menos vendida|menos vendidos|menos vendidas|se vendió menos|vendió menos"
     "|compró menos",
+    "implied:spent desc": "pagó más|ha pagado más|gastó más|ha gastado más|facturó más|se facturó más|más facturó"
+    "|más gastó|más ha gastado|aportó más|ingresó más|se ingresó más|más ingresó",
     "implied:pay desc": "gana más|ganan más|mejor pagado|mejor pagada|mejor pagados|más gana|cobra más|mejores pagados",
     "implied:pay asc": "gana menos|peor pagado|peor pagada|cobra menos",
     "implied:population desc": "más poblado|más poblada|más poblados|más pobladas",
@@ -236,7 +243,8 @@ _MEANINGS: Final = {
     "aged": "años|años de edad",
     "times_scale:1000000000": "mil millones",
     "times_sign": "multiplicado por|multiplicada por|multiplicados por",
-    "light": "en la lista|de la lista|en la lista de|de la lista de|en el archivo|en la tabla|en general"
+    "light": "en todo el periodo|en todo el período|durante todo el periodo|durante todo el período|en el periodo"
+    "|en el período|en la lista|de la lista|en la lista de|de la lista de|en el archivo|en la tabla|en general"
     "|en su conjunto|entre todos|de todos|de todas",
     "all": "todos los|todas las|de todos los|de todas las",
     "included": "inclusive|incluido|incluida",
@@ -247,7 +255,8 @@ _MEANINGS: Final = {
     "direction:asc": "en orden ascendente|de menor a mayor|ascendente|orden ascendente",
     "quantile": "cuantil|percentil|cuantil de|percentil de",
     "commonest": "moda|moda de|valor más frecuente de|más frecuente|más común|más habitual|más frecuentes",
-    "having": "con|con un|con una|tienen un|tienen una|tenían un|tenían una",
+    "having": "usaron un|usaron una|utilizaron un|utilizaron una|con|con un|con una|tienen un|tienen una|tenían un"
+    "|tenían una",
     "prep": "vía|por|sobre|contra",
     "compare": "compara|comparar|comparación|comparación de|comparación entre|compárame",
 }
@@ -265,7 +274,10 @@ necesito gustaría hola gracias muéstrame procede proceden llegan llegaron ello
 reciben recibió recibieron recibido generado generan genera generada generados hecho hechos hechas hechos encuentra
 encuentran ubicado llama llaman sea sean será llevan lleva suponen supone nuestras nuestros nuestra aquellos aquellas
 dio dieron da dan asciende ascendió ascienden vendimos distribución desglose participaron participó respondieron
-respondió
+respondió actualmente aproximadamente exactamente dispone disponen disponemos cuenta cuentan contamos figura figuran
+constan consta recibimos recibido vendimos compramos utilizado utilizados utilizaron utilizó usaron usó usan usa
+ofrecemos ofrece nosotros quedan queda
+encuentre hayan haya habido estén asignado asignados asignadas incluidos listados
 """
 _LEVELS: Final = """
 precio tasa ratio edad altura peso longitud temperatura nota media promedio rango duración distancia tiempo año
@@ -288,6 +300,17 @@ SPANISH: Final[Vocabulary] = language(
     articles="el la los las",
     contracted="de=del|a=al",
     numbers="cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce",
+    ties="pagado pagados pagada pagadas pagaron pagó pagan paga abonado abonados abonaron=forma de pago,método de pago"
+    "|suministra suministran suministró suministrados provee proveen abastece=proveedor"
+    "|terminaron terminó terminado terminada acabaron acabó finalizaron=resultado,estado"
+    "|contratados contratado contratadas contrataron incorporaron incorporó entraron ingresaron entró"
+    "=fecha de contratación,fecha de ingreso,fecha de inicio,entrada"
+    "|duró duraron duran=duración|llegó llegado llegados=canal,origen,llegada,procedencia"
+    "|inscrito inscritos inscribieron inscribió apuntaron matriculados=fecha de inscripción,inscripción"
+    "|practica practican practicó=actividad,deporte|eligió eligieron escogieron elegido contrataron=plan,tipo,tarifa"
+    "|escrito escribió escritos=autor|habla hablan=idioma|guardado guardados almacenado almacenados almacenan=almacén"
+    "|reservado reservados reservó reserva reservan=reserva,canal|atendidos atendió atendidas=servicio,departamento"
+    "|gestiona gestionan gestionó lleva=responsable,gerente,vendedor|dirigido dirigió=director",
 )
 """Spanish."""
 

@@ -125,9 +125,10 @@ def values_of(reading: QuestionReading, found: Result) -> list[str]:
         rows = found.rows[-1:] if _stands_alone(reading.nth, found) else ()
         return [plain(row[place], found.columns[place]) for row in rows for place in reading.asked]
     places = reading.asked or range(len(found.columns))
-    values = [
-        plain(row[place], found.columns[place]) for row in found.rows for place in places if row[place] is not None
-    ]
+    groups = len(reading.plan.groups)
+    # What is of no group is shown with the others, and is nobody's.
+    named = [row for row in found.rows if None not in row[:groups]] or found.rows
+    values = [plain(row[place], found.columns[place]) for row in named for place in places if row[place] is not None]
     return [value.removeprefix("-") for value in values] if reading.absolute else values
 
 

@@ -3,27 +3,18 @@ them."""
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
-from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.profiles import TableProfile
 
 _SIGNS_MIN: Final = 2
 _ROOT_LETTERS: Final = 6
 
 
-def title_words(table: TableProfile) -> frozenset[str]:
-    """The words of what the file and its sheet are called."""
-    titles = (PurePosixPath(table.path).stem, table.sheet)
-    return frozenset(word for title in titles for word in tokens(title) if word.isalpha() and len(word) > 1)
-
-
 def is_topic(word: str, links: TableLinks) -> bool:
     """Whether the word is one of the title's, so that it only says again what the table is about."""
-    return any(alike(word, one) or word + "s" == one for one in title_words(links.table))
+    return any(alike(word, one) or word + "s" == one for one in links.title_words)
 
 
 def may_be_called(word: str, links: TableLinks) -> bool:
@@ -40,5 +31,5 @@ def may_be_called(word: str, links: TableLinks) -> bool:
 
 def _has_root(word: str, links: TableLinks) -> bool:
     """Whether title or identifier have a word of the same root, as `responses` is of `respondents`."""
-    titles = {*title_words(links.table), *links.titles}
+    titles = {*links.title_words, *links.titles}
     return len(word) >= _ROOT_LETTERS and any(one[:_ROOT_LETTERS] == word[:_ROOT_LETTERS] for one in titles)

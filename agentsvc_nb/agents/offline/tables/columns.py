@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.english import ENGLISH
@@ -33,10 +34,30 @@ _AMOUNTS: Final = {
     "spending": (("cost", "spend", "spent", "expense"), ("paid",), ("total",), ("amount",)),
 }
 """Nouns of columns for what a verb asks, the nearest first."""
-UNITS: Final = frozenset(tokens("eur usd gbp chf kg km cm mm m g t l h ms s sec min mins percent pct in of the per"))
+UNITS: Final = frozenset(
+    tokens("eur usd gbp chf kg km cm mm m g t l h ms s sec min mins percent pct in of the per c w kwh")
+)
 """Words that say in what something is measured, or stand between such."""
-_ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_BRACKETED: Final = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]")
+_WRITTEN_UNITS: Final = {
+    "h": "hour hours stunde stunden heure heures hora horas",
+    "min": "minute minutes minuten minuto minutos",
+    "s": "second seconds sekunden secondes segundos",
+    "km": "kilometer kilometres kilometers kilometern kilometres kilometros",
+    "m": "meter metres meters metern metres metros",
+    "mm": "millimeter millimetres millimetern millimetres milimetros",
+    "kg": "kilo kilos kilogramm kilogrammes kilogramos",
+    "€": "eur euro euros",
+    "°c": "c grad degrees degres grados celsius",
+    "%": "percent prozent pourcent",
+}
 _PERIODS: Final = (("day", 1, 1.6), ("week", 6.5, 8), ("month", 28, 33), ("quarter", 85, 95), ("year", 360, 370))
+
+
+def title_words(table: TableProfile) -> frozenset[str]:
+    """The words of what the file and its sheet are called."""
+    titles = (PurePosixPath(table.path).stem, table.sheet)
+    return frozenset(word for title in titles for word in tokens(title) if word.isalpha() and len(word) > 1)
 
 
 class TableColumns:
@@ -81,7 +102,18 @@ class TableColumns:
         return found
 
     def _in_brackets(self, header: str) -> list[str]:
-        return [word for aside in _ASIDE.findall(header) for word in tokens(aside)]
+        return [word for aside in _BRACKETED.findall(header) for word in tokens(aside)]
+
+    @cached_property
+    def title_words(self) -> frozenset[str]:
+        """The words of the file's name and of its sheet's."""
+        return title_words(self.table)
+
+    @cached_property
+    def header_units(self) -> frozenset[str]:
+        """Words for the units that stand in brackets in headers, as `Duration (h)`."""
+        named = {found[1].casefold() for column in self.table.columns for found in _BRACKETED.finditer(column.name)}
+        return frozenset(word for unit in named for word in (unit, *_WRITTEN_UNITS.get(unit, "").split()))
 
     def numbers(self) -> list[ColumnProfile]:
         """Columns with which it makes sense to compute."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages import languages_of
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
-from agentsvc_nb.agents.offline.tables.calling import title_words
+from agentsvc_nb.agents.offline.tables.columns import title_words
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, alike, words
 from agentsvc_nb.agents.offline.tables.understanding import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,8 +9,10 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
-from agentsvc_nb.agents.offline.tables.columns import NAMES, UNITS, TableColumns
+from agentsvc_nb.agents.offline.tables.columns import NAMES, UNITS
 from agentsvc_nb.agents.offline.tables.question import Word, alike, edits, forms, is_form_of_any
+from agentsvc_nb.agents.offline.tables.topics import done, is_plural, letter_of, says_rows, stem_of, told_again
+from agentsvc_nb.agents.offline.tables.values import TableValues
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.plan import Column, Plan
@@ -36,7 +37,6 @@ _NOUN_LETTERS_MIN: Final = 4
 _SEVERAL: Final = frozenset(("people", "children", "men", "mice"))
 _KINDS_MAX: Final = 40
 _KIND_NEAR: Final = 0.58
-_ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Link:
     told: str = ""
 
 
-class TableLinks(TableColumns):
+class TableLinks(TableValues):
     """A table's headers and values, to be found by words."""
 
     def __init__(
@@ -75,60 +75,19 @@ class TableLinks(TableColumns):
         """The plan with what it takes to compute it; None if it can't be meant."""
         return plan
 
-    @cached_property
-    def _cells(self) -> dict[tuple[str, ...], list[tuple[str, str]]]:
-        """Values of text columns by their folded tokens."""
-        found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-        for column in self.table.columns:
-            if column.kind == "text":
-                for value in column.values:
-                    if folded := tuple(tokens(value)):
-                        found.setdefault(folded, []).append((column.name, value))
-        return found
-
-    @cached_property
-    def _cells_without_asides(self) -> dict[tuple[str, ...], list[tuple[str, str]]]:
-        """The same without what stands in brackets, as `Belgium (BEL)`."""
-        found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-        for places in self._cells.values():
-            for name, value in places:
-                plain = tuple(tokens(_ASIDE.sub(" ", value)))
-                if plain and plain not in self._cells:
-                    found.setdefault(plain, []).append((name, value))
-        return found
-
-    @cached_property
-    def _cells_by_form(self) -> dict[str, list[tuple[str, ...]]]:
-        found: dict[str, list[tuple[str, ...]]] = {}
-        for folded in self._cells:
-            for form in forms(folded[-1]):
-                found.setdefault(form, []).append(folded)
-        return found
-
-    @cached_property
-    def vocabulary(self) -> frozenset[str]:
-        return frozenset(token for header in self.headers.values() for token in header)
-
-    def value_words(self) -> frozenset[str]:
-        return frozenset(word for folded in self._cells for word in folded)
-
-    def stands(self, word: str) -> bool:
-        """Whether a header or a value has the word."""
-        # In any form: `Monatsgehälter` beside `Monatsgehalt` is no salary by month.
-        return not forms(word).isdisjoint(self._standing)
-
-    @cached_property
-    def _standing(self) -> frozenset[str]:
-        found = {*self.vocabulary, *(word for folded in self._cells for word in folded)}
-        return frozenset(form for word in found for form in forms(word))
-
     def is_title(self, word: str) -> bool:
         """Whether the word is what the rows are: what the file or its sheet is called, or what an identifier is of."""
         groups = [group for group in self.language.alike if word in group]
         called = self.language.nouns.get((word,), frozenset())
         if any(self.adds_up(self.profile(link.column)) for link in self._columns((word,))):
             called = frozenset()  # `Umsatz` of `sales.csv` is rather an amount
-        return any(alike(word, one) or (one,) in called or any(one in group for group in groups) for one in self.titles)
+        return any(
+            alike(word, one) or (one,) in called or any(one in group for group in groups) for one in self.titles
+        ) or (not self._columns((word,)) and says_rows(word, self))
+
+    def is_of_title(self, verb: str) -> bool:
+        """Whether a verb says again what the rows are, or a noun whose they are."""
+        return verb in self.title_words or any(stem_of(verb, one) for one in self.titles)
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
@@ -138,7 +97,7 @@ class TableLinks(TableColumns):
         # Of a workbook's sheets each is what its own name says: those of `crm_deals.xlsx` are not all deals.
         titles = [sheet] if sheet and _SHEETS.isdisjoint(sheet) else [stem, sheet]
         several = {word for title in titles for word in title if len(title) > 1 and word.isalpha() and len(word) > 3}
-        named = {title[0] for title in titles if len(title) == 1} | {one for one in several if one.endswith("s")}
+        named = {title[0] for title in titles if len(title) == 1} | {one for one in several if is_plural(one)}
         of = self.identifier()
         return (*named, *(one for one in (self.headers[of.name] if of else ()) if one not in _NAMING))
 
@@ -166,6 +125,12 @@ class TableLinks(TableColumns):
         """The words of which something else that is called a noun may be meant."""
         groups = (*self.language.nouns, *self.language.alike)
         return frozenset(word for group in groups for word in group) | _PARTICLES
+
+    def tied(self, verb: str) -> tuple[Column, ...]:
+        """The columns that a verb without a meaning of its own only says again; none, if it says what the rows are."""
+        nouns = self.language.ties.get(verb, ())
+        found = {link.column.name for noun in nouns for link in self._columns(noun)} | set(told_again(verb, self))
+        return tuple(self.column(one.name) for one in self.table.columns if one.name in found)
 
     def links(self, span: Sequence[Word]) -> Sequence[Link]:
         """What the words mean together."""
@@ -248,18 +213,18 @@ class TableLinks(TableColumns):
             return None  # an id is no name
         rest = [word for word in header if not any(alike(word, one) for one in asked)]
         if all(any(alike(one, word) for word in header) for one in asked):
-            if all(word in UNITS for word in rest):
+            if all(_is_unit(word, header) for word in rest):
                 return FORM
-            if all(word in NAMES or word in UNITS for word in rest):
+            if all(word in NAMES or _is_unit(word, header) for word in rest):
                 return NAMING
-            if all(word in _NAMING or word in UNITS for word in rest):
+            if all(word in _NAMING or _is_unit(word, header) for word in rest):
                 return NAMING + (0.5 if self._has_name(header) else 0.0)
             return None if self._is_only_of(asked, header) else PART
         if len(asked) == 1 and is_form_of_any(asked[0], header):
             return PART + 0.1
         if len(asked) == 1 and any(asked[0] in group and not group.isdisjoint(header) for group in self.language.alike):
             others = [word for word in header if not any({word, asked[0]} <= group for group in self.language.alike)]
-            return ALIKE if all(word in _NAMING or word in UNITS for word in others) else ALIKE + 0.5
+            return ALIKE if all(word in _NAMING or _is_unit(word, header) for word in others) else ALIKE + 0.5
         return None
 
     def _is_only_of(self, asked: tuple[str, ...], header: tuple[str, ...]) -> bool:
@@ -267,7 +232,7 @@ class TableLinks(TableColumns):
         names are not what the header names."""
         one = asked[0]
         several = self.language.code == "en" and len(asked) == 1 and one.endswith("s") and one not in header
-        named = [word for word in header if word.isalpha() and word not in UNITS and word not in _NAMING]
+        named = [word for word in header if word.isalpha() and not _is_unit(word, header) and word not in _NAMING]
         return several and len(named) > 1 and not alike(one, named[-1]) and alike(one, named[0])
 
     def _translated(self, asked: tuple[str, ...], name: str) -> float | None:
@@ -286,6 +251,8 @@ class TableLinks(TableColumns):
 
     def _translated_each(self, asked: tuple[str, ...], header: tuple[str, ...]) -> float | None:
         """`date de commande` is `Order Date`: each part is one of the header, or means one, and none is left over."""
+        if (asked[0],) in self.language.phrases and asked[-1].endswith("s") and asked[-1] not in header:
+            return None  # `total de pedidos` are counted, or added up
         left, at = list(header), 0
         while at < len(asked):
             if asked[at] in _PARTICLES:
@@ -339,6 +306,11 @@ class TableLinks(TableColumns):
                 if len(folded) == len(asked) and folded[:-1] == asked[:-1]:
                     for name, value in self._cells[folded]:
                         yield Link(self.column(name), value, FORM, f"{' '.join(asked)} was read as {value}.")
+        if len(span) == 1 and len(same := done(span[0], self._cells, self.language.code)) == 1:
+            for name, value in self._cells[same[0]]:
+                yield Link(self.column(name), value, PART, f"{span[0].text} was read as {value}.")
+        for name, value in letter_of(asked, self):
+            yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
         if len(asked) > 1 or asked[0] not in self.language.light:
             for phrase in self.language.values.get(asked, ()):
                 for name, value in self._cells.get(phrase, ()):
@@ -364,7 +336,7 @@ class TableLinks(TableColumns):
             return
         near: dict[tuple[str, str | None], int] = {}
         for name, header in self.headers.items():
-            essential = [one for one in header if one not in UNITS and one not in _NAMING]
+            essential = [one for one in header if not _is_unit(one, header) and one not in _NAMING]
             if len(essential) == 1 and (apart := edits(written, essential[0])) is not None:
                 near[name, None] = apart
         for folded, places in self._cells.items():
@@ -376,6 +348,11 @@ class TableLinks(TableColumns):
             name, value = best[0]
             told = f"{word.text} was read as {value if value is not None else f'the column {name}'}."
             yield Link(self.column(name), value, TYPO, told)
+
+
+def _is_unit(word: str, header: Sequence[str]) -> bool:
+    """Whether a word of a header is a unit, which needs no saying; `Min` before a noun is no minute."""
+    return word in UNITS and (word != "min" or header[0] != "min")
 
 
 def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]:
@@ -393,7 +370,7 @@ def _translated(phrase: tuple[str, ...], header: tuple[str, ...]) -> float | Non
     have to mean the last, unless it goes on with a particle: `Kosten` is no `Cost centre`."""
     if not set(phrase) <= set(header):
         return None
-    rest = [word for word in header if word not in UNITS and word not in _NAMING]
+    rest = [word for word in header if not _is_unit(word, header) and word not in _NAMING]
     if set(rest) <= set(phrase):
         return ALIKE
     is_head = rest[-1] in phrase or not _PARTICLES.isdisjoint(rest)

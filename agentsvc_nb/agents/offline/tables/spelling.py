@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
-from agentsvc_nb.agents.offline.tables.calling import title_words
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, edits
 from agentsvc_nb.agents.offline.words import meanings
@@ -50,7 +49,7 @@ def _nearest(written: str, words: Iterable[str]) -> str:
 
 def _here(links: TableLinks) -> frozenset[str]:
     """The longer words of headers, values and titles."""
-    return _long(links.value_words() | links.vocabulary | title_words(links.table))
+    return _long(links.value_words() | links.vocabulary | links.title_words)
 
 
 def _long(words: Iterable[str]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages import languages_of
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
-from agentsvc_nb.agents.offline.tables.calling import title_words
+from agentsvc_nb.agents.offline.tables.columns import title_words
 from agentsvc_nb.agents.offline.tables.gathering import gathered
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart

@@ -258,6 +258,18 @@ def _month_said(items: Sequence[Item], _: TableLinks) -> Made:
     return items[1] if items[0].value == "month" and when.month and not when.day else None
 
 
+def _days_of(items: Sequence[Item], links: TableLinks) -> Made:
+    """`wie viele Tage Resturlaub`: days are what the column is counted in."""
+    profile = links.profile(items[2].value)
+    header = links.opened_headers[items[2].value.name]
+    of_days = profile in links.named(*_IN_DAYS) or any(word.endswith(_IN_DAYS) for word in header)
+    counted = profile.kind == "number" and links.adds_up(profile) and of_days
+    return [items[0], items[2]] if counted and items[1].value == "day" else None
+
+
+_IN_DAYS: Final = ("vacation", "holidays", "leave", "urlaub", "tage", "absence", "conges", "vacaciones")
+
+
 def _bound_behind(items: Sequence[Item], links: TableLinks) -> Made:
     """`3 unités au plus`."""
     bound = _bound([items[0], items[2]], links)
@@ -281,6 +293,7 @@ AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("period number", _year_said),
     rule("all column most|less cell", _all_but),
     rule("period when", _month_said),
+    rule("count|much|cmp|bound|number period column", _days_of),
     rule("number times_scale", _scaled),
     rule("number unit", _with_unit),
     rule("unit number", _with_unit),

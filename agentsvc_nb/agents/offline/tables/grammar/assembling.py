@@ -107,6 +107,10 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
+    parts.core = [_asked_by(item, parts) for item in parts.core]
+    if not _tied(parts):
+        return None
+    parts.core = [item for item in parts.core if item.tag != "tie"]
     if not amounts and any(one.tag == "much" and of.tag == "rows" for one, of in pairwise(parts.core)):
         return None  # `combien de commandes` are counted
     if has(parts.core, "compare") and not _compares(parts):
@@ -121,6 +125,22 @@ def _computed(core: Sequence[Item]) -> list[Column]:
     measures = (one for found in values(core, "measure") for one in found)
     operands = (columns_of_operand(one.operand) for one in aggregates(list(measures)))
     return [*values(core, "column"), *(column for columns in operands for column in columns)]
+
+
+def _asked_by(item: Item, parts: Parts) -> Item:
+    """`wann ist X eingetreten`: the day of the verb."""
+    dates = [one for one in item.value if parts.links.profile(one).kind == "date"] if item.tag == "tie" else []
+    is_asked = len(dates) == 1 and "time" in values(parts.core, "wh") and not has(parts.core, "column")
+    return Item("column", dates[0], item.told) if is_asked else item
+
+
+def _tied(parts: Parts) -> bool:
+    """Whether all verbs are of columns that the question is about: `paid` alone is a condition that nothing has."""
+    used = {one for condition in (*parts.conditions, *parts.base) for one in columns_of(condition)}
+    used |= {group.column for group in parts.groups} | set(values(parts.core, "column"))
+    for one in (one for found in values(parts.core, "measure") for one in aggregates(found)):
+        used |= {*columns_of_operand(one.operand), *columns_of(one.where)}
+    return all(not used.isdisjoint(columns) for columns in values(parts.core, "tie"))
 
 
 def _is_of_one_row(condition: Condition, links: TableLinks) -> bool:
@@ -153,13 +173,28 @@ def _without_row_names(parts: Parts) -> QuestionReading | None:
     names = [
         item
         for at, item in enumerate(parts.core)
-        if item.tag == "column" and (item in parts.kinds or is_identifier(links.profile(item.value), links.table))
+        if item.tag == "column" and (item in parts.kinds or _names_rows(item, links) or _stands_between(item, parts))
         and (not at or parts.core[at - 1].tag != "wh")
     ]  # fmt: skip
     if len(names) != 1 or not (parts.conditions or parts.groups):
         return None
-    parts.core = [item for item in parts.core if item is not names[0]]
+    counted = [Item("rows", "title")] if parts.core[0].tag == "count" and parts.core[1] is names[0] else []
+    parts.core = [one for item in parts.core for one in (counted if item is names[0] else [item])]
     return _formed(parts) if any(item.tag in ("column", "measure") for item in parts.core) else None
+
+
+def _stands_between(item: Item, parts: Parts) -> bool:
+    """`how many invoices went to customers in Berlin`: each invoice has one."""
+    profile = parts.links.profile(item.value)
+    counted = values(parts.core, "measure") == [(Aggregate("count"),)]
+    return counted and item.plural and profile.kind == "text" and not profile.empty and bool(parts.conditions)
+
+
+def _names_rows(item: Item, links: TableLinks) -> bool:
+    """Whether the column is what the rows are: each has another, or most of them, which are named in the plural."""
+    profile = links.profile(item.value)
+    most = profile.kind == "text" and 2 * profile.distinct >= links.table.rows
+    return is_identifier(profile, links.table) or (item.plural and most)
 
 
 def _formed(parts: Parts) -> QuestionReading | None:
@@ -222,6 +257,8 @@ def _measures(parts: Parts) -> QuestionReading | None:
     """The measures; a mean for each row's own name is that of the rows (`average revenue per order`)."""
     [found] = values(parts.core, "measure")
     links = parts.links
+    if any(_is_of_another_period(one, group, links) for one in aggregates(found) for group in parts.groups):
+        return None
     if any(group.by not in ("", "weekday") for group in parts.groups) and any(_is_mean(one, links) for one in found):
         return None  # `average monthly revenue`: of the rows of each month, or of the months
     by_row = len(parts.groups) == 1 and is_identifier(links.profile(parts.groups[0].column), links.table)
@@ -235,6 +272,19 @@ def _is_mean(measure: Measure, links: TableLinks) -> bool:
     if not isinstance(measure, Aggregate) or measure.operation != "mean" or not isinstance(measure.operand, Column):
         return False
     return links.adds_up(links.profile(measure.operand))
+
+
+def _is_of_another_period(measure: Aggregate, group: Group, links: TableLinks) -> bool:
+    """`Jahresgehalt`, where the table has a `Monatsgehalt`: no column is that by year."""
+    by = {
+        which
+        for column in columns_of_operand(measure.operand)
+        for word in links.opened_headers[column.name]
+        for one in (word, *links.language.compounds.get(word, "").split())
+        for part, which in links.language.phrases.get((one,), ())
+        if part in ("each", "period")
+    }
+    return group.by not in ("", "weekday") and bool(by) and group.by not in by
 
 
 def _measured_apart(parts: Parts) -> QuestionReading | None:
@@ -265,7 +315,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* yesno? most column? period? rows+", most_rows),
         ("wh* commonest column rows*", most_rows),
         ("wh* busy column? period? rows*", most_rows),
-        ("wh* yesno? period? column* number|ordinal? sup|most|more|less measure? rows* pair?", superlative),
+        ("wh* yesno? much? op? period? column* number|ordinal? sup|most|more|less measure? rows* pair?", superlative),
         ("wh* yesno? sup|top? number|ordinal? implied|implied_more column* period? op? rows* pair?", implied),
         ("wh* top|bottom number|ordinal? column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* ordinal column* period? ordered|by? measure|ordered_by? rows*", top),

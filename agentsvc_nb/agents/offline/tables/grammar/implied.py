@@ -39,6 +39,7 @@ _IMPLIED: Final = {
     "snow": ("snow", "snowfall"),
     "satisfaction": ("satisfaction", "happiness"),
     "rating": ("rating", "stars"),
+    "spent": ("revenue", "sales", "total", "amount", "spend", "cost"),
 }
 
 
@@ -47,7 +48,7 @@ _GOODS_ASIDE: Final = frozenset(("category", "type", "group", "id", "code", "lin
 SCORES: Final = frozenset(("satisfaction", "happiness", "rating", "ratings", "stars"))
 """Of a group rather their mean is meant: almost each has somebody who is satisfied."""
 OF_PERIODS: Final = ("heat", "rain", "wind", "sun", "snow", "quantity")
-SUMMED: Final = ("quantity", "rain", "sun", "snow")
+SUMMED: Final = ("quantity", "spent", "rain", "sun", "snow")
 """What of a group is rather its sum than the most of one row."""
 _HIGHEST: Final = frozenset(("max", "maximum", "high", "highest"))
 _LOWEST: Final = frozenset(("min", "minimum", "low", "lowest"))

@@ -8,14 +8,21 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
-from agentsvc_nb.agents.offline.tables.calling import is_topic, may_be_called
+from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When
-from agentsvc_nb.agents.offline.tables.grammar.rates import rate
+from agentsvc_nb.agents.offline.tables.grammar.asked_amounts import amounts, named_rate, units
+from agentsvc_nb.agents.offline.tables.grammar.row_nouns import is_row_noun, may_be_noun, of_rows
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
+from agentsvc_nb.agents.offline.tables.grammar.spans import (
+    LIGHT_BESIDES,
+    WORD,
+    Meaning,
+    Told,
+    is_count,
+    phrase_of,
+    told_by,
+)
 from agentsvc_nb.agents.offline.tables.linking import (
-    ALIKE,
-    EXACT,
     FORM,
     PART,
     SHORT_VERBS,
@@ -26,16 +33,11 @@ from agentsvc_nb.agents.offline.tables.linking import (
     TableLinks,
 )
 from agentsvc_nb.agents.offline.tables.question import Word
-from agentsvc_nb.formats.plans.plan import Column
+from agentsvc_nb.agents.offline.tables.topics import is_participle
 
 PATHS_MAX: Final = 30
-_WORD: Final = 1.0
-_LIGHT_BESIDES: Final = 0.5
-"""A word that may have a meaning is rather read as one that has."""
 _UNKNOWN: Final = 8.0
 _PER: Final = (("per",), ("pro",), ("je",))
-_MONEY: Final = frozenset((word,) for word in ("€", "eur", "euro", "euros", "$", "dollar", "dollars", "£"))
-"""Behind a number they limit nothing where no column says which money it is in."""
 _NOUN: Final = 1.2
 _NOT: Final = frozenset(("not", "nicht", "pas", "non", "no"))
 _PEOPLE: Final = frozenset(("people", "persons"))
@@ -59,7 +61,6 @@ _OF_PEOPLE: Final = (
 )
 """What tables of people have."""
 _DATED_PERIOD: Final = 0.8
-_ASKED_MUCH: Final = frozenset(("much", "most", "least", "more", "less"))
 _VERB_LETTERS_MIN: Final = 4
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
 
@@ -91,87 +92,57 @@ def paths(words: Sequence[Word], links: TableLinks, language: Vocabulary) -> lis
     return sorted(found, key=lambda path: path.cost)[:PATHS_MAX]
 
 
-@dataclass(frozen=True, slots=True)
-class _Links:
-    """What the links of a single word tell of it."""
-
-    any: bool
-    known: bool
-    """It is a value, or a header by more than its sense."""
-    done: bool
-    named: bool
-    exact: bool
-    """It is a header as it stands."""
-    translated: bool
-    nearest: float
-    """How far the nearest header of texts is; 0 without one."""
-
-
-def _told_by(found: Sequence[Link], links: TableLinks) -> _Links:
-    texts = [one for one in found if one.cell is None and links.profile(one.column).kind == "text"]
-    return _Links(
-        any=bool(found),
-        known=any(not PART <= one.distance < ALIKE or one.cell is not None for one in found),
-        done=any(one.cell is not None or PART < one.distance < ALIKE for one in found),
-        named=any(one.distance < FORM for one in found),
-        exact=any(one.distance == EXACT and one.cell is None for one in found),
-        translated=any(one.cell is not None and one.distance == TRANSLATED for one in found),
-        nearest=min((one.distance for one in texts), default=0.0),
-    )
-
-
-_Meaning = tuple[Item, int, float]
-"""An item, how many words it has, and how far it is from them."""
-
-
-def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> Iterator[_Meaning]:
+def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> Iterator[Meaning]:
     """Items that begin with a word."""
     word = words[start]
     linked = list(_links_at(words, start, links))
     example = any(
         part == "anyone"
         for length in range(2, PHRASE_MAX + 1)
-        for part, _ in language.phrases.get(_phrase(words[start : start + length]), ())
+        for part, _ in language.phrases.get(phrase_of(words[start : start + length]), ())
     )
     for link, length in linked:
         if example and length == 1:
             continue  # `name an experiment` is no `Name`
         span = words[start : start + length]
-        yield _linked(link, span, links), length, _WORD + link.distance + _rivalry(link, span, links, language)
+        yield _linked(link, span, links), length, WORD + link.distance + _rivalry(link, span, links, language)
     if word.quoted:
-        yield Item("text", word.text), 1, _WORD + 0.5
+        yield Item("text", word.text), 1, WORD + 0.5
         return
-    told = _told_by([link for link, length in linked if length == 1], links)
+    told = told_by([link for link, length in linked if length == 1], links)
     others = [
         *_written(word),
         *_phrases(words, start, links, language, told, example),
-        *_of_rows(words, start, links, language, told),
-        *_units(words, start, links),
-        *_amounts(words, start, links, language, told),
+        *of_rows(words, start, links, language, told),
+        *units(words, start, links),
+        *amounts(words, start, links, language, told),
     ]
     yield from others
     meant = told.any or any(length == 1 for _, length, _ in others)
     is_title = len(word.tokens) == 1 and links.is_title(word.tokens[0])
-    may_be_noun = word.tokens and not (told.known or is_title) and _may_be_noun(word, meant, language)
+    is_noun = word.tokens and not (told.known or is_title) and may_be_noun(word, meant, language)
     # Decision 0043: a noun that nothing in the table backs may be what its rows are; the answer tells so.
-    if may_be_noun and _is_row_noun(words, start, links, language):
+    if is_noun and is_row_noun(words, start, links, language):
         line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
-        yield Item("rows", "noun", (line,)), 1, _WORD + _NOUN
+        yield Item("rows", "noun", (line,)), 1, WORD + _NOUN
     if start and _divides_share(words, start, language):
-        yield Item("copula"), 1, _WORD
+        yield Item("copula"), 1, WORD
         return
     if example or (not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ()))):
         return  # a question for yes or no is none for a number
     light = word.tokens and word.tokens[0] in language.light and not word.bracketed
-    if light and start and word.tokens[0] in _PEOPLE and _is_count(words[:start], language):
+    if light and start and word.tokens[0] in _PEOPLE and is_count(words[:start], language):
         # `how many people` counts rows if these are people's, and else nothing.
         item = Item("rows", "noun") if links.named(*_OF_PEOPLE) else Item("unknown")
-        yield item, 1, _WORD if item.tag == "rows" else _UNKNOWN
+        yield item, 1, WORD if item.tag == "rows" else _UNKNOWN
         return
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
     if light and not (told.done and is_verb):
-        yield Item("light"), 1, _WORD + (_LIGHT_BESIDES if meant else 0.0)
+        yield Item("light"), 1, WORD + (LIGHT_BESIDES if meant else 0.0)
+    elif told.any and not told.known and is_participle(word.text, language.code):
+        yield from _tied(word, links, language)
     elif not meant:
+        yield from _tied(word, links, language)
         yield from _unknown(words, start, links, language)
 
 
@@ -182,8 +153,8 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
         if length > 1 and any(one.quoted for one in span):
             break
         for link in links.links(span):
-            if link.cell is not None and start and words[start - 1].tokens in _PER:
-                continue  # `tickets per team`, where a tier is called `Team`
+            if link.cell is not None and start and words[start - 1].tokens in _PER[links.language.code == "de" :]:
+                continue  # `tickets per team`, where a tier is called `Team`; German pays `per Karte`
             if words[start].tokens == ("total",) and start and words[start - 1].tokens == ("in",) and link.distance:
                 continue  # `in total` is no `Order Total`
             if not words[start].bracketed or link.distance < PART:
@@ -195,26 +166,27 @@ def _linked(link: Link, span: Sequence[Word], links: TableLinks) -> Item:
     if link.cell is not None:
         return Item("cell", (link.column, link.cell), told)
     last = span[-1].tokens[-1]
-    plural = last.endswith("s") and last not in links.headers[link.column.name]
+    several = last.endswith("s") or (links.language.code == "de" and last.endswith(("n", "e", "er")))
+    plural = several and last not in links.headers[link.column.name]
     return Item("glossing" if span[0].bracketed and link.distance < PART else "column", link.column, told, plural)
 
 
-def _written(word: Word) -> Iterator[_Meaning]:
+def _written(word: Word) -> Iterator[Meaning]:
     """A number, a day."""
     if word.number is not None:
-        yield Item("ordinal" if word.ordinal else "number", word.number), 1, _WORD
+        yield Item("ordinal" if word.ordinal else "number", word.number), 1, WORD
     if word.day is not None:
-        yield Item("when", When(word.day.year, None, word.day.month, word.day.day)), 1, _WORD
+        yield Item("when", When(word.day.year, None, word.day.month, word.day.day)), 1, WORD
 
 
 def _phrases(
-    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: _Links, example: bool
-) -> Iterator[_Meaning]:
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: Told, example: bool
+) -> Iterator[Meaning]:
     """What the language means by the word and by those that follow it."""
     for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
-        phrase = _phrase(words[start : start + length])
+        phrase = phrase_of(words[start : start + length])
         for part, which in language.phrases.get(phrase, ()):
-            is_noun = phrase == ("name",) and _phrase(words[start + 1 : start + 2]) == ("of",)
+            is_noun = phrase == ("name",) and phrase_of(words[start + 1 : start + 2]) == ("of",)
             asks_aside = (part == "wh" and (words[start].bracketed or is_noun)) or (part == "yesno" and start)
             if part in ("relative", "doing", "copula") or asks_aside or (example and part != "anyone"):
                 continue
@@ -228,28 +200,16 @@ def _phrases(
                 continue
             if part == "rate":
                 # Before a column that is called so: of several rows, its mean or its list is not the rate.
-                yield from _rate(which, " ".join(word.text for word in words[start : start + length]), links, length)
+                yield from named_rate(
+                    which, " ".join(word.text for word in words[start : start + length]), links, length
+                )
                 continue
             aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
             besides = TRANSLATED if part == "each" and told.translated else 0.0  # `anuales`, where a value is `annual`
-            besides += _LIGHT_BESIDES if told.named and length == 1 else 0.7 if aside else 0.0
+            besides += LIGHT_BESIDES if told.named and length == 1 else 0.7 if aside else 0.0
             if part == "not" and words[start].bracketed and phrase[-1] in _NOT:
                 which = "aside"  # `(without shipping)` is more than `(not the list price)`
-            yield _item(part, which), length, _WORD + besides
-
-
-def _rate(which: str, said: str, links: TableLinks, length: int) -> Iterator[_Meaning]:
-    if made := rate(which, links):
-        over, under = (one.operand for one in (made.left, made.right))
-        names = [of.name for of in (over, under) if isinstance(of, Column)]
-        line = f"{said} was computed as {' / '.join(names)}."
-        yield Item("measure", (made,), (line,)), length, _WORD - _LIGHT_BESIDES
-
-
-def _is_count(before: Sequence[Word], language: Vocabulary) -> bool:
-    """Whether the words end with those that count: `how many`."""
-    ends = (_phrase(before[-length:]) for length in range(1, PHRASE_MAX + 1))
-    return any(part == "count" for phrase in ends for part, _ in language.phrases.get(phrase, ()))
+            yield _item(part, which), length, WORD + besides
 
 
 def _is_header(word: Word, links: TableLinks) -> bool:
@@ -263,98 +223,14 @@ def _is_amount(phrase: Sequence[Word], links: TableLinks) -> bool:
     return any(link.cell is None and link.distance <= FORM for word in amounts for link in links.links([word]))
 
 
-def _of_rows(
-    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: _Links
-) -> Iterator[_Meaning]:
-    """What the rows are called."""
-    word = words[start]
-    if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
-        yield Item("rows", "title"), 1, _WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
-        if not _is_count(words[:start], language):  # `in how many orders was a coupon used` counts orders
-            yield Item("light"), 1, _WORD + 2 * _LIGHT_BESIDES + told.nearest
-    elif len(word.tokens) == 1 and not word.quoted and not told.any:
-        noun = word.tokens[0]
-        if may_be_called(noun, links):
-            line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
-            yield Item("rows", "called", (line,)), 1, _WORD + 0.2
-        elif is_topic(noun, links) and (noun,) not in language.phrases:
-            yield Item("light"), 1, _WORD + _LIGHT_BESIDES
-
-
-def _units(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[_Meaning]:
-    word = words[start]
-    if start and words[start - 1].number is not None and word.tokens[:1] in _MONEY and not links.has_money:
-        yield Item("light"), 1, _WORD
-    if word.tokens and word.tokens[0] in links.units:
-        yield Item("unit", links.units[word.tokens[0]]), 1, _WORD
-
-
-def _amounts(
-    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: _Links
-) -> Iterator[_Meaning]:
-    """`how much did we take in`: verbs that ask for an amount where none is named."""
-    said = {token for word in words for token in word.tokens}
-    if language.verbs.get(words[start].tokens) == "income":
-        found = None if told.any or _is_counting(words[:start], language) else links.amount_of("income")
-        if found:
-            line = f"{words[start].text} was read as the column {found.name}."
-            yield Item("column", found, (line,)), 1, _WORD + ALIKE
+def _tied(word: Word, links: TableLinks, language: Vocabulary) -> Iterator[Meaning]:
+    """A verb that says again what is said of a column: `paid by card`, where that is the payment method."""
+    if language.code == "en" or len(word.tokens) != 1:
         return
-    if not language.verbs or said.isdisjoint(_ASKED_MUCH):
-        return
-    spans = ((at, length) for length in (2, 1) for at in range(len(words) + 1 - length))
-    verbs = [(*span, what) for span in spans if (what := language.verbs.get(_phrase(words[span[0] : sum(span)])))]
-    if "much" not in said and not _ends_with_most(words, language):
-        return  # `which source brings in the most deals`
-    if words[start].tokens == ("money",) and verbs:
-        yield Item("light"), 1, _WORD
-    for at, length, what in verbs:
-        if at == start:
-            yield Item("light"), length, _WORD + _LIGHT_BESIDES  # `how much did we spend on shipping`
-        if at == start and (found := links.amount_of(what)):
-            line = f"{' '.join(word.text for word in words[at : at + length])} was read as the column {found.name}."
-            yield Item("column", found, (line,)), length, _WORD + ALIKE + 0.1 * (2 - length)
-
-
-def _ends_with_most(words: Sequence[Word], language: Vocabulary) -> bool:
-    """Whether `the most` is all that is said: no noun follows it."""
-    at = next(at for at, word in enumerate(words) if not _ASKED_MUCH.isdisjoint(word.tokens))
-    behind = words[at + 1 : at + 2]
-    return not behind or behind[0].tokens == ("money",) or behind[0].tokens[:1] in [(one,) for one in language.light]
-
-
-def _may_be_noun(word: Word, meant: bool, language: Vocabulary) -> bool:
-    """Of other languages only nouns are that are known, but of no header."""
-    if language.code == "en":
-        return not language.knows(word.tokens[0])
-    return not meant and (word.tokens[0],) in language.nouns and word.tokens[0] not in language.light
-
-
-def _plural(noun: str, language: Vocabulary) -> str:
-    """In English."""
-    return noun if language.code == "en" else max(in_english(noun), key=lambda one: one.endswith("s"), default="")
-
-
-def _is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
-    """Whether a noun that nothing in the table backs stands where rows are counted (`how many firms`), or limited
-    (`of firms whose`, `for French firms`)."""
-    if not links.alone or len(words[start].tokens) != 1:
-        return False
-    before = [language.phrases.get(_phrase(words[max(at, 0) : start]), ()) for at in range(start - PHRASE_MAX, start)]
-    counted = any(part == "count" for meant in before for part, _ in meant)
-    after = words[start + 1 : start + 2]
-    if any(part == "doing" for part, _ in language.phrases.get(_phrase(after), ())):
-        return False  # `how many goals did Ann score` counts no rows
-    limited = bool(after) and any(part == "relative" for part, _ in language.phrases.get(_phrase(after), ()))
-    if limited and not counted and start:
-        last = words[start - 1].tokens
-        limited = last[:1] in [(one,) for one in language.light] or bool(language.phrases.get(last))
-    kinds = (
-        start > 0
-        and not _is_counting(words[:start], language)
-        and any(one.cell is not None and one.distance < PART for one in links.links(words[start - 1 : start]))
-    )
-    return (counted or limited or kinds) and links.may_be_rows(_plural(words[start].tokens[0], language))
+    if links.is_of_title(word.tokens[0]):
+        yield Item("light"), 1, WORD + PART  # `reservaron`, where the rows are `reservas`
+    if columns := links.tied(word.tokens[0]):
+        yield Item("tie", columns), 1, WORD + PART
 
 
 def _divides_share(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
@@ -362,7 +238,7 @@ def _divides_share(words: Sequence[Word], start: int, language: Vocabulary) -> b
     if not any(part == "copula" for part, _ in language.phrases.get(words[start].tokens, ())):
         return False
     spans = (words[at : at + length] for at in range(start) for length in (1, 2))
-    return any(part == "share" for span in spans for part, _ in language.phrases.get(_phrase(span), ()))
+    return any(part == "share" for span in spans for part, _ in language.phrases.get(phrase_of(span), ()))
 
 
 def _begins(before: Sequence[Word], language: Vocabulary) -> bool:
@@ -375,15 +251,6 @@ def _value_follows(words: Sequence[Word], links: TableLinks, language: Vocabular
     at = 1 if len(words) > 1 and words[0].tokens[:1] in [(one,) for one in language.light] else 0
     spans = (words[begin:end] for begin in {0, at} for end in range(begin + 1, min(begin + SPAN_MAX, len(words)) + 1))
     return any(link.cell is not None for span in spans for link in links.links(span))
-
-
-def _is_counting(words: Sequence[Word], language: Vocabulary) -> bool:
-    spans = (words[at : at + length] for at in range(len(words)) for length in (1, 2))
-    return any(part == "count" for span in spans for part, _ in language.phrases.get(_phrase(span), ()))
-
-
-def _phrase(words: Sequence[Word]) -> tuple[str, ...]:
-    return tuple(token for one in words for token in one.tokens)
 
 
 def _rivalry(link: Link, span: Sequence[Word], links: TableLinks, language: Vocabulary) -> float:
@@ -400,7 +267,7 @@ def _unknown(
     """A word of which nothing is known: one that is mistyped, or none."""
     yield Item("unknown"), 1, _UNKNOWN
     if start + 1 < len(words) and words[start + 1].bracketed and (glossed := _gloss(words, start + 1, links)):
-        yield Item("glossed", None, (f"{words[start].text} was read as {glossed}.",)), 1, _WORD + TYPO
+        yield Item("glossed", None, (f"{words[start].text} was read as {glossed}.",)), 1, WORD + TYPO
     for link in links.mistyped(words[start], language):
         item = Item("column", link.column, (link.told,))
         yield item if link.cell is None else Item("cell", (link.column, link.cell), (link.told,)), 1, 1 + link.distance

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final, get_args
 
+from agentsvc_nb.agents.offline.tables.grammar.absence import emptiness, filled, neither, undone, unfilled, without
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When, between, compared, is_year
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
@@ -21,7 +22,6 @@ from agentsvc_nb.formats.plans.plan import (
     Contains,
     Criterion,
     DatePart,
-    Empty,
     Not,
     OneOf,
     Operator,
@@ -64,24 +64,6 @@ def _ends(items: Sequence[Item], _: TableLinks) -> Made:
     cells = [item for item in items if item.tag == "cell"]
     columns = {one for one, _ in values(items, "cell")} | set(values(items, "column"))
     return [cells[0], Item("and"), cells[1]] if len(columns) == 1 else None
-
-
-def _none(items: Sequence[Item], links: TableLinks) -> Made:
-    """`no discount`: where there is none, if empty cells alone can say so."""
-    column = values(items, "column")[0]
-    profile = links.profile(column)
-    zero = profile.kind == "number" and profile.smallest and Decimal(profile.smallest) <= 0
-    if profile.kind == "boolean":
-        return Item("cond", Not(Criterion(column, "=", True)))
-    if profile.empty and not zero:
-        return Item("cond", Empty(column))
-    return Item("cond", Criterion(column, "=", Decimal(0))) if zero and not profile.empty else None
-
-
-def _unfilled(items: Sequence[Item], links: TableLinks) -> Made:
-    """`no reason filled in`."""
-    column = items[1].value
-    return Item("cond", Empty(column)) if links.profile(column).empty else None
 
 
 def _first_ones(items: Sequence[Item], links: TableLinks) -> Made:
@@ -147,17 +129,6 @@ def _shipped(items: Sequence[Item], links: TableLinks) -> Made:
     return items[-1] if is_form_of_any(verb, links.headers[column.name]) else None
 
 
-def _having(items: Sequence[Item], links: TableLinks) -> Made:
-    """`with a coupon`: where there is one."""
-    column = items[1].value
-    return Item("cond", Not(Empty(column))) if links.profile(column).empty else None
-
-
-def _neither(items: Sequence[Item], links: TableLinks) -> Made:
-    made = [_none([item], links) for item in items if item.tag == "column"]
-    return [one for one in made if isinstance(one, Item)] if all(made) else None
-
-
 def _columns_compared(items: Sequence[Item], links: TableLinks) -> Made:
     """`size larger than tip`: row by row."""
     left, right = values(items, "column")
@@ -173,6 +144,14 @@ def _kept(items: Sequence[Item], links: TableLinks) -> Made:
     """`which product other than A`: a condition, and what is asked for."""
     made = (_in if has(items, "cells") else _limited)(items[1:], links)
     return [items[0], next(item for item in items if item.tag == "column"), made] if isinstance(made, Item) else None
+
+
+def _of_verb(items: Sequence[Item], links: TableLinks) -> Made:
+    """`ont duré plus de 24 heures`: the verb says which column is limited."""
+    operator, value = values(items, "bound")[0]
+    made = [_against(column, operator, value, links) for column in values(items, "tie")[0]]
+    found = [one for one in made if one is not None]
+    return _negated(items, found[0]) if len(found) == 1 else None
 
 
 def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Condition | None:
@@ -265,6 +244,23 @@ def _dated(items: Sequence[Item], links: TableLinks) -> Made:
 DATES_TOLD: Final = "Dates are those of the column"
 
 
+def _of_money(items: Sequence[Item], links: TableLinks) -> Made:
+    """`invoices over 1,000 €`: of the one column of amounts, or of their total."""
+    operator, value = values(items, "bound")[0]
+    unit = value[-1] if isinstance(value, tuple) and isinstance(value[-1], str) else ""
+    found = [one for one in links.numbers() if one.unit == unit and links.adds_up(one)] if unit in _MONEY else []
+    found = [one for one in found if one in links.named(*_TOTALS)] if len(found) > 1 else found
+    if len(found) != 1:
+        return None
+    made = _negated(items, _against(links.column(found[0].name), operator, value, links))
+    told = (f"The amount was read as the column {found[0].name}.",)
+    return [items[0], Item("cond", made.value, told)] if isinstance(made, Item) else None
+
+
+_MONEY: Final = ("€", "$", "£")
+_TOTALS: Final = ("total", "amount")
+
+
 def _any_dated(items: Sequence[Item], links: TableLinks) -> Made:
     several = values(items, "whens", "numbers")[0]
     if not has(items, "column") and not all(isinstance(one, When) or is_year(one) for one in several):
@@ -281,11 +277,6 @@ def _any_dated_before(items: Sequence[Item], links: TableLinks) -> Made:
     """`9 or 10 points`; but a year before a column is a year."""
     years = all(isinstance(one, When) or is_year(one) for one in items[0].value)
     return None if years and links.profile(items[1].value) not in links.years() else _any_dated(items[::-1], links)
-
-
-def _empty(items: Sequence[Item], _: TableLinks) -> Made:
-    condition: Condition = Empty(values(items, "column")[0])
-    return Item("cond", Not(condition) if has(items, "filled") != has(items, "not") else condition)
 
 
 def _containing(items: Sequence[Item], links: TableLinks) -> Made:
@@ -355,11 +346,13 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("column bound and? bound", _bounded_twice),
     rule("bound column and? bound", _bounded_twice),
     rule("more|less column than column", _more_than),
-    rule("having column", _having),
+    rule("having column", filled),
     rule("column not? truth", _true),
     rule("having cond", _prefixed),
-    rule("neither column or column", _neither),
+    rule("neither column or column", neither),
     rule("column not? cmp|time column", _columns_compared),
+    rule("tie not? bound", _of_verb),
+    rule("not? bound tie", _of_verb),
     rule("not column number|measured|ordinal|when", _equal),
     rule("not? bound column", _limited),
     rule("column not? bound", _limited),
@@ -368,12 +361,14 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("whens|numbers column", _any_dated_before),
     rule("not? whens|numbers", _any_dated),
     rule("not? bound", _dated),
+    rule("rows not? bound", _of_money),
     rule("not? when|number", _dated),
     rule("not? weekend", _weekend),
-    rule("no column filled", _unfilled),
-    rule("no column", _none),
-    rule("empty|filled column", _empty),
-    rule("column not? empty|filled", _empty),
+    rule("no column filled", unfilled),
+    rule("no column", without),
+    rule("empty|filled column", emptiness),
+    rule("column not? empty|filled", emptiness),
+    rule("not column", undone),
     Rule(re.compile(r"(?<!\S)(?<!wh )(?<!by )(?<!per )(?<!distinct )(?:not )?column "), _yes),
     rule("not rows cond", _without_rows),
     rule("cond or cond", _or),

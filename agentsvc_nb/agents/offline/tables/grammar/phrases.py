@@ -73,6 +73,15 @@ def _period_of(items: Sequence[Item], links: TableLinks) -> Made:
     return Item("period", (items[0].value, column)) if links.profile(column).kind in ("date", "datetime") else None
 
 
+def _of_period(items: Sequence[Item], links: TableLinks) -> Made:
+    """`Stunden pro Woche`, where the column is `Wochenstunden`."""
+    language, by = links.language, items[-1].value
+    header = links.opened_headers[items[0].value.name]
+    words = [(one,) for word in header for one in (word, *language.compounds.get(word, "").split())]
+    meant = {(part, which) for word in words for part, which in language.phrases.get(word, ())}
+    return items[0] if not meant.isdisjoint({("period", by), ("each", by)}) else None
+
+
 def _before(items: Sequence[Item], links: TableLinks) -> Made:
     by = items[0].value
     made = period(by, links) if by else None
@@ -136,6 +145,7 @@ GROUPS: Final[tuple[Rule, ...]] = (
     rule("column per rows", _per_row),
     rule("bound column|unit per period", _rate_bound),
     rule("column bound per period", _rate_bound),
+    rule("column per|by period", _of_period),
     rule("per column", _per_column),
     rule("per period", _by_period),
     rule("by period and? column", _by_mixed),
@@ -149,9 +159,14 @@ GROUPS: Final[tuple[Rule, ...]] = (
 )
 
 
+_OTHER_END: Final = {"min": frozenset(("max", "maximum", "highest")), "max": frozenset(("min", "minimum", "lowest"))}
+
+
 def aggregate(operation: str, column: Column, links: TableLinks) -> Aggregate | None:
     """None where the column has no such value."""
     profile = links.profile(column)
+    if operation in _OTHER_END and not _OTHER_END[operation].isdisjoint(links.headers[column.name]):
+        return None  # of `Min temp` and `Max temp`
     if operation == "sum" and links.has_no_sum(profile):
         return None
     if operation in _QUANTILES or operation[:1] == "p":
@@ -175,6 +190,18 @@ def _measured_rows(items: Sequence[Item], links: TableLinks) -> Made:
     row = items[2].value
     made = _measured(items[:2], links) if is_identifier(links.profile(row), links.table) else None
     return [made, items[2]] if isinstance(made, Item) else None
+
+
+def _around(items: Sequence[Item], _: TableLinks) -> Made:
+    """`montant moyen facturé`: the operation stands within its column's name."""
+    return [items[1], items[0]] if items[0].value == items[2].value else None
+
+
+def _mean_number(items: Sequence[Item], links: TableLinks) -> Made:
+    """`nombre moyen de séances`: the mean of the numbers that there are of them."""
+    if items[1].value == "sum" or not links.adds_up(links.profile(items[2].value)):
+        return None
+    return _measured(items[1:], links)
 
 
 def _both_ends(items: Sequence[Item], links: TableLinks) -> Made:
@@ -255,6 +282,8 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("column correlation column", _correlated),
     rule("column and column correlation", _correlated),
     rule("op column and column", _measured, ahead="(cond|group|ordered_by|to_before)*"),
+    rule("column op column", _around),
+    rule("count op column", _mean_number),
     rule("column op column", _measured_rows),
     rule("rows rows", lambda items, _: items[0]),
     rule("op? column times_sign column", _product),

@@ -11,6 +11,7 @@ from agentsvc_nb.agents.offline.tables.grammar.limits import joined
 from agentsvc_nb.agents.offline.tables.grammar.phrases import period
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.question import alike
 from agentsvc_nb.formats.plans.checks import Code
 from agentsvc_nb.formats.plans.plan import (
     Aggregate,
@@ -150,9 +151,17 @@ def count(parts: Parts) -> QuestionReading | None:
         return None  # `the number of losses`
     if parts.conditions and all(isinstance(one, Empty) for one in parts.conditions):
         return QuestionReading(parts.plan(Aggregate("count")))
-    if not has(parts.core, "rows") and (not (parts.conditions or parts.groups) or parts.links.named(*_AMOUNTS)):
+    unsaid = not has(parts.core, "rows") and not _of_persons(parts)
+    if unsaid and (not (parts.conditions or parts.groups) or parts.links.named(*_AMOUNTS)):
         return None  # `how many tents`: pieces, or rows
     return QuestionReading(parts.plan(Aggregate("count")))
+
+
+def _of_persons(parts: Parts) -> bool:
+    """`how many women`: they are no pieces."""
+    equal = (one for one in leaves(parts.where) if isinstance(one, Criterion))
+    genders = {parts.links.column(one.name) for one in parts.links.named("gender", "sex")}
+    return any(one.operator == "=" and one.left in genders for one in equal)
 
 
 def count_of(parts: Parts) -> QuestionReading | None:
@@ -163,10 +172,14 @@ def count_of(parts: Parts) -> QuestionReading | None:
         return None
     equal = (one for one in leaves(parts.where) if isinstance(one, Criterion | OneOf))
     limited = [column_of(one.left if isinstance(one, Criterion) else one.subject) for one in equal]
-    if "" in values(parts.core, "rows") or of in limited:
+    if "" in values(parts.core, "rows") or of in limited or _counts_rows_first(of, parts):
+        return QuestionReading(parts.plan(Aggregate("count")))
+    if profile.kind in ("date", "datetime") and _is_happening(of, parts):
         return QuestionReading(parts.plan(Aggregate("count")))
     if parts.links.is_measure(profile):
         return QuestionReading(parts.plan(select=(of,))) if _one_row(parts) else None
+    if _is_modifier(of, parts):
+        return None
     if profile.kind in ("number",) and not parts.links.is_key(profile) and not is_label(profile):
         return None
     if parts.links.is_key(profile):
@@ -184,6 +197,34 @@ def count_of(parts: Parts) -> QuestionReading | None:
     if profile.kind != "text" or not (few or is_label(profile)) or parts.links.is_list(profile):
         return None  # `how many teams`: different ones, or rows
     return QuestionReading(parts.plan(Aggregate("distinct", of)))
+
+
+def _is_modifier(of: Column, parts: Parts) -> bool:
+    """`how many rooms`, where the column is their type."""
+    header = parts.links.headers[of.name]
+    said = [line.split(" was read")[0] for item in parts.core if item.value == of for line in item.told]
+    behind = next((at for at, word in enumerate(header) if word in _OF), 0)
+    return behind > 0 and any(alike(one, word) for one in said for word in header[behind + 1 :])
+
+
+_OF: Final = ("de", "du", "des", "d", "del")
+
+
+def _counts_rows_first(of: Column, parts: Parts) -> bool:
+    """`how many orders did the customers from Spain make`."""
+    tags = [item.tag for item in parts.core]
+    last = parts.core[-1]
+    return (
+        (tags[:2], last.tag, last.plural) == (["count", "rows"], "column", True)
+        and parts.links.profile(of).kind == "text"
+        and bool(parts.conditions)
+    )
+
+
+def _is_happening(of: Column, parts: Parts) -> bool:
+    """`hires by year`, `how many entries were there in May`: each day of the column is of one of them."""
+    used = {group.column for group in parts.groups if group.by} | set(columns_of(parts.where))
+    return of in used and not parts.links.profile(of).empty
 
 
 def rows_alone(parts: Parts) -> QuestionReading | None:
@@ -208,6 +249,8 @@ def column(parts: Parts) -> QuestionReading | None:
     """`revenue in March`, `the price of X`, `which city is X in`."""
     of = values(parts.core, "column")[0]
     links, profile = parts.links, parts.links.profile(of)
+    if has(parts.core, "much") and profile.kind not in ("number", "time"):
+        return None
     names_rows = links.is_key(profile) and not links.is_measure(profile) and not has(parts.core, "wh")
     if names_rows and _in_a_currency(parts):
         return None
@@ -231,7 +274,13 @@ def column(parts: Parts) -> QuestionReading | None:
     if is_ratio(profile) and "list" not in values(parts.core, "wh"):
         return None  # the rates of several rows are not the rate
     unclear = _in_a_currency(parts) or may_be_of_groups(of, parts)
+    if has(parts.core, "much") and profile not in links.named(*_PRICES):
+        return None  # `how high is the budget`, of which there are several
     return None if unclear else QuestionReading(parts.plan(groups=[Group(of)]))
+
+
+_PRICES: Final = ("price", "cost", "fee", "preis", "prix", "precio")
+"""What mostly is the same in all rows of something."""
 
 
 def may_be_of_groups(of: Column, parts: Parts) -> bool:

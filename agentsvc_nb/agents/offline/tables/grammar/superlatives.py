@@ -31,9 +31,12 @@ def superlative(parts: Parts) -> QuestionReading | None:
     parts = _paired(parts)
     if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not either(parts):
         return None
+    if (has(parts.core, "much") and sup.tag != "sup") or not set(values(parts.core, "op")) <= {"sum"}:
+        return None
+    summed = has(parts.core, "op")
     descending = sup.value == "desc" or sup.tag == "more"
     named, measured = _named_and_measured(parts, sup)
-    if measured is None or len(named) > 1:
+    if measured is None or len(named) > 1 or (summed and not _sums(measured, parts)):
         return None
     if sup.tag == "sup" and isinstance(measured, Column) and _is_numbering(measured, parts):
         return None  # the largest order is that of the largest amount, and not of the highest number
@@ -41,6 +44,8 @@ def superlative(parts: Parts) -> QuestionReading | None:
     if has(parts.core[at:], "number"):
         return None
     group = period_asked(parts.core[:at], parts) or period_asked(parts.core[at:], parts)
+    if group is None and has(parts.core, "period"):
+        return None  # `in which month`, where several columns have some
     first = parts.core[0]
     asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
     asks = asks or (first.tag == "wh" and first.value != "list")
@@ -113,6 +118,15 @@ def _is_amount(column: Column, parts: Parts) -> bool:
 def _all_asked_for(columns: list[Column], parts: Parts) -> bool:
     """Whether a question word is right before each column."""
     return set(columns) <= {of.value for one, of in pairwise(parts.core) if one.tag == "wh" and of.tag == "column"}
+
+
+def _sums(measured: object, parts: Parts) -> bool:
+    """Whether `in total` says nothing else than what is computed anyhow."""
+    if not isinstance(measured, Column):
+        return False
+    named = [one for one in values(parts.core, "column") if one != measured]
+    is_of_groups = len(named) == 1 and not parts.links.is_key(parts.links.profile(named[0]))
+    return is_of_groups and parts.links.adds_up(parts.links.profile(measured))
 
 
 def _row_names(parts: Parts) -> Column | None:
@@ -204,6 +218,8 @@ def most_rows(parts: Parts) -> QuestionReading | None:
         named = [column]
     if (len(named) == 1) == (group is not None) or (has(parts.core, "yesno") and not either(parts)):
         return None
+    if named and parts.links.is_key(parts.links.profile(named[0])):
+        return None  # each has one row
     measured = (Aggregate("count"),)
     parts.conditions = [*parts.conditions, *_filled(named, parts)]
     return _first(named[0] if named else None, group, measured, True, most[0] == "desc", 1, parts)
