@@ -25,6 +25,8 @@ _WORDS_COVERED: Final = 0.1
 """Weight of the words that question and passage share, beside the nearness of all."""
 _WORDS_NEAR: Final = 0.36
 """A lower score is no nearer than any two texts are: when the nearest passage has less, none is shown."""
+_FEW, _FEW_NEAR = 2, 0.46
+"""The same for questions and remarks of so few words, of which each decides: `lovely` is near to `loved`."""
 _NAME_LACKING: Final = 0.85
 """The factor of all passages when the question has a name that none of them has: another one's are mostly no answer."""
 _OF_ANOTHER: Final = 0.4
@@ -60,7 +62,8 @@ def nearest(
         return []
     held = {word for passage, _ in scored for word in _passage_stems(passage)} if names else set[str]()
     best = scored[0][1]
-    if best * (_NAME_LACKING if names - held else 1.0) <= _WORDS_NEAR:
+    near = _FEW_NEAR if len(_words(question)) <= _FEW else _WORDS_NEAR
+    if best * (_NAME_LACKING if names - held else 1.0) <= near:
         return []
     return [passage for passage, score in scored[:limit] if score >= _WORDS_NEARLY * best]
 
