@@ -356,6 +356,8 @@ def test_one_row_of_many_does_not_tell_the_most(tmp_path: Path) -> None:
         ("money", "Der Eintritt ist kostenlos.", True),
         ("money", "Doors open at 10:30 on 12.06.2024.", False),
         ("money", "They ask for two dollars.", True),
+        ("money", "It weighs 2.5 million grams, and is kept at 21 degrees.", False),
+        ("money", "It was bought for 2,500.", True),
         ("name", "Two engineers begin on Monday in December.", False),
         ("name", "Her successor is Casimir Penhale.", True),
         ("number", "It was long.", False),

@@ -79,6 +79,7 @@ CASES = {
         ["123456789012345678901234567890", "1"], "number", [123456789012345678901234567890, 1]
     ),
     "places": Case(["1st", "2nd", "13th"], "number", [1, 2, 13]),
+    "classes": Case(["1º ESO", "2º ESO"], "text", ["1º ESO", "2º ESO"]),
     "days without a year": Case(["5 Jan", "7 Jan"], "text", ["5 Jan", "7 Jan"]),
     "hours": Case(["5 pm", "7 pm"], "text", ["5 pm", "7 pm"]),
     "addresses": Case(["10.0.0.1", "10.0.0.2"], "text", ["10.0.0.1", "10.0.0.2"]),
@@ -149,6 +150,17 @@ def test_a_decimal_comma_in_each_row_is_no_delimiter(tmp_path: Path) -> None:
     rows = "".join(f"Ad {at};Hall {at % 7};{at},5\n" for at in range(9))
     [table] = read(tmp_path, "ads.csv", f"Clicks of May\n\nAd;Place;Clicks\n{rows}")
     assert found(table)["Clicks"] == [at + D("0.5") for at in range(9)]
+
+
+def test_commas_of_titles_and_of_thousands_are_no_delimiters(tmp_path: Path) -> None:
+    above = "Report\nStart: January 1, 2025, 12:00 AM\nEnd: January 31, 2025, 11:59 PM\n\n"
+    rows = "".join(f"Spring\t1/{at}/2025\t1,000\t1,000.00\n" for at in range(1, 4))
+    text = f"{above}Campaign\tDay\tImpressions\tSpent\n{rows}"
+    [table] = read(tmp_path, "report.csv", text)
+    assert [one.name for one in table.columns] == ["Campaign", "Day", "Impressions", "Spent"]
+    kept = "# kg; cm\nname,size,price\n" + "tea;green,1,2\n" * 5
+    [table] = read(tmp_path, "teas.csv", kept)
+    assert table.notes.delimiter == ","
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "^", "~", "\x1f"])

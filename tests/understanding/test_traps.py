@@ -96,6 +96,10 @@ WITHHELD = [
     "how many trips have more seats than the Alps",
     "amount but Coast",
     "total amount not counting the climb",
+    "how many seats were booked in the Alps, offered trips included",
+    "which trips have no return",
+    "how much of the Alps money has already been spent",
+    "what amount have the guides who joined after 2020 given altogether",
 ]  # fmt: skip
 
 

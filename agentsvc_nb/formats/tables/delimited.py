@@ -173,12 +173,21 @@ def _delimiter(sample: str) -> str:
     scores = {mark: _score(lines, mark) for mark in _DELIMITERS if mark in sample}
     scores |= {mark: _score(lines, mark, every=True) for mark in _RARE_DELIMITERS if mark in sample}
     best = max(scores, key=lambda mark: scores[mark], default=",")
-    if best == "," and not _BESIDE_NO_DIGIT.search(sample):
-        # Of `Blue;Hall 1;2,5` the decimal comma divides most lines, and so evenly that it looks like more numbers.
-        divided = sum("," in line for line in lines)
-        others = [mark for mark in ";\t|" if mark in scores and sum(mark in line for line in lines) > divided]
+    if best == ",":
+        others = [mark for mark in ";\t|" if mark in scores and _divides_beside_commas(lines, mark)]
         best = max(others, key=lambda mark: scores[mark], default=best)
     return best if scores and scores[best][0] > 0 else ","
+
+
+def _divides_beside_commas(lines: Sequence[str], mark: str) -> bool:
+    """Whether commas, which divide most evenly, belong to numbers and titles, and `mark` divides."""
+    at = [number for number, line in enumerate(lines) if mark in line]
+    with_comma = sum("," in line for line in lines)
+    if len(at) > with_comma:
+        # Of `Blue;Hall 1;2,5` the decimal comma divides most lines, and so evenly that it looks like more numbers.
+        return not any(_BESIDE_NO_DIGIT.search(line) for line in lines)
+    # Of a header without any comma above rows as `Blue\t1,000\t20,000.00`, below a title with two.
+    return 2 * len(at) > with_comma and "," not in lines[at[0]] and at[-1] - at[0] + 1 == len(at)
 
 
 def _score(lines: Sequence[str], delimiter: str, every: bool = False) -> tuple[float, int]:

@@ -35,7 +35,8 @@ _SCALES: Final = {
     }.items()
     for word in words
 }
-_ORDINALS: Final = frozenset({"st", "nd", "rd", "th"})
+_ORDINAL_SIGNS: Final = ("º", "ª")
+_ORDINALS: Final = frozenset({"st", "nd", "rd", "th", *_ORDINAL_SIGNS})
 _HALVES: Final = frozenset({"am", "pm", "a.m.", "p.m.", "uhr"})
 _LETTERS: Final = frozenset("kKMB")
 _SPACES: Final = " \u00a0\u2009\u202f'’"
@@ -153,7 +154,7 @@ def _from(found: re.Match[str]) -> _Written | None:
         return None
     if after in _ORDINALS and not before:
         after = ""
-    if after.casefold().rstrip(".") in MONTHS or after.casefold() in _HALVES:
+    if after.casefold().rstrip(".") in MONTHS or after.casefold() in _HALVES or after.startswith(_ORDINAL_SIGNS):
         return None
     currency = before or next((part for part in (after, after.split(" ")[-1]) if part and is_currency(part)), "")
     suffix = after if before or not currency else after.removesuffix(currency).strip()

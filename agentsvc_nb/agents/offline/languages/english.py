@@ -297,7 +297,7 @@ a an the is are was were be been being am do does did done has have had having o
 these those there their them they it its his her hers him he she we our us you your i me my as into onto within during
 please can could would will should shall so also any some s t re which what who where when how
 listed list listing lists table tables chart data dataset spreadsheet sheet file shown show shows given recorded
-included's got get gets go goes went come came take took place taken held hold make made makes let know tell
+got get gets go goes went come came take took place taken held hold make made makes let know tell
 give there's exist exists existed occur occurred occurs happen happened happens appear appears appeared value values
 column columns cell cells whose called named here following respective one ones amount
 sold gave everyone everybody anyone work lie lies lying sell sells selling bought buy purchased ordered
@@ -315,7 +315,7 @@ hi hello hey ok okay overall our ours altogether overview respectively among tho
 fall falls really actually if period starting beginning falling
 counted counting written single individual directed starring starred won finished ranked
 posted
-reported both including inclusive included up report
+reported both up report
 enrolled registered booked stationed hosted housed stored kept employed classified labelled labeled tagged marked
 described categorised categorized filed logged entered captured collected gathered titled entitled manufactured
 supplied provided offered served visited travelled traveled arrived departed boarded available existing

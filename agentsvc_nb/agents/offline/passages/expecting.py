@@ -21,7 +21,11 @@ _NUMBERING = re.compile(r"\A\(?(?:\d+[.)]|\d+(?:\.\d+)+)\s+(?=[^\W\d_a-z])")
 _CURRENCY: Final = r"(?:euros?|dollars?|pounds?|francs?|francos?|franken|cents?|eur|usd|gbp|chf)\b|[€$£¥]"
 _YEAR = re.compile(rf"(?<![\d.,:$€£])(?:1[5-9]|20)\d\d(?![\d%]|[.,]\d|\s?(?:{_CURRENCY}))")
 _TIME = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|\b\d{4}-\d\d-\d\d\b")
-_PRICE = re.compile(rf"\d|{_CURRENCY}")
+_PRICE = re.compile(
+    rf"{_CURRENCY}|(?<![\w.,])(?>\d(?:[\d.,]*\d)?)(?: (?:thousand|million|billion))?+"
+    r"(?= ?(?:$|[.,;:!?·|)\]/-])| (?:per|a|each|for|pro|je|par|por)\b)"
+)
+"""A currency, or a number without a unit: a price is none of `21 degrees`."""
 _WORD = re.compile(r"\w[\w'’-]*")
 
 

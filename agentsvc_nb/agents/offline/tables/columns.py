@@ -31,7 +31,7 @@ _AMOUNTS: Final = {
     "earning": (("revenue", "sales", "turnover", "takings", "income"), ("total",), ("gross",), ("fare",)),
     "billing": (("billed", "invoiced", "charged"), ("revenue", "turnover"), ("total",), ("amount",)),
     "income": (("revenue", "sales", "turnover", "takings", "income"), ("total",)),
-    "spending": (("cost", "spend", "spent", "expense"), ("paid",), ("total",), ("amount",)),
+    "spending": (("cost", "spend", "spent", "expense"), ("paid",), ("total",)),
 }
 """Nouns of columns for what a verb asks, the nearest first."""
 UNITS: Final = frozenset(

@@ -137,13 +137,19 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
         yield item, 1, WORD if item.tag == "rows" else _UNKNOWN
         return
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
-    if light and not (told.done and is_verb):
+    if light and not (told.done and is_verb) and not told.amount and not _asks_for_rows(words, start, links, language):
         yield Item("light"), 1, WORD + (LIGHT_BESIDES if meant else 0.0)
     elif told.any and not told.known and is_participle(word.text, language.code):
         yield from _tied(word, links, language)
     elif not meant:
         yield from _tied(word, links, language)
         yield from _unknown(words, start, links, language)
+
+
+def _asks_for_rows(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
+    """Whether `which` asks for rows: `which orders have no coupon` wants their names, and not how many they are."""
+    asked = ("wh", "thing") in language.phrases.get(words[start].tokens, ())
+    return asked and start + 1 < len(words) and any(map(links.is_title, words[start + 1].tokens))
 
 
 def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[tuple[Link, int]]:

@@ -27,6 +27,8 @@ class Told:
     named: bool
     exact: bool
     """It is a header as it stands."""
+    amount: bool
+    """It is the header of an amount as it stands, so that it is never without a meaning."""
     translated: bool
     nearest: float
     """How far the nearest header of texts is; 0 without one."""
@@ -40,6 +42,9 @@ def told_by(found: Sequence[Link], links: TableLinks) -> Told:
         done=any(one.cell is not None or PART < one.distance < ALIKE for one in found),
         named=any(one.distance < FORM for one in found),
         exact=any(one.distance == EXACT and one.cell is None for one in found),
+        amount=any(
+            one.distance == EXACT and one.cell is None and links.adds_up(links.profile(one.column)) for one in found
+        ),
         translated=any(one.cell is not None and one.distance == TRANSLATED for one in found),
         nearest=min((one.distance for one in texts), default=0.0),
     )
