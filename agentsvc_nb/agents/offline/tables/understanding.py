@@ -10,9 +10,9 @@ from typing import Final
 from agentsvc_nb.agents.offline.languages import languages_of
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.columns import title_words
-from agentsvc_nb.agents.offline.tables.gathering import gathered
 from agentsvc_nb.agents.offline.tables.grammar.amounts import AMOUNTS, PERIODS
 from agentsvc_nb.agents.offline.tables.grammar.assembling import assembled, set_apart
+from agentsvc_nb.agents.offline.tables.grammar.comparisons import bases, verbs_between
 from agentsvc_nb.agents.offline.tables.grammar.having import HAVING
 from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
@@ -20,11 +20,10 @@ from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, 
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
-from agentsvc_nb.agents.offline.tables.grammar.shares import bases, verbs_between
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import sides
 from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
+from agentsvc_nb.agents.offline.tables.mending import gathered, mended
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
-from agentsvc_nb.agents.offline.tables.spelling import mended
 from agentsvc_nb.formats.plans.checks import objections
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables

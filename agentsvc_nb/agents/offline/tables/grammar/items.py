@@ -10,18 +10,22 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When
-from agentsvc_nb.agents.offline.tables.grammar.asked_amounts import amounts, named_rate, units
-from agentsvc_nb.agents.offline.tables.grammar.row_nouns import is_row_noun, may_be_noun, of_rows
-from agentsvc_nb.agents.offline.tables.grammar.rules import Item
-from agentsvc_nb.agents.offline.tables.grammar.spans import (
+from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     LIGHT_BESIDES,
     WORD,
     Meaning,
     Told,
+    amounts,
     is_count,
+    is_row_noun,
+    may_be_noun,
+    named_rate,
+    of_rows,
     phrase_of,
     told_by,
+    units,
 )
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import (
     FORM,
     PART,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final, get_args
 
-from agentsvc_nb.agents.offline.tables.grammar.absence import emptiness, filled, neither, undone, unfilled, without
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When, between, compared, is_year
+from agentsvc_nb.agents.offline.tables.grammar.negations import emptiness, filled, neither, undone, unfilled, without
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import is_form_of_any
