@@ -22,8 +22,8 @@ from tests.service.test_documents import SIZE, VALUES
 from tests.service.test_sandbox import children
 
 PADDING = b" " * ASIDE_BYTES
-TURNS = 50
-"""How often the event loop has a turn, at least, while what would take 50 ms or more is done aside."""
+TURNS = 10
+"""How often the event loop has a turn, at least, while something is done aside: it has one or two if it is held up."""
 START = ("message", "output_config", "file_ids")
 
 
