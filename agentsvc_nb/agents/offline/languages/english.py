@@ -154,7 +154,10 @@ _MEANINGS: Final = PHRASES | {
     "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
     "|uses a|got a|that have a|that have an|left a|leave a|left any|gave a|gave any|wrote a|added a"
     "|entered a|provided a|made a|carry a|carries a",
-    "anyone": "name a|name an|name one|name any|give me an example of|give an example of|an example of|give one",
+    "anyone": "name a|name an|name one|name any|give me an example of|give an example of|an example of|give one"
+    "|tell me a|tell me an|tell me one|tell me any|give me a|give me an|give me one|show me a|show me an|show me one"
+    "|find a|find an|find one|find me a|find me an|list one|list a|list an|what is one|which is one",
+    "in_one": "in a|in an|in one|in any one|in any|in a single|in one single|in any single|for a single|during a",
     "doing": "did|does|do",
     "truth:yes": "yes|true",
     "truth:no": "no|false",

@@ -31,6 +31,8 @@ from agentsvc_nb.formats.plans.sql import statement
 
 _MARGIN: Final = 0.45
 """Readings that are so much further from the words than the nearest are no rivals to it."""
+_FARTHEST: Final = 2.6
+"""A reading so much farther than the nearest way to read all words leaves out too much of what these say."""
 READINGS_MAX: Final = 3
 _SHOWN_MAX: Final = 60
 _STRUCTURE: Final = frozenset({"column", "cell", "op", "share", "along", "correlation", "difference", "ratio"})
@@ -149,7 +151,7 @@ def objected(reading: QuestionReading, tables: Tables) -> str:
 def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
     found: list[_Read] = []
     for way in ways:
-        if found and way.cost > found[0].cost + _MARGIN:
+        if way.cost > (found[0].cost + _MARGIN if found else ways[0].cost + _FARTHEST):
             break
         items = _parsed(way.items, links)
         if (reading := assembled(items, links)) is not None and (plan := links.completed(reading.plan)) is not None:

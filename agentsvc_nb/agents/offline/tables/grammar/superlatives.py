@@ -36,6 +36,8 @@ def superlative(parts: Parts) -> QuestionReading | None:
     summed = has(parts.core, "op")
     descending = sup.value == "desc" or sup.tag == "more"
     named, measured = _named_and_measured(parts, sup)
+    if sup.tag == "most" and isinstance(measured, Column) and not _is_several(measured, parts):
+        return None  # `the most that any team won`
     if measured is None or len(named) > 1 or (summed and not _sums(measured, parts)):
         return None
     if sup.tag == "sup" and isinstance(measured, Column) and _is_numbering(measured, parts):
@@ -46,6 +48,8 @@ def superlative(parts: Parts) -> QuestionReading | None:
     group = period_asked(parts.core[:at], parts) or period_asked(parts.core[at:], parts)
     if group is None and has(parts.core, "period"):
         return None  # `in which month`, where several columns have some
+    if has(parts.core, "in_one"):
+        return _most_in_one(sup, group, parts)
     first = parts.core[0]
     asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
     asks = asks or (first.tag == "wh" and first.value != "list")
@@ -66,6 +70,28 @@ def superlative(parts: Parts) -> QuestionReading | None:
     return _at_place(found, parts)
 
 
+def _most_in_one(sup: Item, group: Group | None, parts: Parts) -> QuestionReading | None:
+    """`the greatest number of wins in a year`: that number, and not the year. `the highest total in a month` may be
+    one row's."""
+    at = next(at for at, item in enumerate(parts.core) if item.tag == "in_one")
+    measured, of = (values(some, "column") for some in (parts.core[:at], parts.core[at:]))
+    rows = has(parts.core[at:], "rows")
+    tags = {item.tag for item in parts.core} - {"wh", "column", "period", "in_one", "count", "rows"}
+    if tags != {sup.tag} or len(measured) != 1 or len(of) + (group is not None) + rows != 1 or not _asks_what(parts):
+        return None
+    if rows or (of and parts.links.is_key(parts.links.profile(of[0]))):
+        return _extreme(measured[0], sup.value == "desc", parts)
+    if sup.tag != "most":
+        return None
+    found = _first(of[0] if of else None, group, measured[0], True, sup.value == "desc", 1, parts)
+    return replace(found, asked=(1,)) if found else None
+
+
+def _asks_what(parts: Parts) -> bool:
+    """Whether the number is asked for: `what was`, or nothing at all."""
+    return set(values(parts.core, "wh")) <= {"thing"} and parts.core[0].tag != "column"
+
+
 def _how_many(parts: Parts) -> int:
     """As many as are asked for; for the second the first two are needed."""
     return int((values(parts.core, "number", "ordinal") or [Decimal(1)])[0])
@@ -77,6 +103,14 @@ def _at_place(found: QuestionReading | None, parts: Parts) -> QuestionReading | 
         return found
     nth = _how_many(parts)
     return replace(found, nth=nth) if nth > 1 and found.asked and found.plan.limit == nth else None
+
+
+def _is_several(counted: Column, parts: Parts) -> bool:
+    """Whether a column of texts is named in the plural, so that `most` may be of how many there are."""
+    if parts.links.language.code != "en" or parts.links.profile(counted).kind != "text":
+        return True
+    plural = any(item.plural for item in parts.core if item.tag == "column" and item.value == counted)
+    return plural or counted.name.endswith("s") or either(parts)
 
 
 def _is_numbering(measured: Column, parts: Parts) -> bool:
@@ -107,6 +141,8 @@ def _named_and_measured(parts: Parts, sup: Item) -> tuple[list[Column], object]:
     if sized and len(before) < 2 and not after and (size := parts.links.size()):
         return before, size  # `the largest order`
     alone = len(before) == 1 and ((sup.tag == "sup" and measures) or focus(parts))  # `le prix le plus élevé`
+    if sup.tag == "most" and before and parts.links.profile(before[-1]).kind == "text" and not either(parts):
+        return before, None  # `which team of which driver won the least` counts no teams
     return before[:-1], before[-1] if len(before) == 2 or alone else None
 
 
@@ -209,11 +245,15 @@ def most_rows(parts: Parts) -> QuestionReading | None:
     """`which channel appears most often`, `the most common reason`."""
     parts = _paired(parts)
     named, most = values(parts.core, "column"), values(parts.core, "most", "busy") or ["desc"]
-    if has(parts.core, "most") and any(parts.links.adds_up(parts.links.profile(one)) for one in named):
+    counted = any(one.tag == "most" and of.tag == "column" and parts.links.profile(of.value).kind == "number"
+                  for one, of in pairwise(parts.core))  # fmt: skip
+    if counted or (has(parts.core, "most") and any(parts.links.adds_up(parts.links.profile(one)) for one in named)):
         return None  # `most red cards in a match` are not the commonest number of them
     if has(parts.core, "busy") and parts.links.named(*_CROWDS):
         return None  # where most people came, or most rows are
     group = period_asked(parts.core, parts)
+    if group is None and has(parts.core, "period"):
+        return None
     if not named and group is None and (column := focus(parts)):
         named = [column]
     if (len(named) == 1) == (group is not None) or (has(parts.core, "yesno") and not either(parts)):
