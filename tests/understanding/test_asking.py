@@ -97,3 +97,47 @@ def test_two_columns_of_one_header_are_asked_back() -> None:
     assert isinstance(found, AskedBack)
     assert found.reason.startswith("Several columns are called")
     assert _read("total visitors (2)", SIDE_BY_SIDE) == "sum([Visitors (2)])"
+
+
+STOCK: Final = TableProfile(
+    "stock",
+    "stock.csv",
+    40,
+    (
+        texts("Item Name", "Silver Bolt 250g", "Brass Hinge 40g", "Silver Bolt 500g"),
+        texts("Shelf Group", "Bolts", "Hinges", "Locks"),
+        numbers("Stock", "0", "90", 30),
+        numbers("Sold Last Month", "1", "60", 30),
+        numbers("list_price_eur", "1", "80", 35),
+        numbers("Level", "0", "6", 7),
+        ColumnProfile("Ordered On", "date", distinct=30, smallest="2024-01-02", largest="2024-12-20"),
+        ColumnProfile("Received On", "date", empty=6, distinct=25, smallest="2024-01-09", largest="2024-12-28"),
+        numbers("Check Score", "1", "10", 9, empty=4),
+    ),
+)
+WAYS: Final = [
+    ("list price of the Silver Bolt 250g", 'values of list_price_eur where Item Name = "Silver Bolt 250g"'),
+    ("list price of the Silver Bolt 300g", ""),
+    ("stock of the Brass Hinge 40g", 'sum(Stock) where Item Name = "Brass Hinge 40g"'),
+    ("stock of the Brass Hinge 41g", ""),
+    ("how many rows are out of stock", "count(rows) where Stock = 0"),
+    ("how many bolts are out of stock", 'count(rows) where Shelf Group = "Bolts" and Stock = 0'),
+    ("stock of the fifth level", "sum(Stock) where Level = 5"),
+    ("stock of the ninth level", ""),
+    ("lowest hinge in a month", ""),
+    ("how many rows with more than one in stock", "count(rows) where Stock > 1"),
+    ("how many rows have a stock of more than one", "count(rows) where Stock > 1"),
+    ("how many rows have a stock between 5 and 10, both included", "count(rows) where Stock from 5 to 10"),
+    ("how many rows have a stock between 5 and 10, locks included", ""),
+    ("how many rows are still waiting for a check score", "count(rows) where Check Score is empty"),
+    ("how many rows are still waiting for a stock over 5", ""),
+    ("how many rows have a stock of 20 or more", "count(rows) where Stock >= 20"),
+    ("how many rows were ordered in May 2024", "count(rows) where Ordered On from 2024-05-01 to 2024-05-31"),
+    ("how many rows were not ordered in May 2024", "count(rows) where not (Ordered On from 2024-05-01 to 2024-05-31)"),
+    ("how many rows were not received in May 2024", ""),
+]
+
+
+@pytest.mark.parametrize(("question", "expected"), WAYS)
+def test_ways_of_saying_it_are_read_whole_or_not_at_all(question: str, expected: str) -> None:
+    assert _read(question, STOCK) == expected

@@ -185,10 +185,10 @@ def _without_commas(items: Sequence[Item]) -> list[Item]:
     items = [item for item in items if item.tag != "glossed"]
     kept: list[Item] = []
     for at, (item, after) in enumerate(zip_longest(items, items[1:], fillvalue=Item("end"))):
-        if item.tag == "glossing":
+        if item.tag in ("glossing", "column"):
             item = replace(item, tag="column")
             if kept and kept[-1].tag == "column" and kept[-1].value == item.value:
-                continue
+                continue  # `oven temperature` of `oven_temp`, each word by itself
         in_list = bool(kept) and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")
         if item.tag != "comma" or in_list or after.tag == "unit" or listed_periods(items, at, after):
             kept.append(item)

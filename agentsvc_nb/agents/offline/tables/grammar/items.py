@@ -140,6 +140,8 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
         yield item, 1, WORD if item.tag == "rows" else _UNKNOWN
         return
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
+    if light and (_is_compared(words, start, language) or _is_out_of(words, start, language)):
+        return  # `more than one` is a number, and `out of stock` are no pieces in stock
     if light and not (told.done and is_verb) and not told.amount and not _asks_for_rows(words, start, links, language):
         yield Item("light"), 1, WORD + (LIGHT_BESIDES if meant else 0.0)
     elif told.any and not told.known and is_participle(word.text, language.code):
@@ -162,6 +164,19 @@ def _says_how(words: Sequence[Word], language: Vocabulary) -> bool:
     """Whether a phrase of the language comes next, as `a list of`."""
     lengths = range(1, len(words) + 1)
     return any(language.phrases.get(phrase_of(words[:length])) for length in lengths)
+
+
+def _is_compared(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
+    """Whether a number in words stands behind a comparator."""
+    if not any(part == "number" for part, _ in language.phrases.get(words[start].tokens, ())):
+        return False
+    before = (phrase_of(words[max(start - length, 0) : start]) for length in range(1, PHRASE_MAX + 1))
+    return any(part == "cmp" for phrase in before for part, _ in language.phrases.get(phrase, ()))
+
+
+def _is_out_of(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
+    phrase = phrase_of(words[start : start + 2])
+    return ("among", "out") in language.phrases.get(phrase, ())
 
 
 def _in_one(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> int:
@@ -196,8 +211,18 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
                 continue  # `tickets per team`, where a tier is called `Team`; German pays `per Karte`
             if words[start].tokens == ("total",) and start and words[start - 1].tokens == ("in",) and link.distance:
                 continue  # `in total` is no `Order Total`
+            if length == 1 and _is_part_of_period(link, words[start], links):
+                continue
             if not words[start].bracketed or link.distance < PART:
                 yield link, length
+
+
+def _is_part_of_period(link: Link, word: Word, links: TableLinks) -> bool:
+    """`in a month` is no `Sold Last Month`."""
+    is_period = any(part == "period" for part, _ in links.language.phrases.get(word.tokens, ()))
+    profile = links.profile(link.column)
+    amount = profile.kind == "number" and profile not in links.years()
+    return is_period and amount and link.cell is None and link.distance >= PART and not word.tokens[0].endswith("s")
 
 
 def _linked(link: Link, span: Sequence[Word], links: TableLinks) -> Item:
