@@ -8,7 +8,7 @@ import codecs
 import csv
 import heapq
 import re
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,13 +43,55 @@ class CorpusReading:
     cut: list[str] = field(default_factory=list)
 
 
-class Corpus:
-    """The files of a chat as passages; kept for the next question of the turn."""
+@dataclass(frozen=True, slots=True)
+class FilePassages:
+    """The passages of a file, of which only the beginning was read if it is `cut`."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    passages: list[Passage] = field(default_factory=list)
+    cut: bool = False
+
+    @property
+    def chars(self) -> int:
+        return sum(len(passage.text) for passage in self.passages)
+
+
+KEPT_CHARS: Final = 2_000_000
+
+
+class KeptPassages:
+    """The passages of the files that were asked last, of any chat: the next question mostly is of the same."""
+
+    def __init__(self, chars: int = KEPT_CHARS) -> None:
+        self._room = chars
+        self._files: OrderedDict[tuple[str, str, str], FilePassages] = OrderedDict()
+
+    def get(self, entry: WorkspaceEntry) -> FilePassages | None:
+        if found := self._files.get(_key(entry)):
+            self._files.move_to_end(_key(entry))
+        return found
+
+    def keep(self, entry: WorkspaceEntry, found: FilePassages) -> None:
+        if _key(entry) not in self._files:
+            self._files[_key(entry)] = found
+            self._room -= found.chars
+        while self._room < 0:
+            self._room += self._files.popitem(last=False)[1].chars
+
+
+def _key(entry: WorkspaceEntry) -> tuple[str, str, str]:
+    # By content, as a tool may write the file anew within the turn; by name and type, which say how it is read.
+    return entry.sha256, entry.path, entry.media_type
+
+
+_KEPT: Final = KeptPassages()
+
+
+class Corpus:
+    """The files of a chat as passages."""
+
+    def __init__(self, workspace: Workspace, kept: KeptPassages = _KEPT) -> None:
         self._workspace = workspace
-        self._passages: dict[tuple[str, str], list[Passage]] = {}
-        self._cut: set[str] = set()
+        self._kept = kept
 
     async def read(
         self, entries: Sequence[WorkspaceEntry], first: Sequence[str], stems: Sequence[str], looked_for: Sequence[str]
@@ -79,9 +121,9 @@ class Corpus:
                 reading.passages += found.passages
             else:
                 read = await self._read(entry)
-                room -= sum(len(passage.text) for passage in read)
-                reading.passages += read
-                reading.cut += [path] if path in self._cut else []
+                room -= read.chars
+                reading.passages += read.passages
+                reading.cut += [path] if read.cut else []
         return reading
 
     async def knows(self, word: str) -> bool | None:
@@ -91,7 +133,7 @@ class Corpus:
 
     async def opening(self, entry: WorkspaceEntry) -> list[Passage]:
         """The passages of one file, whatever its size."""
-        return await self._read(entry)
+        return (await self._read(entry)).passages
 
     async def _find(self, looked_for: Sequence[str]) -> list[str]:
         """The paths of files with all the words, then of those with some."""
@@ -114,20 +156,20 @@ class Corpus:
         except FileNotFoundError:
             return RowsFound()
 
-    async def _read(self, entry: WorkspaceEntry) -> list[Passage]:
-        # By content, too: a tool may write the file anew within the turn.
-        key = (entry.path, entry.sha256)
-        if key not in self._passages:
-            try:
-                text = await self._workspace.text(entry.path)
-            except FileNotFoundError:
-                return []
-            # The workspace cuts text at that size, but never within a character. Most texts are short enough to tell
-            # without encoding them.
-            if len(text) * _CHAR_BYTES_MAX >= INDEXED_TEXT_BYTES <= len(text.encode()) + _CHAR_BYTES_MAX:
-                self._cut.add(entry.path)
-            self._passages[key] = await asyncio.to_thread(passages, entry.path, entry.media_type, text)
-        return self._passages[key]
+    async def _read(self, entry: WorkspaceEntry) -> FilePassages:
+        if found := self._kept.get(entry):
+            return found
+        try:
+            text = await self._workspace.text(entry.path)
+        except FileNotFoundError:
+            return FilePassages()
+        # The workspace cuts text at that size, but never within a character. Most texts are short enough to tell
+        # without encoding them.
+        cut = len(text) * _CHAR_BYTES_MAX >= INDEXED_TEXT_BYTES <= len(text.encode()) + _CHAR_BYTES_MAX
+        found = FilePassages(await asyncio.to_thread(passages, entry.path, entry.media_type, text), cut)
+        if text:  # what could not be read now may be read the next time
+            self._kept.keep(entry, found)
+        return found
 
 
 def query(looked_for: Sequence[str], joined: str) -> str:
