@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
-from agentsvc_nb.agents.offline import writing
 from agentsvc_nb.agents.offline.library import Library
 from agentsvc_nb.agents.offline.passages.corpus import LARGE_BYTES, READ_FILES_MAX, Corpus, find_rows
 from agentsvc_nb.agents.offline.passages.expecting import holds
@@ -42,12 +41,6 @@ Not allowed in the cellar:
 | Spare key | 35 | on request |
 """
 FILES = {"guide.md": GUIDE, "people.csv": "name,role,phone\nOlga Brandt,caretaker,555-0142\nPaul Ng,manager,555-0117\n"}
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader of a test needs no pauses."""
-    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str] = FILES) -> MemoryRunContext:
