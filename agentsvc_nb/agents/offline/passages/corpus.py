@@ -8,7 +8,7 @@ import codecs
 import csv
 import heapq
 import re
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Final, TextIO
 
 from agentsvc_nb.agents.offline.passages.splitting import Passage, passages, row_passage
 from agentsvc_nb.formats.decoding import decode
+from agentsvc_nb.formats.kept import Kept
 from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.tables.delimited import CsvForm
 from agentsvc_nb.formats.tables.plain import form, is_table, parse
@@ -55,43 +56,15 @@ class FilePassages:
         return sum(len(passage.text) for passage in self.passages)
 
 
-KEPT_CHARS: Final = 2_000_000
-
-
-class KeptPassages:
-    """The passages of the files that were asked last, of any chat: the next question mostly is of the same."""
-
-    def __init__(self, chars: int = KEPT_CHARS) -> None:
-        self._room = chars
-        self._files: OrderedDict[tuple[str, str, str], FilePassages] = OrderedDict()
-
-    def get(self, entry: WorkspaceEntry) -> FilePassages | None:
-        if found := self._files.get(_key(entry)):
-            self._files.move_to_end(_key(entry))
-        return found
-
-    def keep(self, entry: WorkspaceEntry, found: FilePassages) -> None:
-        if _key(entry) not in self._files:
-            self._files[_key(entry)] = found
-            self._room -= found.chars
-        while self._room < 0:
-            self._room += self._files.popitem(last=False)[1].chars
-
-
-def _key(entry: WorkspaceEntry) -> tuple[str, str, str]:
-    # By content, as a tool may write the file anew within the turn; by name and type, which say how it is read.
-    return entry.sha256, entry.path, entry.media_type
-
-
-_KEPT: Final = KeptPassages()
+_KEPT: Final = Kept[tuple[str, str, str], FilePassages](2_000_000, lambda one: one.chars)
+"""Of the files that were asked last, in any chat: the next question mostly is of the same."""
 
 
 class Corpus:
     """The files of a chat as passages."""
 
-    def __init__(self, workspace: Workspace, kept: KeptPassages = _KEPT) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._kept = kept
 
     async def read(
         self, entries: Sequence[WorkspaceEntry], first: Sequence[str], stems: Sequence[str], looked_for: Sequence[str]
@@ -157,7 +130,9 @@ class Corpus:
             return RowsFound()
 
     async def _read(self, entry: WorkspaceEntry) -> FilePassages:
-        if found := self._kept.get(entry):
+        # By content, as a tool may write the file anew within the turn; by name and type, which say how it is read.
+        key = entry.sha256, entry.path, entry.media_type
+        if found := _KEPT.get(key):
             return found
         try:
             text = await self._workspace.text(entry.path)
@@ -167,9 +142,7 @@ class Corpus:
         # without encoding them.
         cut = len(text) * _CHAR_BYTES_MAX >= INDEXED_TEXT_BYTES <= len(text.encode()) + _CHAR_BYTES_MAX
         found = FilePassages(await asyncio.to_thread(passages, entry.path, entry.media_type, text), cut)
-        if text:  # what could not be read now may be read the next time
-            self._kept.keep(entry, found)
-        return found
+        return _KEPT.put(key, found) if text else found  # what could not be read now may be read the next time
 
 
 def query(looked_for: Sequence[str], joined: str) -> str:

@@ -33,9 +33,9 @@ from agentsvc_nb.agents.offline.tables.linking import (
     SPAN_MAX,
     TRANSLATED,
     TYPO,
-    Link,
     TableLinks,
 )
+from agentsvc_nb.agents.offline.tables.links import Link
 from agentsvc_nb.agents.offline.tables.question import Word
 from agentsvc_nb.agents.offline.tables.topics import is_participle
 

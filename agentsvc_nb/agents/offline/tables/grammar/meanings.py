@@ -10,7 +10,8 @@ from typing import Final, Literal
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
-from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, FORM, PART, TRANSLATED, Link, TableLinks
+from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, FORM, PART, TRANSLATED, TableLinks
+from agentsvc_nb.agents.offline.tables.links import Link
 from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
 from agentsvc_nb.agents.offline.tables.topics import is_participle, is_person
 from agentsvc_nb.formats.plans.plan import Aggregate, Column, Compared
