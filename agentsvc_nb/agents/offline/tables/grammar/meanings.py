@@ -120,6 +120,18 @@ def of_rows(
             yield Item("light"), 1, WORD + LIGHT_BESIDES
 
 
+_OF: Final = frozenset(("of", "among", "von", "unter", "de", "des", "du", "del", "entre"))
+_ALL: Final = frozenset(("the", "all", "these", "our", "den", "allen", "los", "las", "les", "todos", "todas", "tous"))
+
+
+def is_owner(before: Sequence[Word]) -> bool:
+    """Whether what follows these words is what something is of: `of`, `among all the`."""
+    left = [word.tokens[0] for word in before[-3:] if len(word.tokens) == 1]
+    while left and left[-1] in _ALL:
+        left.pop()
+    return bool(left) and left[-1] in _OF
+
+
 def may_be_noun(word: Word, meant: bool, language: Vocabulary) -> bool:
     """Of other languages only nouns are that are known, but of no header."""
     if language.code == "en":

@@ -36,6 +36,8 @@ def superlative(parts: Parts) -> QuestionReading | None:
     summed = has(parts.core, "op")
     descending = sup.value == "desc" or sup.tag == "more"
     named, measured = _named_and_measured(parts, sup)
+    if is_value := _asks_for_value(parts, sup, measured):
+        named = []
     if measured is None or len(named) > 1 or (summed and not _sums(measured, parts)):
         return None
     if sup.tag == "sup" and isinstance(measured, Column) and _is_numbering(measured, parts):
@@ -49,13 +51,13 @@ def superlative(parts: Parts) -> QuestionReading | None:
     first = parts.core[0]
     asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
     asks = asks or (first.tag == "wh" and first.value != "list")
-    asks = asks or first.tag == "rows"
-    if group is None and not named and asks and (column := focus(parts) or _row_names(parts)):
+    asks = asks or first.tag == "rows" or (first.tag == "wh" and has(parts.core[1:at], "rows"))
+    if group is None and not named and asks and not is_value and (column := focus(parts) or _row_names(parts)):
         named = [column]
     how_many = _how_many(parts)
     if not 1 <= how_many <= LIMIT_MAX or (group is not None and named):
         return None
-    if group is None and not named and _asks_for_rows(parts):
+    if group is None and not named and not is_value and _asks_for_rows(parts):
         return None  # `which match had the biggest crowd`, where no column names a match
     if group is None and not named:
         return _extreme(measured, descending, parts) if sup.tag == "sup" and how_many == 1 else None
@@ -81,6 +83,16 @@ def _at_place(found: QuestionReading | None, parts: Parts) -> QuestionReading | 
 
 def _is_numbering(measured: Column, parts: Parts) -> bool:
     return is_identifier(parts.links.profile(measured), parts.links.table) and parts.links.size() is not None
+
+
+def _asks_for_value(parts: Parts, sup: Item, measured: object) -> bool:
+    """`what is the highest price of products`: no product, but a price."""
+    at = parts.core.index(sup)
+    before, after = parts.core[:at], parts.core[at + 2 :]
+    asked = [item.value for item in before] == ["thing"] and has(before, "wh")
+    is_amount = [item.value for item in parts.core[at + 1 : at + 2]] == [measured] and sup.tag == "sup"
+    after = [item for item in after if item.tag != "wh"]  # `where`
+    return asked and is_amount and bool(after) and all(item.tag in ("column", "rows") and item.of for item in after)
 
 
 def _asks_for_rows(parts: Parts) -> bool:
