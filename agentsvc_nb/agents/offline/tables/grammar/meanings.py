@@ -108,7 +108,9 @@ def of_rows(
     word = words[start]
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
         yield Item("rows", "title"), 1, WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
-        if not is_count(words[:start], language):  # `in how many orders was a coupon used` counts orders
+        if not told.exact and not is_count(
+            words[:start], language
+        ):  # `in how many orders was a coupon used` counts orders
             yield Item("light"), 1, WORD + 2 * LIGHT_BESIDES + told.nearest
     elif len(word.tokens) == 1 and not word.quoted and not told.any:
         noun = word.tokens[0]

@@ -36,7 +36,7 @@ def superlative(parts: Parts) -> QuestionReading | None:
     summed = has(parts.core, "op")
     descending = sup.value == "desc" or sup.tag == "more"
     named, measured = _named_and_measured(parts, sup)
-    if is_value := _asks_for_value(parts, sup, measured):
+    if is_value := _asks_for_value(parts):
         named = []
     if measured is None or len(named) > 1 or (summed and not _sums(measured, parts)):
         return None
@@ -85,14 +85,13 @@ def _is_numbering(measured: Column, parts: Parts) -> bool:
     return is_identifier(parts.links.profile(measured), parts.links.table) and parts.links.size() is not None
 
 
-def _asks_for_value(parts: Parts, sup: Item, measured: object) -> bool:
+def _asks_for_value(parts: Parts) -> bool:
     """`what is the highest price of products`: no product, but a price."""
-    at = parts.core.index(sup)
-    before, after = parts.core[:at], parts.core[at + 2 :]
-    asked = [item.value for item in before] == ["thing"] and has(before, "wh")
-    is_amount = [item.value for item in parts.core[at + 1 : at + 2]] == [measured] and sup.tag == "sup"
-    after = [item for item in after if item.tag != "wh"]  # `where`
-    return asked and is_amount and bool(after) and all(item.tag in ("column", "rows") and item.of for item in after)
+    core = [item for item in parts.core if item.tag != "wh" or item.value != "place"]  # `where`
+    before, after = core[:3], core[3:]
+    tags = [item.tag for item in before]
+    asked = tags in (["wh", "sup", "column"], ["wh", "measure", "sup"]) and before[0].value == "thing"
+    return asked and bool(after) and all(item.tag in ("column", "rows") and item.of for item in after)
 
 
 def _asks_for_rows(parts: Parts) -> bool:
