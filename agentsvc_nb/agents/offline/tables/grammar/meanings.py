@@ -107,10 +107,11 @@ def of_rows(
     """What the rows are called."""
     word = words[start]
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
-        yield Item("rows", "title"), 1, WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
-        if not told.exact and not is_count(
-            words[:start], language
-        ):  # `in how many orders was a coupon used` counts orders
+        counted = is_count(words[:start], language)
+        within = bool(start) and words[start - 1].tokens in _WITHIN
+        if counted or within or not told.amount:  # `the wheat of years`, of `wheat.csv` with a column called so
+            yield Item("rows", "title"), 1, WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
+        if not told.exact and not counted:  # `in how many orders was a coupon used` counts orders
             yield Item("light"), 1, WORD + 2 * LIGHT_BESIDES + told.nearest
     elif len(word.tokens) == 1 and not word.quoted and not told.any:
         noun = word.tokens[0]
@@ -122,6 +123,7 @@ def of_rows(
             yield Item("light"), 1, WORD + LIGHT_BESIDES
 
 
+_WITHIN: Final = (("in",), ("from",), ("aus",), ("dans",), ("en",))
 _OF: Final = frozenset(("of", "among", "von", "unter", "de", "des", "du", "del", "entre"))
 _ALL: Final = frozenset(("the", "all", "these", "our", "den", "allen", "los", "las", "les", "todos", "todas", "tous"))
 
