@@ -374,3 +374,23 @@ def test_a_large_table_below_a_title_has_them_too(tmp_path: Path) -> None:
     found = find_rows("clicks.csv", tmp_path / "clicks.csv", ["zeppelin"])
     assert [one.text for one in found.passages] == ["Ad: Zeppelin · Place: Roof · Clicks: 3"]
     assert (found.passages[0].place, found.rows) == ("row 41", 41)
+
+
+def test_a_content_is_read_once_and_what_replaces_it_anew(tmp_path: Path) -> None:
+    read: list[str] = []
+
+    class Counting(MemoryWorkspace):
+        async def text(self, path: str) -> str:
+            read.append(path)
+            return await super().text(path)
+
+    def said(folder: str, sentence: str) -> str:
+        turn = MemoryRunContext("Where does the walrus sleep?", Counting(tmp_path / folder, {"sea.md": sentence}))
+        asyncio.run(choose("offline").run(turn))
+        return turn.said
+
+    assert "on an ice floe" in said("one", f"The walrus sleeps on an ice floe. {tmp_path}")
+    assert "on an ice floe" in said("another", f"The walrus sleeps on an ice floe. {tmp_path}")
+    assert read == ["sea.md"]
+    assert "below the pier" in said("another", f"The walrus sleeps below the pier. {tmp_path}")
+    assert read == ["sea.md"] * 2

@@ -180,7 +180,7 @@ def test_questions_for_money_and_for_names() -> None:
     asked += ["Combien coûte le pain ?", "¿Cuánto cuesta?"]
     assert [expects(one) for one in asked] == ["money"] * 5
     assert {expects(one) for one in ("What is the name of the dog?", "Comment s'appelle le chien ?")} == {"name"}
-    asked = ("Which make is the second van?", "Who is the club's secretary?", "Who was the first owner?")
+    asked = ["Which make is the second van?", "Who is the club's secretary?", "Who was the first owner?"]
     assert {expects(one) for one in asked} == {"name"}
     assert not expects("Who is the audience?")
     assert expects("How much money came with the prize?") == "money"
