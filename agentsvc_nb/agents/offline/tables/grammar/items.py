@@ -49,7 +49,10 @@ _NOUN: Final = 1.2
 _NOT: Final = frozenset(("not", "nicht", "pas", "non", "no"))
 _PEOPLE: Final = frozenset(("people", "persons"))
 _OF_PEOPLE: Final = (
-    "name",
+    "surname",
+    "firstname",
+    "email",
+    "salary",
     "person",
     "player",
     "employee",
@@ -66,7 +69,7 @@ _OF_PEOPLE: Final = (
     "driver",
     "rep",
 )
-"""What tables of people have."""
+"""What tables of people have; a name have cars, too."""
 _DATED_PERIOD: Final = 0.8
 _VERB_LETTERS_MIN: Final = 4
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
