@@ -175,7 +175,7 @@ def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
     """`the days with rain`, where each row is another day."""
     of = links.row_period()
     return [
-        Item("rows", "period") if item.tag == "period" and item.value == of and before.tag != "wh" else item
+        Item("rows", "period", of=item.of) if item.tag == "period" and item.value == of and before.tag != "wh" else item
         for before, item in zip([Item("start"), *items], items, strict=False)
     ]
 

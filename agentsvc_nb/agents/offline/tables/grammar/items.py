@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Final
@@ -17,6 +17,7 @@ from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     Told,
     amounts,
     is_count,
+    is_owner,
     is_row_noun,
     may_be_noun,
     named_rate,
@@ -33,20 +34,25 @@ from agentsvc_nb.agents.offline.tables.linking import (
     SPAN_MAX,
     TRANSLATED,
     TYPO,
-    Link,
     TableLinks,
 )
+from agentsvc_nb.agents.offline.tables.links import Link
 from agentsvc_nb.agents.offline.tables.question import Word
 from agentsvc_nb.agents.offline.tables.topics import is_participle
 
 PATHS_MAX: Final = 30
 _UNKNOWN: Final = 8.0
+_OWNERS: Final = ("column", "rows", "period")
+_WHICH: Final = (("which",), ("what",), ("the",))
 _PER: Final = (("per",), ("pro",), ("je",))
 _NOUN: Final = 1.2
 _NOT: Final = frozenset(("not", "nicht", "pas", "non", "no"))
 _PEOPLE: Final = frozenset(("people", "persons"))
 _OF_PEOPLE: Final = (
-    "name",
+    "surname",
+    "firstname",
+    "email",
+    "salary",
     "person",
     "player",
     "employee",
@@ -63,7 +69,7 @@ _OF_PEOPLE: Final = (
     "driver",
     "rep",
 )
-"""What tables of people have."""
+"""What tables of people have; a name have cars, too."""
 _DATED_PERIOD: Final = 0.8
 _VERB_LETTERS_MIN: Final = 4
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
@@ -85,7 +91,9 @@ def paths(words: Sequence[Word], links: TableLinks, language: Vocabulary) -> lis
     reached[0][(), ()] = 0.0
     for start in range(len(words)):
         here = sorted(reached[start].items(), key=lambda one: one[1])[:PATHS_MAX]
-        for item, length, cost in _meanings(words, start, links, language):
+        theirs = is_owner(words[:start])
+        for meant, length, cost in _meanings(words, start, links, language):
+            item = replace(meant, of=True) if theirs and meant.tag in _OWNERS else meant
             for (items, unknown), before in here:
                 # Ways that differ in light words alone are one way, and the nearest counts.
                 after = items if item.tag in ("light", "unknown") else (*items, item)
@@ -250,7 +258,8 @@ def _phrases(
     for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
         phrase = phrase_of(words[start : start + length])
         for part, which in language.phrases.get(phrase, ()):
-            is_noun = phrase == ("name",) and phrase_of(words[start + 1 : start + 2]) == ("of",)
+            before, after = phrase_of(words[max(start - 1, 0) : start]), phrase_of(words[start + 1 : start + 2])
+            is_noun = phrase == ("name",) and (before in _WHICH or after == ("of",))
             asks_aside = (part == "wh" and (words[start].bracketed or is_noun)) or (part == "yesno" and start)
             if part in ("relative", "doing", "copula", "in_one") or asks_aside or (example and part != "anyone"):
                 continue
