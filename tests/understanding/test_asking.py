@@ -92,6 +92,18 @@ def test_what_is_the_most_is_said_or_asked_back(question: str) -> None:
     assert "by Laps" not in _read(question, RACES)
 
 
+@pytest.mark.parametrize(
+    "question", ["which circuit had the fewest races", "which circuit had the most races in March"]
+)
+def test_counted_groups_have_rows(question: str) -> None:
+    assert "count(rows) by Circuit" in _read(question, RACES)
+
+
+def test_the_fewest_of_some_rows_may_be_none_and_no_group() -> None:
+    assert _read("which circuit had the fewest races in March", RACES) == ""
+    assert _read("which winning team has the fewest races at Monza", RACES) == ""
+
+
 def test_two_columns_of_one_header_are_asked_back() -> None:
     found = understand("which city had the most visitors", [SIDE_BY_SIDE])
     assert isinstance(found, AskedBack)
