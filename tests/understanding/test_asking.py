@@ -152,7 +152,7 @@ def test_a_loose_reading_gives_way_to_a_table_that_has_the_words() -> None:
     found = understand("which item sold the most pieces", [sales, stock])
     assert isinstance(found, Understood)
     assert found.reading.plan.table == "sales"
-    spent = TableProfile("ads", "ads.csv", 60, (texts("Ad group", "A1", "B2"), numbers("Spend", "1", "9")))
+    spent = TableProfile("paid", "paid.csv", 60, (texts("Ad group", "A1", "B2"), numbers("Spend", "1", "9")))
     shops = TableProfile("shops", "shops.csv", 60, (texts("Shop", "A1", "B2"), numbers("Advertising Cost", "1", "9")))
     assert isinstance(understand("total ad spend of B2", [spent, shops]), AskedBack)
 

@@ -278,6 +278,8 @@ _MEANINGS: Final = PHRASES | {
     "ordinal:5": "fifth|in fifth place|comes fifth|ranks fifth",
     "light": "i e|at all|right now|so far|thus far|year olds|year old|years of age|over all|over the|in all|out of all"
     "|all of|of all|as a whole",
+    "here": "in the company|at the company|in our company|at our company|across the company|in the firm|at the firm"
+    "|in our firm|in the business|in our business|in the organisation|in the organization|in our team",
     "times_sign": "times|multiplied by",
     "yesno:any": "are there|is there|was there|were there|are there any|is there any|was there any|were there any"
     "|did any|does any|do any|has any|have any|is any|are any|was any|were any|is there a|is there an|do we have any",

@@ -16,6 +16,7 @@ from agentsvc_nb.agents.offline.tables.grammar.comparisons import bases, verbs_b
 from agentsvc_nb.agents.offline.tables.grammar.having import HAVING
 from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.naming import names_table
 from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, negations
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
@@ -137,7 +138,8 @@ def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
         rivals[0].reading,
         (*forms, *mendings, *rivals[0].told),
         rivals[0].cost + TYPO * len(mendings),
-        any(links.is_title(token) for word in asked for token in word.tokens),
+        any(links.is_title(token) for word in asked for token in word.tokens)
+        or any(names_table(asked, at, links) for at in range(len(asked))),
     )
 
 

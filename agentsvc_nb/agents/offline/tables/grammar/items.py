@@ -26,6 +26,7 @@ from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     told_by,
     units,
 )
+from agentsvc_nb.agents.offline.tables.grammar.naming import asks_for_value, named_value, names_table
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import (
     FORM,
@@ -126,9 +127,13 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
         *_phrases(words, start, links, language, told, example),
         *of_rows(words, start, links, language, told),
         *units(words, start, links),
+        *named_value(words, start, links),
         *amounts(words, start, links, language, told),
     ]
     yield from others
+    if named := names_table(words, start, links):
+        # With the noun behind it, it is as near as a header of two words elsewhere.
+        yield Item("light"), named, WORD if named > 1 else 0.0
     meant = told.any or any(length == 1 for _, length, _ in others)
     is_title = len(word.tokens) == 1 and links.is_title(word.tokens[0])
     is_noun = word.tokens and not (told.known or is_title) and may_be_noun(word, meant, language)
@@ -148,6 +153,8 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
         yield item, 1, WORD if item.tag == "rows" else _UNKNOWN
         return
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
+    if light and asks_for_value(words, start, links):
+        return
     if light and (_is_compared(words, start, language) or _is_out_of(words, start, language)):
         return  # `more than one` is a number, and `out of stock` are no pieces in stock
     # `who` of `customers who` says nothing, and that which begins a question asks for somebody.
@@ -284,6 +291,11 @@ def _phrases(
             if part == "period" and which == "week" and (told.exact or _is_header(words[start], links)):
                 continue  # the weeks of the column
             if part == "prep" and not _value_follows(words[start + length :], links, language):
+                continue
+            if part == "here":
+                # `in the company`, where no column says in which.
+                if not links.links(words[start + length - 1 : start + length]):
+                    yield Item("light"), length, WORD
                 continue
             if part == "rate":
                 # Before a column that is called so: of several rows, its mean or its list is not the rate.

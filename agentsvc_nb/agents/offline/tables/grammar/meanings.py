@@ -66,8 +66,14 @@ def is_count(before: Sequence[Word], language: Vocabulary) -> bool:
 
 
 def is_counting(words: Sequence[Word], language: Vocabulary) -> bool:
-    spans = (words[at : at + length] for at in range(len(words)) for length in (1, 2))
-    return any(part == "count" for span in spans for part, _ in language.phrases.get(phrase_of(span), ()))
+    spans = ((words[at : at + length], words[at + length :]) for at in range(len(words)) for length in (1, 2))
+    counts = (after for span, after in spans
+              if any(part == "count" for part, _ in language.phrases.get(phrase_of(span), ())))  # fmt: skip
+    return any(not after or after[0].tokens[:1] not in _PERCENT for after in counts)
+
+
+_PERCENT: Final = (("percent",), ("%",), ("percentage",), ("prozent",), ("pour",), ("por",))
+"""`by how many percent` counts nothing."""
 
 
 def phrase_of(words: Sequence[Word]) -> tuple[str, ...]:
@@ -80,7 +86,7 @@ _ROOT_LETTERS: Final = 6
 
 def is_topic(word: str, links: TableLinks) -> bool:
     """Whether the word is one of the title's, so that it only says again what the table is about."""
-    return any(alike(word, one) or word + "s" == one for one in links.title_words)
+    return any(alike(word, one) or word + "s" == one or word == one + "s" for one in links.title_words)
 
 
 def may_be_called(word: str, links: TableLinks) -> bool:
