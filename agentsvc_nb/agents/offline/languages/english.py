@@ -185,7 +185,7 @@ _MEANINGS: Final = PHRASES | {
     "correlation": "correlation|correlation of|correlation between|correlate|correlated"
     "|correlation coefficient between",
     "difference": "difference|difference between|difference in|difference of|the difference|gap between",
-    "ratio": "ratio|ratio of|ratio between|divided by",
+    "ratio": "ratio|ratio of|ratio between|divided by|/|÷",
     "per": "per",
     "most:desc": "most|the most|greatest number of|highest number of|largest number of|largest amount of"
     "|highest amount of|most number of|greatest amount of|maximum number of|most amount of|biggest number of",

@@ -20,6 +20,7 @@ from agentsvc_nb.agents.offline.tables.grammar.naming import names_table
 from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, negations
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
+from agentsvc_nb.agents.offline.tables.grammar.restated import RESTATED
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import sides
 from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
@@ -172,7 +173,7 @@ def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
     if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
         items = reduced(items, PERIODS, links)
     # Each kind of rule on what the one before made: `since May 2024` is a bound before it can limit a column.
-    for rules in (AMOUNTS, GROUPS, HAVING, CONDITIONS):
+    for rules in (RESTATED, AMOUNTS, GROUPS, HAVING, CONDITIONS):
         items = reduced(items, rules, links)
     items = bases(_rows_by_period(items, links), links)
     return reduced(set_apart(items, links), MEASURES, links)

@@ -31,6 +31,7 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
     listed,
     rows_alone,
 )
+from agentsvc_nb.agents.offline.tables.grammar.restated import period_of_row, said_once
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import compared, exists
@@ -108,6 +109,7 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
     parts.core = [_asked_by(item, parts) for item in parts.core]
+    parts.core = said_once(parts.core)
     if not _tied(parts):
         return None
     parts.core = [item for item in parts.core if item.tag != "tie"]
@@ -318,6 +320,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* much? column rows*", column),
         ("wh+", asked),
         ("wh+ rows+", listed),
+        ("wh+ period column? rows*", period_of_row),
         ("wh* distinct column rows*", listed),
         ("rows*", rows_alone),
         ("wh* op column rows*", _measured_apart),
@@ -331,6 +334,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* sup|most column+ count? in_one period? rows?", superlative),
         ("wh* yesno? sup|top? number|ordinal? implied|implied_more column* period? op? rows* pair?", implied),
         ("wh* top|bottom number|ordinal? column* period? ordered|by? measure|ordered_by? rows*", top),
+        ("wh* sup number|ordinal? column* ordered|by|ordered_by column? measure? rows*", top),
         ("wh* ordinal column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* share op? column|measure? rows* count? in_percent?", share),
         ("wh* share column column in_percent?", share_of_each),

@@ -224,6 +224,12 @@ def amounts(
 ) -> Iterator[Meaning]:
     """`how much did we take in`: verbs that ask for an amount where none is named."""
     said = {token for word in words for token in word.tokens}
+    if language.verbs.get(phrase_of(words[start : start + 2])) == "coming":
+        yield Item("light"), 2, WORD
+        if found := links.amount_of("coming"):  # `what did A-117 come to`
+            line = f"{' '.join(word.text for word in words[start : start + 2])} was read as the column {found.name}."
+            yield Item("column", found, (line,)), 2, WORD + ALIKE
+        return
     if language.verbs.get(words[start].tokens) == "income":
         found = None if told.any or is_counting(words[:start], language) else links.amount_of("income")
         if found:

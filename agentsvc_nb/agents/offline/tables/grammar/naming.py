@@ -13,8 +13,8 @@ from agentsvc_nb.formats.normalization import tokens
 
 _FILES: Final = frozenset(
     tokens(
-        "list lists report reports export table file sheet data dataset database log register overview spreadsheet liste"
-        " bericht tabelle datei daten rapport tableau fichier lista informe tabla fichero datos"
+        "list lists report reports export table file sheet data dataset database log register overview spreadsheet"
+        " liste bericht tabelle datei daten rapport tableau fichier lista informe tabla fichero datos"
     )
 )
 _AMOUNT: Final = frozenset(("value", "values", "amount", "amounts"))
