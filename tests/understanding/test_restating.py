@@ -119,3 +119,82 @@ def test_what_is_said_again_is_read_once(question: str, table: TableProfile, exp
 )
 def test_what_is_a_condition_or_does_not_agree_is_asked_back(question: str, table: TableProfile) -> None:
     assert _read(question, table) == ""
+
+
+BRANCHES: Final = TableProfile(
+    "werkstatt",
+    "werkstatt.csv",
+    24,
+    (texts("Standort", "Aalen", "Bonn"), texts("Werkleitung", "Ida Blum", "Kurt Maas"),
+     texts("Verkäufer", "Tom Hall", "Udo Penz"), numbers("Kosten", "1", "9")),
+)  # fmt: skip
+LIBRARY: Final = TableProfile(
+    "fonds",
+    "fonds.csv",
+    70,
+    (
+        ColumnProfile("Titre", "text", distinct=70, values=("Le Phare", "La Digue")),
+        texts("Auteur", "Rose Lam", "Yves Cor"),
+        texts("Éditeur", "Quai", "Seuil bleu"),
+        texts("Genre", "Roman", "Conte"),
+        numbers("Année de parution", "1890", "2020", 60),
+        numbers("Prêts 2024", "0", "90", 40),
+    ),
+)
+PARCELS: Final = TableProfile(
+    "parcels",
+    "parcels.csv",
+    90,
+    (
+        ColumnProfile("Sent", "date", distinct=60, smallest="2025-04-01", largest="2025-06-28"),
+        texts("Route", "Coast", "Hills", "Town"),
+        numbers("Weight (kg)", "1", "30", 25),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "table", "expected"),
+    [
+        ("Wer leitet Bonn?", BRANCHES, 'values of Werkleitung where Standort = "Bonn"'),
+        ("Wer kauft in Bonn?", BRANCHES, ""),  # no seller
+        ("In which year was Le Phare published?", LIBRARY, 'values of Année de parution where Titre = "Le Phare"'),
+        ("En quelle année est paru Le Phare ?", LIBRARY, 'values of Année de parution where Titre = "Le Phare"'),
+        ("Combien de livres de Rose Lam avons-nous ?", LIBRARY, 'count(rows) where Auteur = "Rose Lam"'),
+        ("Combien de films de Rose Lam avons-nous ?", LIBRARY, ""),
+        ("Quels livres ont dépassé 70 prêts en 2024 ?", LIBRARY, "Titre where Prêts 2024 > 70"),
+    ],
+)
+def test_a_verb_is_of_the_noun_of_a_header_in_any_language(question: str, table: TableProfile, expected: str) -> None:
+    chat = (table, REPAIRS, SENSORS)
+    assert read(question, *chat).replace(f" over the rows of {table.path}", "") == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("total weight over the whole quarter", "sum([Weight (kg)])"),
+        ("which route had the highest total weight over the three months",
+         "sum([Weight (kg)]) by Route top 1 by sum([Weight (kg)])"),
+        ("total weight over the half-year", "sum([Weight (kg)])"),
+        ("total weight over the whole month", ""),  # which of them
+        ("total weight over the six months", ""),
+        ("weight in the quarter by route", ""),
+    ],
+)  # fmt: skip
+def test_a_period_that_has_all_rows_limits_nothing(question: str, expected: str) -> None:
+    assert _read(question, PARCELS) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "table", "expected"),
+    [
+        ("what did bookings at Old Mill come to", REPAIRS, f'sum({TOTAL}) where Workshop = "Old Mill"'),
+        ("what did the score come to", REPAIRS, ""),
+        ("average booking value (booking total divided by number of bookings)", REPAIRS, ""),
+        ("strongest trades by booking total", REPAIRS, ""),  # how many of them
+        ("which workshop had more score", REPAIRS, ""),
+    ],
+)
+def test_amounts_of_rows(question: str, table: TableProfile, expected: str) -> None:
+    assert _read(question, table) == expected

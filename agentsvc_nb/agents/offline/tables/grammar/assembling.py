@@ -142,10 +142,12 @@ def _computed(core: Sequence[Item]) -> list[Column]:
 
 
 def _asked_by(item: Item, parts: Parts) -> Item:
-    """`wann ist X eingetreten`: the day of the verb."""
-    dates = [one for one in item.value if parts.links.profile(one).kind == "date"] if item.tag == "tie" else []
-    is_asked = len(dates) == 1 and "time" in values(parts.core, "wh") and not has(parts.core, "column")
-    return Item("column", dates[0], item.told) if is_asked else item
+    """`wann ist X eingetreten`: the day of the verb; `wer leitet X`: who does it."""
+    kinds = {"time": "date", "person": "text"}
+    asked = [kinds[word] for word in values(parts.core, "wh") if word in kinds] if item.tag == "tie" else []
+    found = [one for one in item.value if parts.links.profile(one).kind in asked] if asked else []
+    is_asked = len(found) == 1 and not has(parts.core, "column")
+    return Item("column", found[0], item.told) if is_asked else item
 
 
 def _tied(parts: Parts) -> bool:

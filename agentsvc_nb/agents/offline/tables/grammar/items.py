@@ -19,6 +19,7 @@ from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     is_count,
     is_owner,
     is_row_noun,
+    may_be_called,
     may_be_noun,
     named_rate,
     of_rows,
@@ -26,7 +27,7 @@ from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     told_by,
     units,
 )
-from agentsvc_nb.agents.offline.tables.grammar.naming import asks_for_value, named_value, names_table
+from agentsvc_nb.agents.offline.tables.grammar.naming import all_of_period, asks_for_value, named_value, names_table
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import (
     FORM,
@@ -131,7 +132,7 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
         *amounts(words, start, links, language, told),
     ]
     yield from others
-    if named := names_table(words, start, links):
+    if named := names_table(words, start, links) or all_of_period(words, start, links):
         # With the noun behind it, it is as near as a header of two words elsewhere.
         yield Item("light"), named, WORD if named > 1 else 0.0
     meant = told.any or any(length == 1 for _, length, _ in others)
@@ -215,7 +216,8 @@ def _in_one(words: Sequence[Word], start: int, links: TableLinks, language: Voca
 def _asks_for_rows(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
     """Whether `which` asks for rows: `which orders have no coupon` wants their names, and not how many they are."""
     asked = ("wh", "thing") in language.phrases.get(words[start].tokens, ())
-    return asked and start + 1 < len(words) and any(map(links.is_title, words[start + 1].tokens))
+    nouns = words[start + 1].tokens if asked and start + 1 < len(words) else ()
+    return any(links.is_title(noun) or may_be_called(noun, links) for noun in nouns)
 
 
 def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[tuple[Link, int]]:

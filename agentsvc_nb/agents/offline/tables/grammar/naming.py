@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from agentsvc_nb.agents.offline.tables.columns import day_of
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import ALIKE, FORM, PART, SPAN_MAX, TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, alike
@@ -37,6 +39,27 @@ def names_table(words: Sequence[Word], start: int, links: TableLinks) -> int:
     if more and more[0] in _FILES and not links.links(span):
         return 2
     return 1 if more and _is_before_column(words, start + 1, links) and not links.links(span) else 0
+
+
+_OVER: Final = re.compile(
+    r"(?:(?:over|during|across|throughout) the (?:whole |entire |full )?|(?:in|for) the (?:whole|entire|full) )"
+    r"(half year|quarter|month|year|three months|six months|twelve months)(?: |$)"
+)
+_MONTHS: Final = {"month": 1, "quarter": 3, "three months": 3, "half year": 6, "six months": 6, "year": 12}
+
+
+def all_of_period(words: Sequence[Word], start: int, links: TableLinks) -> int:
+    """How many words say `over the whole quarter`, where the rows are of one quarter; else 0."""
+    said = " ".join(word.tokens[0] if len(word.tokens) == 1 else "-" for word in words[start : start + 6])
+    found, dates = _OVER.match(said), links.main_dates()
+    ends = [day_of(text) for one in dates for text in (one.smallest, one.largest)]
+    if not found or len(ends) != 2 or not ends[0] or not ends[1]:
+        return 0
+    length = _MONTHS.get(found[1], 12)
+    first, last = (12 * day.year + day.month - 1 for day in ends if day)
+    begins = not found[1].endswith("months")  # three months may be any
+    within = first // length == last // length if begins else last - first + 1 == length
+    return len(found[0].split()) if within else 0
 
 
 def _is_of_title(word: str, links: TableLinks) -> bool:

@@ -260,6 +260,10 @@ def _of_sums(items: Sequence[Item], _: TableLinks) -> Made:
 def _divided(items: Sequence[Item], _: TableLinks) -> Made:
     left, right = values(items, "measure")
     single = len(left) == len(right) == 1 and left != right
+    if {one.operation for one in (*left, *right) if isinstance(one, Aggregate)} & {"mean", "median"} and any(
+        isinstance(one, Aggregate) and one.operation in ("count", "distinct") for one in right
+    ):
+        return None  # `average revenue (revenue divided by orders)` is divided once
     if not single or not all(isinstance(one, Aggregate) for one in (*left, *right)):
         return None
     return Item("measure", (Compared("ratio", left[0], right[0]),))

@@ -34,7 +34,7 @@ def superlative(parts: Parts) -> QuestionReading | None:
     """`which channel had the highest revenue`, `who has the most points`, `the highest price for each channel`."""
     sup = next(item for item in parts.core if item.tag in _SUPERLATIVES)
     parts = paired(parts)
-    of_two = sup.tag in ("more", "less") and _is_one_of_two(parts)
+    of_two = sup.tag in ("more", "less") and _is_one_of_two(sup, parts)
     if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not (either(parts) or of_two):
         return None
     if (has(parts.core, "much") and sup.tag != "sup") or not set(values(parts.core, "op")) <= {"sum"}:
@@ -78,8 +78,11 @@ def superlative(parts: Parts) -> QuestionReading | None:
     return at_place(found, parts)
 
 
-def _is_one_of_two(parts: Parts) -> bool:
+def _is_one_of_two(sup: Item, parts: Parts) -> bool:
     """`which site had more rain`, where there are two sites."""
+    amounts = values(parts.core[parts.core.index(sup) :], "column")
+    if not all(parts.links.adds_up(parts.links.profile(one)) for one in amounts):
+        return False  # `more humidity`: on average, or at most
     asked = [of.value for one, of in pairwise(parts.core) if one == Item("wh", "thing") and of.tag == "column"]
     profiles = [parts.links.profile(one) for one in asked]
     return len(profiles) == 1 and profiles[0].kind == "text" and (profiles[0].distinct, profiles[0].empty) == (2, 0)
@@ -327,6 +330,9 @@ def _is_of_kinds(columns: list[Column], measured: list[object], parts: Parts) ->
     """Whether something that is called otherwise is ordered by an amount: `the strongest categories by revenue`."""
     links = parts.links
     amounts = [one for one in measured if not isinstance(one, Column) or links.adds_up(links.profile(one))]
+    several = any(item.plural for item in parts.core if item.tag == "column" and item.value in columns)
+    if several and not has(parts.core, "number"):
+        return False  # how many of them
     return len(columns) == 1 and links.profile(columns[0]).kind == "text" and len(amounts) == len(measured) == 1
 
 
