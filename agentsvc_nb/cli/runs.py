@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentsvc_nb.client.api import AgentService
-    from agentsvc_nb.client.methods import EventStream
+    from agentsvc_nb.client.event_streams import EventStream
     from agentsvc_nb.wire.runs import Event, Run
-
-URL_VARIABLE: Final = "AGENTSVC_BASE_URL"
 
 
 class UnreadableFile(OSError):
@@ -130,7 +128,7 @@ def _client(data: Path | None, *, existing: bool = False) -> AbstractContextMana
     ran.
     """
     from agentsvc_nb.client.api import AgentService
-    from agentsvc_nb.client.request.request import KEY_VARIABLE
+    from agentsvc_nb.client.request.origin import KEY_VARIABLE, URL_VARIABLE
     from agentsvc_nb.embedded import EmbeddedError, local
 
     url = os.environ.get(URL_VARIABLE)

@@ -148,6 +148,9 @@ class _UploadReader:
         return self._file.tell() - self._start
 
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
 def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part, ...]:
     """`files` as parts of a multipart body; names that the client makes up are unique.
 
@@ -156,7 +159,8 @@ def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part
     """
     if len(files) + already > ATTACHMENTS_MAX:
         raise refused(code)
-    made = [_part(file) for file in files]
+    # Names from a disk may hold bytes that are no text, as lone surrogates: they cannot be sent.
+    made = [replace(part, name=_SURROGATE.sub("_", part.name)) for part in map(_part, files)]
     names = iter(distinct_names(part.name for part in made if part.made_up))
     return tuple(replace(part, name=next(names)) if part.made_up else part for part in made)
 
