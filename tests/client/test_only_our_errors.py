@@ -38,7 +38,7 @@ def called(face: Any, call: Callable[[Any], Any], **options: Any) -> Any:
 NAN = math.nan
 ITSELF: dict[str, Any] = {}
 ITSELF["a"] = ITSELF
-DEEP = reduce(lambda inner, _: [inner], range(100_000), [0])
+DEEP: list[Any] = reduce(lambda inner, _: [inner], range(100_000), list[Any]())
 UNSENDABLE: dict[str, Callable[[Any], Any]] = {
     "NaN": lambda client: client.tools.invoke("x", {"a": NAN}),
     "a date": lambda client: client.tools.invoke("x", {"a": datetime.now(UTC)}),

@@ -19,7 +19,7 @@ from agentsvc_nb.client import event_streams, streams
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.event_streams import EventStream
-from agentsvc_nb.client.events import Event, parse_event
+from agentsvc_nb.client.events import Event, RunEvent, parse_event
 from agentsvc_nb.client.operations import runs
 from agentsvc_nb.client.sse import ServerSentEvent
 from agentsvc_nb.client.transport.io import step
@@ -70,7 +70,7 @@ def test_an_interrupt_at_any_line_loses_nothing_and_doubles_nothing() -> None:
     expected = [parse_event(event) for event in events(4)]
     with CuttingServer(4, cuts=0, seed=1) as server, AgentService(KEY, server.base_url) as client:
         for line in itertools.count(1):
-            stream, got = client.runs.attach(RUN_ID), list[Event]()
+            stream, got = client.runs.attach(RUN_ID), list[RunEvent]()
             if not interrupted_at(line, lambda stream=stream, got=got: got.extend(stream)):  # type: ignore[misc]
                 break
             got = expected[: stream.cursor]
@@ -161,7 +161,7 @@ def test_dropping_an_async_stream_closes_it() -> None:
 
 def test_closing_from_another_thread_ends_a_blocked_read() -> None:
     with CuttingServer(3, silent=True) as server, AgentService(KEY, server.base_url) as client:
-        stream, got = client.runs.attach(RUN_ID), list[Event]()
+        stream, got = client.runs.attach(RUN_ID), list[RunEvent]()
         reader = threading.Thread(target=lambda: got.extend(stream))
         reader.start()
         wait_until_blocked(reader)
