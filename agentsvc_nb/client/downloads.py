@@ -21,7 +21,7 @@ from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.client.partial_download import PartialDownload, PartialFile, matches
 from agentsvc_nb.client.request.files import download_target
-from agentsvc_nb.client.request.options import Options
+from agentsvc_nb.client.request.options import Options, whole
 from agentsvc_nb.client.request.references import ChatRef, identifier
 from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.transport.io import OnBytes, Response, tell
@@ -108,8 +108,7 @@ async def head(
     >>> client.files.head("reports/prices.csv", 1000, chat="chat_1")  # doctest: +SKIP
     b'product,price\\nlamp,12\\n'
     """
-    if size < 1:
-        raise StefanBrainError("`size` must be at least 1.")
+    size = whole("size", size, least=1)
     core = core.scoped(options)
     request = replace(_request(core, path, chat), headers={"range": f"bytes=0-{size - 1}"})
     try:

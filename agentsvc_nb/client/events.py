@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, cast
 
 from pydantic import Field, field_validator
 
@@ -26,24 +27,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _PayloadField(Generic[T]):
-    """A field of the payload as an attribute of the event; `default` where the payload lacks it."""
+class _PayloadField:
+    """Looks into the payload when the attribute is asked."""
 
-    def __init__(self, default: T) -> None:
+    def __init__(self, default: object) -> None:
         self._default = default
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    @overload
-    def __get__(self, event: None, owner: type) -> _PayloadField[T]: ...
-    @overload
-    def __get__(self, event: Event, owner: type) -> T: ...
-    def __get__(self, event: Event | None, owner: type) -> _PayloadField[T] | T:
-        if event is None:
-            return self
-        value: T | None = event.payload.get(self._name)
+    def __get__(self, event: Event | None, owner: type) -> Any:
+        value = self if event is None else event.payload.get(self._name)
         return self._default if value is None else value
+
+
+def _field(default: T) -> T:
+    """A field of the payload as an attribute of the event; `default` where the payload lacks it."""
+    return cast(T, _PayloadField(default))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,7 @@ class StatusChanged(Event):
 
     __slots__ = ()
     type: Literal["run.status"]
-    status = _PayloadField("")
+    status = _field("")
 
 
 class TextDelta(Event):
@@ -80,7 +80,7 @@ class TextDelta(Event):
 
     __slots__ = ()
     type: Literal["text.delta"]
-    text = _PayloadField("")
+    text = _field("")
 
 
 class ThinkingDelta(Event):
@@ -88,7 +88,7 @@ class ThinkingDelta(Event):
 
     __slots__ = ()
     type: Literal["thinking.delta"]
-    text = _PayloadField("")
+    text = _field("")
 
 
 class StepStarted(Event):
@@ -96,13 +96,13 @@ class StepStarted(Event):
 
     __slots__ = ()
     type: Literal["step.started"]
-    step = _PayloadField(0)
+    step = _field(0)
 
 
 class _ToolEvent(Event):
     __slots__ = ()
-    call_id = _PayloadField("")
-    tool = _PayloadField("")
+    call_id = _field("")
+    tool = _field("")
 
 
 class ToolCalled(_ToolEvent):
@@ -110,7 +110,7 @@ class ToolCalled(_ToolEvent):
 
     __slots__ = ()
     type: Literal["tool.call"]
-    input = _PayloadField[Any](None)
+    input: Any = _field(None)
 
 
 class ToolReturned(_ToolEvent):
@@ -118,8 +118,8 @@ class ToolReturned(_ToolEvent):
 
     __slots__ = ()
     type: Literal["tool.result"]
-    is_error = _PayloadField(False)
-    content = _PayloadField[list[dict[str, Any]]]([])
+    is_error = _field(False)
+    content: Sequence[dict[str, Any]] = _field(())
 
 
 class ApprovalRequested(_ToolEvent):
@@ -127,7 +127,7 @@ class ApprovalRequested(_ToolEvent):
 
     __slots__ = ()
     type: Literal["approval.requested"]
-    input = _PayloadField[Any](None)
+    input: Any = _field(None)
 
 
 class ApprovalDecided(Event):
@@ -135,9 +135,9 @@ class ApprovalDecided(Event):
 
     __slots__ = ()
     type: Literal["approval.decided"]
-    call_id = _PayloadField("")
-    approved = _PayloadField(False)
-    reason = _PayloadField("")
+    call_id = _field("")
+    approved = _field(False)
+    reason = _field("")
 
 
 class FileWritten(Event):
@@ -145,10 +145,10 @@ class FileWritten(Event):
 
     __slots__ = ()
     type: Literal["file.written"]
-    path = _PayloadField("")
-    file_name = _PayloadField("")
-    media_type = _PayloadField("")
-    size_bytes = _PayloadField(0)
+    path = _field("")
+    file_name = _field("")
+    media_type = _field("")
+    size_bytes = _field(0)
 
     @property
     def file(self) -> WorkspaceFile:
@@ -161,10 +161,10 @@ class JobSubmitted(Event):
 
     __slots__ = ()
     type: Literal["job.submitted"]
-    job_id = _PayloadField("")
-    family = _PayloadField("")
-    tool = _PayloadField("")
-    chat = _PayloadField("")
+    job_id = _field("")
+    family = _field("")
+    tool = _field("")
+    chat = _field("")
 
 
 class ProgressMade(Event):
@@ -172,9 +172,9 @@ class ProgressMade(Event):
 
     __slots__ = ()
     type: Literal["progress"]
-    done = _PayloadField[float](0)
-    total = _PayloadField[float | None](None)
-    message = _PayloadField("")
+    done: float = _field(0)
+    total: float | None = _field(None)
+    message = _field("")
 
 
 class WarningGiven(Event):
@@ -182,8 +182,8 @@ class WarningGiven(Event):
 
     __slots__ = ()
     type: Literal["warning"]
-    code = _PayloadField("")
-    message = _PayloadField("")
+    code = _field("")
+    message = _field("")
 
 
 class BasisGiven(Event):
@@ -203,8 +203,8 @@ class RunResumed(Event):
 
     __slots__ = ()
     type: Literal["run.resumed"]
-    attempt = _PayloadField(0)
-    discard_after = _PayloadField(0)
+    attempt = _field(0)
+    discard_after = _field(0)
 
 
 class RunEnded(Event):

@@ -90,7 +90,8 @@ def test_the_fields_of_an_event_are_those_of_its_payload() -> None:
     assert (new.who, new.model_extra) == ("me", {"since": 3})
     with pytest.raises(AttributeError, match=r"brand\.new"):
         _ = new.missing
-    assert pickle.loads(pickle.dumps(new)) == new == Event(2, "brand.new", "", {"who": "me"}) or new.model_extra
+    assert pickle.loads(pickle.dumps(new)) == new != Event(2, "brand.new", "", {"who": "me"})
+    assert event == Event(1, "text.delta", "", {"text": "a", "new": 1})
 
 
 def test_the_record_and_the_file_of_an_event() -> None:
@@ -130,6 +131,11 @@ def test_records_stand_for_their_ids(network: Networks) -> None:
     begun, other = (json.loads(request.content) for request in net.requests[1:3])
     assert begun == {"message": "x", "chat": "chat_1", "project": "proj_1", "file_ids": ["upload_1"]}
     assert other["chat"] == "chat_3"
+    net = network(answer(200, {"data": []}), answer(200, {"run_id": RUN_ID, "call_id": "call_1", "approved": True}))
+    assert step(runs.tables(net.core, started)) == []
+    asked = parse_event({"id": 1, "type": "approval.requested", "payload": {"call_id": "call_1"}})
+    assert step(runs.approve(net.core, started, asked)).approved  # type: ignore[arg-type]
+    assert [request.url.path.partition(RUN_ID)[2] for request in net.requests] == ["/events", "/calls/call_1/approval"]
     net = network(answer(200, {"job_id": "job_1", "chat": "chat_2", "status": "succeeded"}), answer(200, {"files": []}))
     step(jobs.wait(net.core, accepted))
     assert resources.list_files(net.core, accepted)
@@ -148,6 +154,9 @@ def test_records_stand_for_their_ids(network: Networks) -> None:
         ("https://service.test/other", "/api/developers/v1/files/download"),
         ("//elsewhere.test/other", "/api/developers/v1/files/download"),
         ("http://[broken", "/api/developers/v1/files/download"),
+        ("http://someone:else@service.test/other", "/api/developers/v1/files/download"),
+        ("/other\r\nx: y", "/api/developers/v1/files/download"),
+        ("/other\ud800", "/api/developers/v1/files/download"),
         ("", "/api/developers/v1/files/download"),
     ],
 )

@@ -58,7 +58,10 @@ NO_ID: dict[str, Callable[[Any], Any]] = {
     "runs.cancel": lambda client: client.runs.cancel(None),
     "runs.attach": lambda client: client.runs.attach(None),
     "runs.events": lambda client: client.runs.events(None),
+    "runs.table": lambda client: client.runs.table(None),
+    "runs.tables": lambda client: client.runs.tables(None),
     "runs.approve": lambda client: client.runs.approve(None, "call_1"),
+    "runs.approve, no call": lambda client: client.runs.approve(RUN_ID, None),
     "jobs.status": lambda client: client.jobs.status(None, chat="chat_1"),
     "jobs.wait": lambda client: client.jobs.wait(None, chat="chat_1"),
     "jobs.cancel": lambda client: client.jobs.cancel(None, chat="chat_1"),
@@ -81,9 +84,20 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "an id that is a number": lambda client: client.runs.get(5),
     "an id of half a character": lambda client: client.runs.get("\ud800"),
     "a path of half a character": lambda client: client.files.download("\ud800", chat="chat_1"),
+    "an id that no address holds": lambda client: client.runs.get("x" * 70_000),
+    "words that no address holds": lambda client: client.files.search("x" * 70_000, chat="chat_1"),
+    "a start of no length": lambda client: client.files.head("a", None, chat="chat_1"),
+    "a start of NaN": lambda client: client.files.head("a", NAN, chat="chat_1"),
+    "a file's name of half a character": lambda client: client.files.upload("a\ud800"),
+    "a file's name with a zero": lambda client: client.files.upload("a\0"),
+    "a place of half a character": lambda client: client.files.download("a", chat="chat_1", to="a\ud800"),
+    "a place with a zero": lambda client: client.files.download("a", chat="chat_1", to="a\0/"),
     "no message": lambda client: client.runs.start(None),
     "no question": lambda client: client.ask(None),
     "one id for a list": lambda client: client.runs.start("x", file_ids="upload_1"),
+    "a number for a list of ids": lambda client: client.ask("x", file_ids=5),
+    "one file for a list": lambda client: client.runs.start("x", files="plan.pdf"),
+    "a number for a list of files": lambda client: client.runs.start("x", files=5),
     "a schema as text": lambda client: client.runs.start("x", output_config="{}"),
     "a cursor that is none": lambda client: client.runs.attach(RUN_ID, after="x"),
     "an httpx.Timeout": lambda client: client.runs.get(RUN_ID, timeout=httpx.Timeout(5)),
@@ -93,7 +107,6 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "a deadline of NaN": lambda client: client.runs.get(RUN_ID, deadline=NAN),
     "a wait of an httpx.Timeout": lambda client: client.runs.wait(RUN_ID, timeout=httpx.Timeout(5)),
     "an ask of NaN": lambda client: client.ask("x", timeout=NAN),
-    "a pause of NaN": lambda client: client.jobs.wait("j", chat="c", poll=NAN),
     "repeats as text": lambda client: client.runs.get(RUN_ID, max_retries="2"),
     "fewer than no repeats": lambda client: client.runs.get(RUN_ID, max_retries=-1),
     "a header without a text": lambda client: client.runs.get(RUN_ID, headers={"x": None}),
@@ -124,6 +137,26 @@ def test_none_is_no_id(face: Any, call: Callable[[Any], Any]) -> None:
 def test_other_values_that_cannot_be_are_refused(face: Any, call: Callable[[Any], Any]) -> None:
     with pytest.raises(StefanBrainError):
         called(face, call)
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.jobs.wait("j", chat="c", poll=NAN),
+        lambda client: client.jobs.wait("j", chat="c", poll=-1),
+        lambda client: client.runs.wait(RUN_ID, poll="3"),
+        lambda client: client.ask("x", poll=NAN),
+        lambda client: client.jobs.submit_and_wait("t", {}, poll="3"),
+        lambda client: client.jobs.submit_and_wait("t", {}, timeout=NAN),
+        lambda client: client.runs.start_and_stream("x", timeout=NAN),
+    ],
+)
+def test_a_wait_that_cannot_be_is_refused_before_anything_is_started(face: Any, call: Callable[[Any], Any]) -> None:
+    asked: list[httpx.Request] = []
+    with pytest.raises(StefanBrainError, match="must be a number of seconds"):
+        called(face, call, transport=httpx.MockTransport(lambda request: asked.append(request)))  # type: ignore[arg-type]
+    assert not asked
 
 
 @pytest.mark.parametrize("face", FACES)

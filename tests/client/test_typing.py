@@ -1,9 +1,12 @@
-"""What mypy --strict, with nothing of this project's settings, knows of code that uses the client."""
+"""What mypy and pyright, both strict and with nothing of this project's settings, know of code that uses the client."""
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +47,24 @@ def expectations(code: str) -> list[tuple[int, str]]:
     """The line and the kind of each mistake."""
     lines = enumerate(code.splitlines(), start=1)
     return [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # " in line]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("basedpyright") is None, reason="basedpyright is not installed")
+@pytest.mark.timeout(600)
+def test_pyright_knows_the_same(tmp_path: Path) -> None:
+    """Of basedpyright, which comes with its own Node, in the mode that is pyright's own."""
+    for file in (USER_CODE, MISTAKES):
+        shutil.copy(file, tmp_path)
+    # `_request_id` begins with an underscore because the service's fields are attributes, too.
+    settings = {"typeCheckingMode": "strict", "enableTypeIgnoreComments": False, "reportPrivateUsage": False}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run([*command, "--project", str(tmp_path)], capture_output=True, text=True, cwd=tmp_path)
+    errors = json.loads(done.stdout)["generalDiagnostics"]
+    places = {(Path(error["file"]).name, error["range"]["start"]["line"] + 1) for error in errors}
+    wrong = {number for name, number in places if name == MISTAKES.name}
+    assert not {place for place in places if place[0] == USER_CODE.name}
+    assert {number for number, _ in expectations(MISTAKES.read_text())} <= wrong
 
 
 @pytest.mark.parametrize(

@@ -88,12 +88,14 @@ def runs(client: AgentService) -> None:
         assert_type(list(offered.text), list[str])
 
 
-def follow(event: RunEvent, base: Event) -> None:
+def follow(client: AgentService, run: Run, event: RunEvent, base: Event) -> None:
     """The fields of a known type are known; a new type is open."""
     assert_type(event.payload, dict[str, Any])
     assert_type(base.model_extra, dict[str, Any])
     if event.type == "text.delta":
         assert_type(event.text, str)
+    elif event.type == "approval.requested":
+        assert_type(client.runs.approve(run, event), CallApproval)
     elif event.type == "progress":
         assert_type(event.total, float | None)
     elif event.type == "run.ended":
@@ -111,7 +113,10 @@ def show(progress: MapProgress) -> None:
 def rows(client: AgentService, table: pd.DataFrame) -> None:
     """One question over all rows."""
     try:
-        assert_type(client.map(table, "{{text}}", on_progress=show), pd.DataFrame)
+        assert_type(
+            client.map(table, "{{text}}", project=client.projects.create("x"), timeout=None, on_progress=show),
+            pd.DataFrame,
+        )
     except MapStopped as stopped:
         assert_type(stopped.partial, object)
 

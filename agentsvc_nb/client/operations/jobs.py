@@ -12,7 +12,7 @@ from agentsvc_nb.client.downloads import download
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.client.models import Job
 from agentsvc_nb.client.request.files import distinct_names, download_folder
-from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions, seconds, wait_seconds
+from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions, poll_seconds, wait_seconds
 from agentsvc_nb.client.request.references import ChatRef, IdRef, JobRef, ToolRef, identifier, optional
 from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.streams import LAST_LOOK_SECONDS, Wait, in_time
@@ -95,7 +95,7 @@ async def wait(
     request = _call("jobs.status", job_id, chat, project, session)
     notice, interval = WaitNotice("job", identifier("job_id", job_id)), JOB_POLL_SECONDS
     waiting = Wait(core.scoped(options), timeout, notice, optional("chat", request.query["chat"]))
-    pause = None if poll is None else seconds("poll", poll)
+    pause = poll_seconds(poll)
     while True:
         response = await waiting.look(request)
         job = core.read(Job, response)
@@ -165,7 +165,7 @@ async def submit_and_wait(
     >>> job = client.jobs.submit_and_wait("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
     >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
     """
-    core = core.scoped(options)
+    core, poll = core.scoped(options), poll_seconds(poll)
     timed = core.within(wait_seconds(timeout))
     starting = submit(timed, tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key)
     accepted = await in_time(chat, starting)

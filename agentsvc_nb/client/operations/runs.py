@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
 
 from agentsvc_nb.client.downloads import fetch_tables
-from agentsvc_nb.client.errors import refused
+from agentsvc_nb.client.errors import StefanBrainError, refused
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
 from agentsvc_nb.client.methods import Paged
 from agentsvc_nb.client.models import Answer, Run, Shape, first_table, schema
 from agentsvc_nb.client.request.files import FileInput, parts
-from agentsvc_nb.client.request.options import Options, WaitOptions, wait_seconds
-from agentsvc_nb.client.request.references import ChatRef, IdRef, RunRef, identifier, identifiers
+from agentsvc_nb.client.request.options import Options, WaitOptions, some_seconds, wait_seconds, whole
+from agentsvc_nb.client.request.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers
 from agentsvc_nb.client.request.request import ApiRequest, Core
 from agentsvc_nb.client.streams import OnBusy, ResumableEventStream, ended, in_time, when_free
 from agentsvc_nb.client.transport.http import AsyncIO
@@ -80,11 +80,11 @@ async def start(
         "output_config": schema(output_config),
         "file_ids": staged or None,
     }
-    attached = parts(files or (), "too_many_attachments", len(staged)) or None
+    attached = parts(() if files is None else files, "too_many_attachments", len(staged)) or None
     core = core.scoped(options)
     held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
     request = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
-    starting = functools.partial(core.ask, cast(type[Run[Any]], Run), request)
+    starting = functools.partial(core.ask, cast("type[Run[Any]]", Run), request)
     waits = on_busy == "wait" and request.rewindable
     run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
     return with_tables(core, run.of_shape(output_config))
@@ -122,7 +122,7 @@ async def wait(
 
     >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
     """
-    run = await ended(core.scoped(options), identifier("run_id", run_id), timeout, poll)
+    run = await ended(core.scoped(options), identifier("run_id", run_id), timeout, some_seconds("poll", poll))
     return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
 
 
@@ -137,19 +137,19 @@ async def cancel(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Run[
     return with_tables(core, await core.scoped(options).ask(Run, ApiRequest("runs.cancel", {"run_id": run_id})))
 
 
-async def approve(core: Core, run_id: RunRef, call_id: str, **options: Unpack[Options]) -> CallApproval:
+async def approve(core: Core, run_id: RunRef, call_id: CallRef, **options: Unpack[Options]) -> CallApproval:
     """Let a tool call go on that waits for it, as the event `approval.requested` told. Not sent twice by itself.
 
     Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`).
 
-    >>> client.runs.approve(run.run_id, event.payload["call_id"]).approved  # doctest: +SKIP
+    >>> client.runs.approve(run, event).approved  # doctest: +SKIP
     True
     """
     return await _decide(core, run_id, call_id, {"approved": True}, options)
 
 
 async def refuse(
-    core: Core, run_id: RunRef, call_id: str, *, reason: str = "", **options: Unpack[Options]
+    core: Core, run_id: RunRef, call_id: CallRef, *, reason: str = "", **options: Unpack[Options]
 ) -> CallApproval:
     """Refuse a tool call that waits for approval: the agent is told, with the `reason`, and the run goes on.
 
@@ -160,16 +160,17 @@ async def refuse(
     return await _decide(core, run_id, call_id, {"approved": False, "reason": reason}, options)
 
 
-async def _decide(core: Core, run_id: RunRef, call_id: str, body: dict[str, Any], options: Options) -> CallApproval:
+async def _decide(core: Core, run_id: RunRef, call_id: CallRef, body: dict[str, Any], options: Options) -> CallApproval:
     parts = {"run_id": run_id, "call_id": call_id}
     return await core.scoped(options).ask(CallApproval, ApiRequest("runs.approve", parts, body=body))
 
 
 def event_id(after: object) -> int:
     """Raises `StefanBrainError` (`invalid_query`) for what is no event's id."""
-    if isinstance(after, bool) or not isinstance(after, int) or after < 0:
-        raise refused("invalid_query", f"`after` must be the id of an event, or 0, not {after!r:.80}.")
-    return after
+    try:
+        return whole("after", after, least=0)
+    except StefanBrainError as error:
+        raise refused("invalid_query", error.message) from None
 
 
 async def events(
@@ -202,13 +203,13 @@ def iterate_events(core: Core, run_id: RunRef, *, after: int = 0, **options: Unp
             await core.rest(RUN_POLL_SECONDS)
         return page.data, None if page.data[-1].type == "run.ended" else page.next_after
 
-    return Paged(fetch, event_id(after), cast(type[RunEvent], Event))
+    return Paged(fetch, event_id(after), cast("type[RunEvent]", Event))
 
 
-async def tables(core: Core, run: str | Run[Any] | Answer, **options: Unpack[Options]) -> list[pd.DataFrame]:
+async def tables(core: Core, run: RunRef, **options: Unpack[Options]) -> list[pd.DataFrame]:
     """The tables that the run left so far, as DataFrames with the types of their columns; an empty list without any.
 
-    Takes the run, what an ask came to, or an id. `attrs` of each DataFrame have `run_id`, `chat`, `path`, `title` (the
+    `attrs` of each DataFrame have `run_id`, `chat`, `path`, `title` (the
     question), `units` by column, and `more`: whether it is cut.
 
     Raises `StefanBrainError` (`run_not_found`; a table that was written anew since), `ImportError` without pandas.
@@ -216,8 +217,8 @@ async def tables(core: Core, run: str | Run[Any] | Answer, **options: Unpack[Opt
     >>> client.runs.tables(run)[0].plot("month")  # doctest: +SKIP
     """
     core = core.scoped(options)
-    run_id = run if isinstance(run, str) else run.run_id or ""
-    chat = (await get(core, run_id)).chat if isinstance(run, str) else run.chat
+    run_id = identifier("run_id", run)
+    chat = getattr(run, "chat", None) or (await get(core, run_id)).chat
     written: dict[str, WorkspaceFile] = {}
     more, after = True, 0
     while more:
@@ -225,7 +226,7 @@ async def tables(core: Core, run: str | Run[Any] | Answer, **options: Unpack[Opt
         found = [event.file for event in page.data if isinstance(event, FileWritten)]
         written |= {file.path: file for file in found}
         more, after = page.has_more, page.next_after
-    return await fetch_tables(core, chat or "", written.values(), run_id=run_id)
+    return await fetch_tables(core, chat, written.values(), run_id=run_id)
 
 
 WithTables = TypeVar("WithTables", "Run[Any]", Answer)
@@ -236,7 +237,7 @@ def with_tables(core: Core, run: WithTables) -> WithTables:
     return run if isinstance(core.io, AsyncIO) else run.with_tables(lambda: step(tables(core, run)))
 
 
-async def table(core: Core, run: str | Run[Any] | Answer, **options: Unpack[Options]) -> pd.DataFrame:
+async def table(core: Core, run: RunRef, **options: Unpack[Options]) -> pd.DataFrame:
     """The first of the run's `tables`. Raises `StefanBrainError` when it left none, and what `tables` raises.
 
     >>> answer = client.ask("Revenue by month as a chart", chat="chat_1")  # doctest: +SKIP

@@ -11,7 +11,7 @@ from agentsvc_nb.client.errors import StefanBrainError, ToolResultError, chat_bu
 from agentsvc_nb.client.models import Answer, Listing, listing, read
 from agentsvc_nb.client.operations import jobs, runs
 from agentsvc_nb.client.operations.runs import SYNC_SECONDS
-from agentsvc_nb.client.request.options import Options, WaitOptions, wait_seconds
+from agentsvc_nb.client.request.options import Options, WaitOptions, poll_seconds, wait_seconds
 from agentsvc_nb.client.request.references import ChatRef, IdRef, ToolRef, identifier, identifiers
 from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core, described
 from agentsvc_nb.client.streams import OnBusy, in_time, when_free
@@ -137,7 +137,7 @@ async def ask(
     staged, pictures = identifiers("file_ids", file_ids), identifiers("image_urls", image_urls)
     if len(staged) + len(pictures) > ATTACHMENTS_MAX:
         raise refused("too_many_attachments")
-    core = core.scoped(options)
+    core, poll = core.scoped(options), poll_seconds(poll)
     timed = core.within(wait_seconds(timeout))
     given = {"message": message, "file_ids": staged, "image_urls": pictures}
     if on_busy == "reject":

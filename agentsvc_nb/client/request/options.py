@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -80,17 +81,28 @@ def wait_seconds(given: Any) -> float:
     return math.inf if given is None else seconds("timeout", given)
 
 
-def _attempt_seconds(given: Any) -> float:
-    found = seconds("timeout", given)
+def poll_seconds(given: Any) -> float | None:
+    """The `poll` of a wait: None leaves the interval to the service. Raises as `some_seconds`."""
+    return None if given is None else some_seconds("poll", given)
+
+
+def some_seconds(name: str, given: Any) -> float:
+    """A finite number of seconds over 0. Raises `StefanBrainError` for any other."""
+    found = seconds(name, given)
     if found <= 0:
-        raise StefanBrainError("`timeout` must be over 0 seconds.")
+        raise StefanBrainError(f"`{name}` must be a number of seconds over 0, not {given!r:.80}.")
     return min(found, LONGEST_SECONDS)
 
 
-def _retries(given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise StefanBrainError(f"`max_retries` must be a whole number from 0 on, not {given!r:.80}.")
-    return given
+def whole(name: str, given: Any, least: int) -> int:
+    """A whole number from `least` on. Raises `StefanBrainError` for anything else."""
+    try:
+        found = least - 1 if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        found = least - 1
+    if found < least:
+        raise StefanBrainError(f"`{name}` must be a whole number from {least} on, not {given!r:.80}.")
+    return found
 
 
 def _fields(given: Any) -> Mapping[str, Any]:
@@ -208,9 +220,9 @@ def _as_it_is(given: Any) -> Any:
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "timeout": _attempt_seconds,
+    "timeout": functools.partial(some_seconds, "timeout"),
     "deadline": functools.partial(seconds, "deadline"),
-    "max_retries": _retries,
+    "max_retries": functools.partial(whole, "max_retries", least=0),
     "headers": _headers,
     "extra_body": _fields,
     "on_retry": _as_it_is,

@@ -52,7 +52,10 @@ class Origin:
         return self.base_url.startswith("https:")
 
     def resolved(self, link: str) -> str | None:
-        """The address of a link that the service sent; None for one on another origin, where the key is not sent."""
+        """The address of a link that the service sent; None for one on another origin, where the key is not sent, and
+        for what is no address."""
+        if not link.isprintable():
+            return None
         if link.startswith("/") and not link.startswith("//"):
             return self.base_url + link
         try:
@@ -67,9 +70,10 @@ class Origin:
         return content.replace(self.key.encode(), b"[key]")
 
 
-def _origin(url: str) -> tuple[str, str | None, int | None]:
+def _origin(url: str) -> tuple[str, str | None, int | None, str | None]:
+    """Scheme, host and port; and a user, whose name no address of ours has."""
     parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme), parts.username
 
 
 def _key(api_key: str) -> str:

@@ -29,6 +29,13 @@ class HasJob(Protocol):
     def job_id(self) -> str | None: ...
 
 
+class HasCall(Protocol):
+    """An event about a tool call."""
+
+    @property
+    def call_id(self) -> str: ...
+
+
 class HasId(Protocol):
     """A record whose own id is meant: a project, a staged file, a report, a medium, a landing page."""
 
@@ -46,6 +53,7 @@ class HasName(Protocol):
 RunRef = str | HasRun
 ChatRef = str | HasChat
 JobRef = str | HasJob
+CallRef = str | HasCall
 IdRef = str | HasId
 ToolRef = str | HasName
 
@@ -53,6 +61,7 @@ ToolRef = str | HasName
 _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "run_id": ("run_id",),
     "job_id": ("job_id",),
+    "call_id": ("call_id",),
     "chat": ("chat", "id"),
     "chat_id": ("chat", "id"),
     "project": ("project", "id"),
@@ -84,10 +93,12 @@ def optional(name: str, given: Any) -> str | None:
 
 
 def identifiers(name: str, given: Iterable[Any] | None) -> list[str]:
-    """The ids of a list. Raises `StefanBrainError` for a single text, whose characters would be taken for ids."""
-    if isinstance(given, str):
-        raise _refused(name, f"`{name}` must be a list of ids, not one of them.")
-    return [identifier(name, each) for each in given or ()]
+    """The ids of a list. Raises `StefanBrainError` for what is none: the characters of a text are no ids."""
+    if given is None:
+        return []
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise StefanBrainError(f"`{name}` must be a list of ids, not {given!r:.80}.")
+    return [identifier(name, each) for each in given]
 
 
 def in_path(name: str, given: Any) -> str:

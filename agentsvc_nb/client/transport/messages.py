@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 from agentsvc_nb import __version__
-from agentsvc_nb.client.errors import APIConnectionError
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.transport.connections import listen, proven, proven_async
 from agentsvc_nb.client.transport.deadlines import bounded
 from agentsvc_nb.client.transport.health import Secret
@@ -101,7 +101,10 @@ _BODYLESS: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 
 def build(request: HttpRequest, own: Any = None) -> httpx.Request:
-    """The request as an `httpx.Request`. A client that the caller supplied (`own`) adds its headers and cookies."""
+    """The request as an `httpx.Request`. A client that the caller supplied (`own`) adds its headers and cookies.
+
+    Raises `StefanBrainError` for an address that the library does not take, such as one that is too long.
+    """
     headers = {**_HEADERS, **request.headers, "authorization": f"Bearer {request.key}"}
     if request.stream:
         headers["accept-encoding"] = "identity"
@@ -110,9 +113,11 @@ def build(request: HttpRequest, own: Any = None) -> httpx.Request:
     seconds = dict.fromkeys(("read", "write", "pool"), request.seconds)
     limits = {"timeout": {**seconds, "connect": min(request.seconds, CONNECT_SECONDS)}}
     make: Any = own.build_request if own else httpx.Request if request.files is not None else _small
-    built: httpx.Request = make(
-        request.method, _url(request, own), headers=headers, extensions=limits, **_content(request)
-    )
+    try:
+        url = _url(request, own)
+        built: httpx.Request = make(request.method, url, headers=headers, extensions=limits, **_content(request))
+    except library_of(own).module.InvalidURL as error:
+        raise StefanBrainError(f"The request has an address that cannot be used: {error}.") from None
     if own:
         built.headers.pop("x-api-key", None)
     if request.on_sent:
