@@ -49,8 +49,13 @@ class EventDecoder:
             chunk = chunk.removeprefix(b"\n")
         if not chunk:
             return []
-        self._after_cr = chunk.endswith(b"\r")
-        if b"\r" in chunk or self._first or len(chunk) > self._max:
+        if b"\r" in chunk:
+            self._after_cr = chunk.endswith(b"\r")
+            return self._read(chunk)
+        if b"\n" not in chunk:
+            self._keep(chunk)
+            return []
+        if self._first or len(chunk) > self._max:
             return self._read(chunk)
         # An event that an earlier chunk began is read line by line to its end. Those after it are complete, but for
         # the last one of the chunk.
