@@ -68,7 +68,7 @@ class EventDecoder:
             self._id = identity.decode("utf-8", "replace")
             frames.append(ServerSentEvent(event.decode("utf-8", "replace"), data, self._id))
             begun = usual.end()
-        return frames + self._read(chunk[begun:])
+        return frames if begun == len(chunk) else frames + self._read(chunk[begun:])
 
     def _read(self, chunk: bytes) -> list[ServerSentEvent]:
         *lines, tail = _EOL.split(chunk) if b"\r" in chunk else chunk.split(b"\n")

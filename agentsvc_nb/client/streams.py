@@ -230,7 +230,8 @@ class ResumableEventStream:
 
 def _event(frame: ServerSentEvent) -> RunEvent:
     try:
-        return parse_event(json.loads(frame.data))
+        # As `json.loads` does with bytes, but for the encodings that no stream of events has.
+        return parse_event(json.loads(frame.data.decode("utf-8", "surrogatepass")))
     except (ValueError, RecursionError) as wrong:
         what = f"The stream sent an event that cannot be read (after id {frame.id or 0}): {wrong}."
         raise StefanBrainError(what) from None
