@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 
 import httpx
@@ -190,9 +191,22 @@ def test_a_collector_that_is_away_is_no_fault(monkeypatch: pytest.MonkeyPatch) -
         for _ in range(3):
             assert ask(running)["status"] == "completed"
         log = running.data / "serve.log"
-        until(lambda: "opentelemetry" in log.read_text())
+        until(lambda: "Failed to export" in log.read_text())
         assert "Traceback" not in log.read_text()
+        assert "Transient" not in log.read_text(), "its own tries again are nobody's news"
         running.stop()
+
+
+def test_a_collector_that_stands_still_holds_up_no_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it does not take within two seconds is lost; `stop` raises for a service that does not end."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
+        with running_service() as running:
+            assert ask(running)["status"] == "completed"
+            running.stop()
 
 
 def test_the_names_of_attributes_are_the_fields(traced: RunningService, collected: Collector) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
+import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -28,7 +30,8 @@ NAME: Final = "agentsvc"
 DELAY_MS: Final = 1_000
 """Spans are sent every second unless `OTEL_BSP_SCHEDULE_DELAY` says otherwise: what a killed process had not sent is
 lost."""
-CLOSE_MS: Final = 3_000
+CLOSE_SECONDS: Final = 2.0
+TOLD_SECONDS: Final = 60.0
 _KINDS: Final = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
 _NS: Final = 1_000_000
 _W3C: Final = TraceContextTextMapPropagator()
@@ -47,8 +50,7 @@ class OtelTracing(Tracing):
         self._provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
         self._provider.add_span_processor(self._sending)
         self._tracer = self._provider.get_tracer(NAME, __version__)
-        # A collector that is away is told of once in a while by the exporter; its tracebacks add nothing.
-        logging.getLogger("opentelemetry").addFilter(_without_traceback)
+        logging.getLogger(OTLPSpanExporter.__module__).addFilter(_OnceAMinute())
 
     def request(self, method: str, headers: Mapping[bytes, bytes]) -> Span:
         given = headers.get(b"traceparent", b"").decode("latin-1")
@@ -74,8 +76,10 @@ class OtelTracing(Tracing):
         _end(span, past.error, max(past.began_at, past.ended_at) * _NS)
 
     def close(self) -> None:
-        self._sending.force_flush(CLOSE_MS)
-        self._sending.shutdown()  # type: ignore[no-untyped-call]
+        # In a thread of its own that ends with the process: the library waits for a collector that stands still.
+        sending = threading.Thread(target=self._sending.shutdown, name="last spans", daemon=True)
+        sending.start()
+        sending.join(CLOSE_SECONDS)
 
 
 class RecordedSpan(Span):
@@ -123,6 +127,13 @@ def _context(traceparent: str) -> Context:
     return _W3C.extract({"traceparent": traceparent}, Context())
 
 
-def _without_traceback(record: logging.LogRecord) -> bool:
-    record.exc_info = None
-    return True
+class _OnceAMinute(logging.Filter):
+    """Lets one error a minute pass: a collector that is away is one fault, however often it is tried."""
+
+    _until = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.ERROR or time.monotonic() < self._until:
+            return False
+        self._until = time.monotonic() + TOLD_SECONDS
+        return True
