@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.service import telemetry
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes.route import V1
 from tests.otlp import Collector, Span, collector
 from tests.waiting import until
 
+ROOT = Path(__file__).parents[2]
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 GIVEN = f"00-{TRACE}-00f067aa0ba902b7-01"
 QUESTION = "usage 100 20\nsay the secret answer\ncall list_files {}\nstep 1\nsay again"
@@ -100,6 +106,70 @@ def test_contents_are_shown_where_the_operator_wants_it(collected: Collector) ->
     (tool,) = collected.named("execute_tool list_files")
     assert tool.attributes["gen_ai.tool.call.arguments"] == "{}"
     assert json.loads(tool.attributes["gen_ai.tool.call.result"])
+
+
+def test_contents_are_shown_in_part_when_they_are_long(collected: Collector) -> None:
+    """Spans wait in memory while a collector is away: two thousand of them may not hold megabytes each."""
+    text = "ä" * 300_000
+    with running_service(trace_content="yes") as running:
+        ask(running, f"say {text}\n" + 'call write_file {"path": "long.txt", "content": "' + text + '"}')
+        until(lambda: collected.named("run"))
+    told = [value for span in collected.spans for value in span.attributes.values() if isinstance(value, str)]
+    assert 5_000 < max(map(len, told)) < 10_000
+    (attempt,) = collected.named("invoke_agent")
+    (answered,) = json.loads(attempt.attributes["gen_ai.output.messages"])
+    assert answered["parts"][0]["content"].startswith("ääää")
+    assert answered["parts"][0]["content"].endswith("[… shortened]")
+
+
+def test_what_failed_says_its_code(traced: RunningService, collected: Collector) -> None:
+    """A tool that gives its failure back, and one that raises it: neither shows the name of a class."""
+    ask(traced, 'call read_file {"path": "missing.txt"}')
+    headers = {"Authorization": f"Bearer {traced.api_key}"}
+    given = {"tool": "echo_job", "input": {"files": {"../out.txt": "x"}}, "session": "one"}
+    job = httpx.post(f"{traced.base_url}{V1}/jobs", json=given, headers=headers).json()
+    place = f"{traced.base_url}{V1}/jobs/{job['job_id']}?session=one"
+    until(lambda: httpx.get(place, headers=headers).json()["status"] == "failed")
+    code = httpx.get(place, headers=headers).json()["error"]["code"]
+    until(lambda: collected.named("execute_tool echo_job") and collected.named("execute_tool read_file"))
+    codes = {span.name: span.attributes["error.type"] for span in collected.spans if span.error}
+    assert codes == {"execute_tool read_file": "file_not_found", "execute_tool echo_job": code}
+
+
+def test_a_line_of_the_log_names_its_trace(collected: Collector) -> None:
+    with running_service(log_format="json") as running:
+        ask(running, "fail model_failed no", traceparent=GIVEN)
+        log = running.data / "serve.log"
+        found = until(lambda: [line for line in log.read_text().splitlines() if "run failed" in line])
+        line = json.loads(found[0])
+        until(lambda: collected.named("invoke_agent"))
+    (attempt,) = collected.named("invoke_agent")
+    assert (line["trace_id"], line["span_id"]) == (TRACE, attempt.id)
+
+
+def test_without_an_endpoint_nothing_is_imported() -> None:
+    """Neither the library of traces nor what it brings, whatever is installed."""
+    program = (
+        "import sys\n"
+        "from agentsvc_nb.service.app import create_app\n"
+        "from agentsvc_nb.service.telemetry import choose_tracing\n"
+        "assert not choose_tracing(True).on\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+    told = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert not {"opentelemetry", "prometheus_client", "requests", "google"} & set(told.stdout.split())
+
+
+def test_an_endpoint_without_the_extra_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    assert not telemetry.choose_tracing(False).on
+    assert "pip install 'agentsvc-nb[telemetry]'" in caplog.text
 
 
 def test_after_kill_9_the_trace_is_whole(traced: RunningService, collected: Collector) -> None:

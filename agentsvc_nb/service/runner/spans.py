@@ -75,13 +75,13 @@ def _tool_call(context: UseCaseContext, found: dict[str, str | int], parent: str
     name = tool[:_NAME_CHARS]  # a model may have made it up
     found |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.type": "function"}
     if context.tracing.content:
-        found["gen_ai.tool.call.arguments"] = payloads.encode(given)
+        found["gen_ai.tool.call.arguments"] = observing.shown(payloads.encode(given))
     return context.tracing.begin(f"execute_tool {name}", "internal", parent, found)
 
 
 def tool_returned(context: UseCaseContext, span: Span, outcome: Outcome) -> None:
     """Note what a tool returned, before its span ends."""
     if context.tracing.content:
-        span.set({"gen_ai.tool.call.result": payloads.encode(outcome.content)})
+        span.set({"gen_ai.tool.call.result": observing.shown(payloads.encode(outcome.content))})
     if outcome.error is not None:
         span.end(outcome.error[0])

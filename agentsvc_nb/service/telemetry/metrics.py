@@ -7,8 +7,9 @@ or tool that somebody made up is counted as `other`.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, Literal
 
 from agentsvc_nb.wire.failures import FAILURES
@@ -38,7 +39,10 @@ class Metric:
         yield f"# TYPE {self.name} {self.kind}"
 
     def sample(self, labels: Labels, value: float) -> str:
-        return _line(self.name, zip(self.labels, labels, strict=True), value)
+        return f"{self.name}{{{self.told(labels)}}} {_number(value)}" if labels else f"{self.name} {_number(value)}"
+
+    def told(self, labels: Labels) -> str:
+        return ",".join(f'{name}="{_escaped(text)}"' for name, text in zip(self.labels, labels, strict=True))
 
 
 class Counter:
@@ -77,14 +81,14 @@ class Histogram:
 
     def lines(self) -> Iterator[str]:
         yield from self.metric.header()
-        name = self.metric.name
+        name, bounds = self.metric.name, [*map(_number, self._bounds), "+Inf"]
         for labels, counts in self._counts.items():
-            named, total = list(zip(self.metric.labels, labels, strict=True)), 0
-            for bound, count in zip((*self._bounds, float("inf")), counts, strict=True):
-                total += count
-                yield _line(f"{name}_bucket", [*named, ("le", _number(bound))], total)
-            yield _line(f"{name}_sum", named, self._sums[labels])
-            yield _line(f"{name}_count", named, total)
+            told = self.metric.told(labels)
+            within = f"{told}," if told else ""
+            for bound, count in zip(bounds, accumulate(counts), strict=True):
+                yield f'{name}_bucket{{{within}le="{bound}"}} {count}'
+            yield f"{name}_sum{{{told}}} {_number(self._sums[labels])}"
+            yield f"{name}_count{{{told}}} {sum(counts)}"
 
 
 def gauge(metric: Metric, values: Mapping[Labels, float]) -> Iterator[str]:
@@ -94,18 +98,11 @@ def gauge(metric: Metric, values: Mapping[Labels, float]) -> Iterator[str]:
         yield metric.sample(labels, value)
 
 
-def _line(name: str, labels: Iterable[tuple[str, str]], value: float) -> str:
-    told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels)
-    return f"{name}{{{told}}} {_number(value)}" if told else f"{name} {_number(value)}"
-
-
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 def _number(value: float) -> str:
-    if value == float("inf"):
-        return "+Inf"
     return str(int(value)) if value == int(value) else repr(float(value))
 
 

@@ -55,7 +55,7 @@ class Span:
     def set(self, attributes: Attributes) -> None: ...
 
     def end(self, error: str | None = None) -> None:
-        """End the span; `error` is a code, or the name of an exception, when what it stands for failed."""
+        """End the span; `error` is a code, or the name of an exception without one, when what it stands for failed."""
 
     def drop(self) -> None:
         """Forget the span: it is not recorded."""
@@ -70,7 +70,7 @@ class Span:
     ) -> None:
         if self._before is not None:
             _current.reset(self._before)
-        self.end(None if kind is None else kind.__name__)
+        self.end(None if kind is None else getattr(error, "code", kind.__name__))
 
 
 NO_SPAN: Final = Span()

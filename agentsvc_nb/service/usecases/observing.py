@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import counts, runs
 from agentsvc_nb.service.records.runs import RunRecord
@@ -16,6 +16,7 @@ from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire.runs import TERMINAL
 
 log = logging.getLogger(__name__)
+CONTENT_CHARS: Final = 8_000
 _UNRECORDED = "the spans of run %s could not be recorded"
 
 
@@ -115,4 +116,9 @@ def usage(input_tokens: int, output_tokens: int, microcents: int) -> dict[str, i
 
 def said(role: str, text: str) -> str:
     """A text as the attribute of a span has it."""
-    return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}], ensure_ascii=False)
+    return payloads.encode([{"role": role, "parts": [{"type": "text", "content": shown(text)}]}])
+
+
+def shown(content: str) -> str:
+    """The content as spans show it: thousands of them wait in memory while a collector is away."""
+    return content if len(content) <= CONTENT_CHARS else content[:CONTENT_CHARS] + payloads.CUT
