@@ -62,7 +62,7 @@ def test_promtool_finds_nothing_wrong(tmp_path: Path) -> None:
         shutil.copy(DEPLOY / name, tmp_path)
     (tmp_path / "metrics-token").write_text("token")
     rules = Path(__file__).with_name("alerts_test.yaml")
-    for command in (["check", "config", tmp_path / "prometheus.yaml"], ["test", "rules", rules]):
+    for command in (["check", "config", str(tmp_path / "prometheus.yaml")], ["test", "rules", str(rules)]):
         told = subprocess.run(["promtool", *command], capture_output=True, text=True, check=False)
         assert told.returncode == 0, told.stdout + told.stderr
 
