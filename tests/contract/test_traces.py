@@ -60,6 +60,11 @@ def by_id(spans: list[Span]) -> dict[str, Span]:
     return found
 
 
+def received(collected: Collector, name: str, spans: int) -> None:
+    """Wait for so many spans of this name."""
+    until(lambda: len(collected.named(name)) == spans)
+
+
 def path(span: Span, spans: dict[str, Span]) -> list[str]:
     """The names from the root down to a span."""
     return [*(path(spans[span.parent], spans) if span.parent in spans else []), span.name]
@@ -175,7 +180,7 @@ def test_an_endpoint_without_the_extra_is_a_warning(
 def test_after_kill_9_the_trace_is_whole(traced: RunningService, collected: Collector) -> None:
     """The attempt that was killed is there, as interrupted; the one that took over is linked to it."""
     with AgentService(traced.api_key, traced.base_url) as client:
-        started = client.runs.start("usage 10 5\nsay one\nstep 1\nwait 1\nsay two\nstep 1\nsay three")
+        started = client.runs.start("usage 10 5\nsay one\nstep 1\nwait 2\nsay two\nstep 1\nsay three")
         until(lambda: collected.named("chat scripted") and collected.named(START))
         traced.kill()
         traced.start()
@@ -200,11 +205,12 @@ def test_a_run_that_ends_without_a_worker_is_traced(traced: RunningService, coll
     """Recovery ends a run that was cut off too often; nobody works on it then."""
     with AgentService(traced.api_key, traced.base_url) as client:
         started = client.runs.start("say on\nwait 600")
-        for number in range(4):
-            until(lambda: client.runs.get(started.run_id).status == "running")
+        until(lambda: client.runs.get(started.run_id).status == "running")
+        for cut_off in range(1, 5):
             traced.kill()
             traced.start()
-            del number
+            # The span of the attempt that was cut off is sent by who took over: before that is killed, too.
+            received(collected, "invoke_agent", cut_off)
         assert client.runs.wait(started.run_id).last_error == "attempts_exhausted"
     until(lambda: collected.named("run"))
     (run,) = collected.named("run")
