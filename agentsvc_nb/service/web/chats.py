@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
@@ -17,6 +17,7 @@ from agentsvc_nb.formats.safe_text import blocks
 from agentsvc_nb.formats.tables.plain import Table, is_table, parse
 from agentsvc_nb.service.http import bodies, endpoints
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.ports import Blobs, BlobsUnavailable
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
@@ -43,14 +44,14 @@ class _ShownFile:
         return self.file.media_type in _PICTURES
 
 
-def _shown_file(file: FileRecord, content: Path) -> _ShownFile:
-    """The file with the first `_HEAD_BYTES` of a text; `head` is empty if the blob at `content` is missing."""
+async def _shown_file(file: FileRecord, blobs: Blobs) -> _ShownFile:
+    """The file with the first `_HEAD_BYTES` of a text; `head` is empty if the blob is missing or can't be read now."""
     if not file.media_type.startswith("text/") and file.media_type not in _TEXTS:
         return _ShownFile(file, "")
     try:
-        with content.open("rb") as opened:
-            head = opened.read(_HEAD_BYTES).decode(errors="ignore")
-    except OSError:
+        async with aclosing(await blobs.read(file.sha256, 0, min(_HEAD_BYTES, file.size_bytes))) as pieces:
+            head = b"".join([piece async for piece in pieces]).decode(errors="ignore")
+    except (OSError, BlobsUnavailable):
         return _ShownFile(file, "")
     return _ShownFile(file, head + " …" if file.size_bytes > _HEAD_BYTES else head)
 
@@ -71,8 +72,7 @@ async def show(context: RequestContext) -> Response:
     if run_id := query.get("run"):
         return RedirectResponse(await _place(context, chat, run_id), 303)
     shown = await chats.view(context.use_case, context.account, chat, last, query.get("files_after", ""))
-    blobs = context.services.blobs
-    heads = await asyncio.to_thread(lambda: [_shown_file(file, blobs.path(file.sha256)) for file in shown.files])
+    heads = await asyncio.gather(*(_shown_file(file, context.services.blobs) for file in shown.files))
     return await asyncio.to_thread(render, "chat.html", shown=shown, files=heads, latest=last is None)
 
 
@@ -80,7 +80,9 @@ async def file(context: RequestContext) -> Response:
     """A file's bytes: a picture is shown, anything else is downloaded, and its scripts are disabled."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
-    response = endpoints.file_response(context, record, "inline" if record.media_type in _PICTURES else "attachment")
+    response = await endpoints.file_response(
+        context, record, "inline" if record.media_type in _PICTURES else "attachment"
+    )
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
     return response
 
