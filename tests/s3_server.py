@@ -77,7 +77,13 @@ class S3Server:
         sockets = [f"-{one}.localSocket={self._folder / one}.sock" for one in ("s3", "filer")]
         local = ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-master.telemetry=false", *sockets]
         with (self._folder / "weed.log").open("ab") as log:
-            command = [weed, "server", f"-dir={self._folder / 'data'}", "-s3", "-s3.config", self._folder / "s3.json"]
+            command = [
+                str(weed),
+                "server",
+                f"-dir={self._folder / 'data'}",
+                "-s3",
+                f"-s3.config={self._folder / 's3.json'}",
+            ]
             self._process = subprocess.Popen([*command, *local, *told], stdout=log, stderr=subprocess.STDOUT)
         self._await_bucket()
 
