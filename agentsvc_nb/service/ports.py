@@ -206,6 +206,10 @@ class Blobs(Protocol):
         is asked once they are listed: a row that was written in between names a blob that was stored later."""
         ...
 
+    async def names(self) -> set[str]:
+        """The hashes of all blobs."""
+        ...
+
     def prepare(self) -> None:
         """Remove what a killed server left half-written. Requires the data folder's lock."""
         ...

@@ -69,7 +69,10 @@ class LocalBlobs:
         kept = await named() if old else set()
         return await asyncio.to_thread(lambda: sum(self.remove(sha256, before) for sha256 in old if sha256 not in kept))
 
-    def stored_before(self, ms: int) -> Iterator[str]:
+    async def names(self) -> set[str]:
+        return await asyncio.to_thread(lambda: set(self.stored_before(math.inf)))
+
+    def stored_before(self, ms: float) -> Iterator[str]:
         """The hashes of blobs last stored before the time `ms`."""
         for folder, _, names in os.walk(self._root):
             for name in names:

@@ -75,6 +75,10 @@ class S3Blobs:
             await self._bucket.upload(key, file)
         self._cache.adopt(sha256, file, size_bytes)
 
+    async def names(self) -> set[str]:
+        kept = {one.key.removeprefix(CONTENTS) async for one in self._bucket.list(CONTENTS)}
+        return kept | {one.key.split("/")[1] async for one in self._bucket.list(REMOVED)}
+
     async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:
         old = [one.key async for one in self._bucket.list(CONTENTS) if one.stored_at < before]
         aside = [one.key async for one in self._bucket.list(REMOVED) if one.stored_at < before]
