@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 PART_BYTES: Final = 5 * 1024 * 1024
 """What is sent at a time: the least that S3 takes as a part of an upload. Up to it, an object is one request."""
 PARTS_AT_ONCE: Final = 4
-PIECE_BYTES: Final = 256 * 1024
+PIECE_BYTES: Final = 1024 * 1024
 REQUEST_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 10.0
 TRIES: Final = 3
