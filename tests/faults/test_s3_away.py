@@ -50,6 +50,8 @@ def test_nothing_is_lost_while_the_server_is_away(server: S3Server, opened: Open
         chat = wire.finish("write kept.txt kept")["chat"]
         large = [("files", ("large.bin", LARGE))]
         assert wire("POST", "/files", params={"chat_id": chat}, files=large).status_code == 200
+        table = [("files", ("sales.csv", b"city,revenue\nGraz,40\nLinz,2\n"))]
+        assert wire("POST", "/files", params={"chat_id": chat}, files=table).status_code == 200
         listed = wire("GET", "/files", params={"chat_id": chat}).json()
         server.kill()
         key = {"Idempotency-Key": uuid.uuid4().hex}
@@ -82,7 +84,9 @@ def test_nothing_is_lost_while_the_server_is_away(server: S3Server, opened: Open
         assert start().json()["status"] == "completed", "the key is still free"
         service.kill()
         service.start()
-        assert downloaded(opened(service), chat, "kept.txt").content == b"kept"
+        wire = opened(service)
+        assert downloaded(wire, chat, "kept.txt").content == b"kept"
+        assert "| 42 |" in asked(wire, chat, "SELECT sum(revenue) FROM sales"), "the cache was emptied"
 
 
 def test_a_service_starts_while_the_server_is_away(server: S3Server, opened: Opened) -> None:
