@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -74,7 +75,8 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     from agentsvc_nb.service.usecases import media
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
-    settings = plan_of(arguments.existing_folder(args.data).path).settings
+    # A service that runs would not count what this process left in its cache: nothing is left there.
+    settings = replace(plan_of(arguments.existing_folder(args.data).path).settings, blobs_cache_bytes=0)
     file: Path = args.file
     media_type = _media_type(file)
     kind = cast("MediaKind", media_type.partition("/")[0])

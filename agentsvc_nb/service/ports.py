@@ -180,8 +180,7 @@ class BlobsUnavailable(WorkFailure):
 
 
 class Blobs(Protocol):
-    """The blob store: contents by their SHA-256. What reads a blob raises `FileNotFoundError` for one that is missing,
-    and `BlobsUnavailable`."""
+    """The blob store: contents by their SHA-256. What asks for a blob raises `BlobsUnavailable`."""
 
     incoming: Path
     """A folder for what is being received."""
@@ -194,11 +193,13 @@ class Blobs(Protocol):
         ...
 
     def file(self, sha256: str) -> AbstractAsyncContextManager[Path]:
-        """The blob as a local file, to read only, which stays for as long as the context lasts."""
+        """The blob as a local file, to read only, which stays for as long as the context lasts. Nothing is at its path
+        if the blob is missing."""
         ...
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """The bytes from `start` to before `end`, in pieces. What is wrong at the beginning is raised at once."""
+        """The bytes from `start` to before `end`, in pieces. What is wrong at the beginning is raised at once, such as
+        `FileNotFoundError` for a missing blob."""
         ...
 
     async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:

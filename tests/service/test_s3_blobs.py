@@ -16,6 +16,7 @@ import pytest
 
 from agentsvc_nb.service.ports import BlobsUnavailable
 from agentsvc_nb.service.store.blobs import blob_path
+from agentsvc_nb.service.store.s3 import blobs as blobs_module
 from agentsvc_nb.service.store.s3 import bucket
 from agentsvc_nb.service.store.s3.blobs import CONTENTS, REMOVED, S3Blobs
 from agentsvc_nb.service.store.s3.cache import LocalCache
@@ -89,6 +90,16 @@ def test_a_missing_content_and_one_that_is_too_short_are_not_found(place: Place)
     for name, end in ((sha256(b"never stored"), 5), (short, 6)):
         with pytest.raises(FileNotFoundError):
             place.get(name, 0, end)
+
+
+def test_the_file_of_a_missing_content_is_a_path_where_nothing_is(place: Place) -> None:
+    """As in a folder: its readers then say what they say of a file that is gone."""
+
+    async def there(blobs: S3Blobs) -> bool:
+        async with blobs.file(sha256(b"never stored")) as file:
+            return file.exists()
+
+    assert not place.run(there)
 
 
 def test_nothing_that_is_refused_reaches_the_bucket(place: Place) -> None:
@@ -225,6 +236,16 @@ def test_what_is_not_old_stays(place: Place) -> None:
     assert place.keys(CONTENTS) == [name]
 
 
+def test_a_content_that_is_too_large_to_be_moved_aside_keeps_no_other_from_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large, small = place.put(b"larger than S3 copies"), place.put(b"small")
+    monkeypatch.setattr(blobs_module, "COPIED_MAX_BYTES", 10)
+    assert place.collect() == 1
+    assert place.keys(CONTENTS) == [large]
+    assert [key.split("/")[0] for key in place.keys(REMOVED)] == [small]
+
+
 @pytest.mark.parametrize("found_by", ["a read", "a file", "the sweep", "storing"])
 def test_what_is_named_while_it_is_removed_is_put_back(s3: S3Server, tmp_path: Path, found_by: str) -> None:
     """One process finds a content stored and names it; another listed the names just before."""
@@ -303,6 +324,28 @@ def test_keys_and_buckets_that_are_wrong_are_told_in_a_sentence(
         assert not caught.value.passing
     assert "hidden" not in caplog.text
     assert not any(place.blobs.incoming.iterdir())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"AWS_ENDPOINT_URL": "nonsense"},
+        {"AWS_ENDPOINT_URL": "http://"},
+        {"AWS_ENDPOINT_URL": "http://[::1"},
+        {"AWS_SECRET_ACCESS_KEY": None},
+        {"AWS_CONDITIONAL_PUT": "hidden"},
+    ],
+    ids=str,
+)
+def test_variables_that_name_no_store_are_told_in_a_sentence(
+    place: Place, monkeypatch: pytest.MonkeyPatch, changed: dict[str, str | None]
+) -> None:
+    for name, value in changed.items():
+        monkeypatch.setenv(name, value) if value is not None else monkeypatch.delenv(name)
+    with pytest.raises(BlobsUnavailable, match=r"AWS_\* variables") as caught:
+        S3Blobs(place.address, place.folder / "cache", 1000).check()
+    assert not caught.value.passing
+    assert "hidden" not in str(caught.value)
 
 
 def operations(place: Place) -> list[Callable[[], object]]:

@@ -59,8 +59,8 @@ class Retention:
         expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
         uploads = await self._all(lambda tx: files.expire_uploads(tx, expired, BATCH))
         keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
-        blobs = await self._remove_blobs(now - BLOB_AGE_MS)
         await asyncio.to_thread(self._storage.tables.sweep)
+        blobs = await self._remove_blobs(now - BLOB_AGE_MS)  # last: their store may be away for long
         if uploads or keys or blobs:
             log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, keys, blobs)
 

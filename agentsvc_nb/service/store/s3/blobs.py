@@ -22,6 +22,8 @@ from agentsvc_nb.service.store.s3.cache import LocalCache
 log = logging.getLogger(__name__)
 CONTENTS: Final = "contents/"
 REMOVED: Final = "removed/"
+COPIED_MAX_BYTES: Final = 5_000_000_000
+"""What S3 copies at once: a larger content is never moved aside."""
 
 
 class S3Blobs:
@@ -80,7 +82,8 @@ class S3Blobs:
         return kept | {one.key.split("/")[1] async for one in self._bucket.list(REMOVED)}
 
     async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:
-        old = [one.key async for one in self._bucket.list(CONTENTS) if one.stored_at < before]
+        listed = [one async for one in self._bucket.list(CONTENTS) if one.stored_at < before]
+        old = [one.key for one in listed if one.size_bytes <= COPIED_MAX_BYTES]
         aside = [one.key async for one in self._bucket.list(REMOVED) if one.stored_at < before]
         if not old and not aside:
             return 0

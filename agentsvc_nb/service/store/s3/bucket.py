@@ -44,6 +44,11 @@ _REFUSED: Final = (
     "The store of contents (S3) refuses the service: its operator corrects AWS_ACCESS_KEY_ID and "
     "AWS_SECRET_ACCESS_KEY, or what they may do in the bucket of AGENTSVC_BLOBS."
 )
+_NO_STORE: Final = (
+    "The AWS_* variables name no store of contents: its operator corrects AWS_ENDPOINT_URL, and gives both "
+    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+)
+_ENDPOINT: Final = re.compile(r"https?://([\w.-]+|\[[0-9a-f:]+\])(:\d{1,5})?/?", re.I | re.ASCII)
 _DENIALS: Final = ("403 Forbidden", "401 Unauthorized", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied")
 _CODE: Final = re.compile(r"<Code>(\w{1,60})</Code>|(\d{3} [A-Z][A-Za-z ]{1,40}):")
 
@@ -60,7 +65,7 @@ class StoredObject:
 class Bucket:
     """The objects whose keys begin with the prefix of `address` (`s3://BUCKET/PREFIX`); keys are given without it.
 
-    Endpoint, region and keys are read from the `AWS_*` variables. Whatever a method raises is `BlobsUnavailable`, or
+    Endpoint, region and keys are read from the `AWS_*` variables. Whatever it raises is `BlobsUnavailable`, or
     `FileNotFoundError` for a missing object.
     """
 
@@ -148,18 +153,27 @@ async def _next(pages: AsyncIterator[T]) -> T | None:
 
 def _store(name: str, prefix: str, timeout: timedelta) -> S3Store:
     endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), None)
+    if endpoint and not _ENDPOINT.fullmatch(endpoint):  # the library would end the process for some
+        raise BlobsUnavailable(_NO_STORE, passing=False)
     given: dict[str, Any] = {"endpoint": endpoint} if endpoint else {}
-    return S3Store(
-        name,
-        prefix=prefix or None,
-        client_options={"allow_http": bool(endpoint and endpoint.startswith("http://")), "timeout": timeout},
-        retry_config={
-            "max_retries": 10,
-            "retry_timeout": timedelta(seconds=RETRY_SECONDS),
-            "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=2), "base": 2},
-        },
-        **given,
-    )
+    try:
+        return S3Store(
+            name,
+            prefix=prefix or None,
+            client_options={"allow_http": not (endpoint or "https").lower().startswith("https"), "timeout": timeout},
+            retry_config={
+                "max_retries": 10,
+                "retry_timeout": timedelta(seconds=RETRY_SECONDS),
+                "backoff": {
+                    "init_backoff": timedelta(milliseconds=100),
+                    "max_backoff": timedelta(seconds=2),
+                    "base": 2,
+                },
+            },
+            **given,
+        )
+    except BaseError:
+        raise BlobsUnavailable(_NO_STORE, passing=False) from None
 
 
 def _object(found: Any) -> StoredObject:

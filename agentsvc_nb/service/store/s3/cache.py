@@ -46,13 +46,14 @@ class LocalCache:
 
     @contextlib.asynccontextmanager
     async def file(self, sha256: str) -> AsyncGenerator[Path]:
-        """The content's file, which stays while it is in use. Raises what `download` raises, `BlobsUnavailable` for a
-        content with another hash, and `OSError`."""
+        """The content's file, which stays while it is in use; nothing is at its path if the content is missing. Raises
+        `BlobsUnavailable`, also for a content with another hash, and `OSError`."""
         self._users[sha256] += 1
         try:
-            while sha256 not in self._sizes:
-                await self._downloaded(sha256)
-            self._sizes.move_to_end(sha256)
+            with contextlib.suppress(FileNotFoundError):
+                while sha256 not in self._sizes:
+                    await self._downloaded(sha256)
+                self._sizes.move_to_end(sha256)
             yield self._path(sha256)
         finally:
             self._users[sha256] -= 1
