@@ -202,6 +202,10 @@ class Blobs(Protocol):
         `FileNotFoundError` for a missing blob."""
         ...
 
+    async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
+        """Of each blob as many of its first bytes; none of those that are missing or can't be read now."""
+        ...
+
     async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:
         """Remove the blobs that were stored before the time `before` (ms) and are not in `named`; their number. `named`
         is asked once they are listed: a row that was written in between names a blob that was stored later."""

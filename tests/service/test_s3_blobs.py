@@ -92,6 +92,12 @@ def test_a_missing_content_and_one_that_is_too_short_are_not_found(place: Place)
             place.get(name, 0, end)
 
 
+def test_heads_are_of_what_is_there(place: Place) -> None:
+    asked = {place.put(b"words"): 3, place.put(b""): 0, sha256(b"never stored"): 3}
+    found = place.run(lambda blobs: blobs.heads(asked))
+    assert found == {sha256(b"words"): b"wor", sha256(b""): b""}
+
+
 def test_the_file_of_a_missing_content_is_a_path_where_nothing_is(place: Place) -> None:
     """As in a folder: its readers then say what they say of a file that is gone."""
 
@@ -305,6 +311,7 @@ def test_a_server_that_is_away_is_told_at_each_operation(
         with pytest.raises(BlobsUnavailable, match="can't be reached") as caught:
             work()
         assert caught.value.passing
+    assert place.run(lambda blobs: blobs.heads({sha256(b"x"): 1})) == {}
     assert not any(place.blobs.incoming.iterdir())
     assert os.environ["AWS_SECRET_ACCESS_KEY"] not in caplog.text
 

@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Final
 
@@ -55,6 +55,16 @@ class LocalBlobs:
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
         file = await asyncio.to_thread(self.path(sha256).open, "rb")
         return _pieces(file, start, end)
+
+    async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
+        return await asyncio.to_thread(self._heads, sizes)
+
+    def _heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
+        found = {}
+        for sha256, size in sizes.items():
+            with contextlib.suppress(OSError), self.path(sha256).open("rb") as file:
+                found[sha256] = file.read(size)
+        return found
 
     def place(self, written: Path, sha256: str) -> None:
         """Move a written file to the path of the blob with this hash. It replaces an existing blob, whose time of

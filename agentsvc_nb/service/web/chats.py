@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -17,7 +16,7 @@ from agentsvc_nb.formats.safe_text import blocks
 from agentsvc_nb.formats.tables.plain import Table, is_table, parse
 from agentsvc_nb.service.http import bodies, endpoints
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.ports import Blobs, BlobsUnavailable
+from agentsvc_nb.service.ports import Blobs
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
@@ -44,16 +43,16 @@ class _ShownFile:
         return self.file.media_type in _PICTURES
 
 
-async def _shown_file(file: FileRecord, blobs: Blobs) -> _ShownFile:
-    """The file with the first `_HEAD_BYTES` of a text; `head` is empty if the blob is missing or can't be read now."""
-    if not file.media_type.startswith("text/") and file.media_type not in _TEXTS:
-        return _ShownFile(file, "")
-    try:
-        async with aclosing(await blobs.read(file.sha256, 0, min(_HEAD_BYTES, file.size_bytes))) as pieces:
-            head = b"".join([piece async for piece in pieces]).decode(errors="ignore")
-    except (OSError, BlobsUnavailable):
-        return _ShownFile(file, "")
-    return _ShownFile(file, head + " …" if file.size_bytes > _HEAD_BYTES else head)
+async def _shown_files(files: Sequence[FileRecord], blobs: Blobs) -> Sequence[_ShownFile]:
+    """The files, texts with their first `_HEAD_BYTES`; `head` is empty if the blob is missing or can't be read now."""
+    texts = [file for file in files if file.media_type.startswith("text/") or file.media_type in _TEXTS]
+    heads = await blobs.heads({file.sha256: min(_HEAD_BYTES, file.size_bytes) for file in texts})
+    return [_ShownFile(file, _head(file, heads.get(file.sha256, b""))) for file in files]
+
+
+def _head(file: FileRecord, data: bytes) -> str:
+    text = data.decode(errors="ignore")
+    return text + " …" if text and file.size_bytes > _HEAD_BYTES else text
 
 
 _CHATS: Final = 50
@@ -72,8 +71,8 @@ async def show(context: RequestContext) -> Response:
     if run_id := query.get("run"):
         return RedirectResponse(await _place(context, chat, run_id), 303)
     shown = await chats.view(context.use_case, context.account, chat, last, query.get("files_after", ""))
-    heads = await asyncio.gather(*(_shown_file(file, context.services.blobs) for file in shown.files))
-    return await asyncio.to_thread(render, "chat.html", shown=shown, files=heads, latest=last is None)
+    shown_files = await _shown_files(shown.files, context.services.blobs)
+    return await asyncio.to_thread(render, "chat.html", shown=shown, files=shown_files, latest=last is None)
 
 
 async def file(context: RequestContext) -> Response:

@@ -10,11 +10,12 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.service.logs import fields
+from agentsvc_nb.service.ports import BlobsUnavailable
 from agentsvc_nb.service.store.blobs import SpooledBlob
 from agentsvc_nb.service.store.s3.bucket import PART_BYTES, Bucket
 from agentsvc_nb.service.store.s3.cache import LocalCache
@@ -67,6 +68,15 @@ class S3Blobs:
             if not await self._is_put_back(sha256):
                 raise
             return await self._bucket.read(CONTENTS + sha256, start, end)
+
+    async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
+        read = await asyncio.gather(*(self._head(*one) for one in sizes.items()))
+        return {sha256: head for sha256, head in zip(sizes, read, strict=True) if head is not None}
+
+    async def _head(self, sha256: str, size: int) -> bytes | None:
+        with contextlib.suppress(FileNotFoundError, BlobsUnavailable):
+            return b"".join([piece async for piece in await self.read(sha256, 0, size)])
+        return None
 
     async def place(self, file: Path, sha256: str, size_bytes: int) -> None:
         """Store a file, whose content has this hash, unless it is there already, and keep it in the cache."""
