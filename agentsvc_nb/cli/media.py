@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -68,6 +66,9 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
 
     Raises `ApiError` for a file that is no video, sound or picture, for unreadable captions, and for a bad URL.
     """
+    import asyncio
+    from dataclasses import replace
+
     from agentsvc_nb.formats import recordings
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.records.media import Facts
