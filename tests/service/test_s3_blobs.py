@@ -339,6 +339,9 @@ def test_keys_and_buckets_that_are_wrong_are_told_in_a_sentence(
         {"AWS_ENDPOINT_URL": "nonsense"},
         {"AWS_ENDPOINT_URL": "http://"},
         {"AWS_ENDPOINT_URL": "http://[::1"},
+        {"AWS_ENDPOINT_URL": "http://127.0.0.1:99999"},
+        {"AWS_ACCESS_KEY_ID": "hidden\n"},
+        {"AWS_REGION": "eu\u2028west"},
         {"AWS_SECRET_ACCESS_KEY": None},
         {"AWS_CONDITIONAL_PUT": "hidden"},
     ],
@@ -353,6 +356,13 @@ def test_variables_that_name_no_store_are_told_in_a_sentence(
         S3Blobs(place.address, place.folder / "cache", 1000).check()
     assert not caught.value.passing
     assert "hidden" not in str(caught.value)
+
+
+def test_an_endpoint_may_have_a_path(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", os.environ["AWS_ENDPOINT_URL"] + "/storage/v1/s3")
+    with pytest.raises(BlobsUnavailable) as caught:
+        S3Blobs(place.address, place.folder / "cache", 1000).check()
+    assert "AWS_* variables" not in str(caught.value)
 
 
 def operations(place: Place) -> list[Callable[[], object]]:

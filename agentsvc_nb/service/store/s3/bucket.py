@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
@@ -45,10 +46,12 @@ _REFUSED: Final = (
     "AWS_SECRET_ACCESS_KEY, or what they may do in the bucket of AGENTSVC_BLOBS."
 )
 _NO_STORE: Final = (
-    "The AWS_* variables name no store of contents: its operator corrects AWS_ENDPOINT_URL, and gives both "
-    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+    "The AWS_* variables name no store of contents: its operator corrects AWS_ENDPOINT_URL and AWS_REGION, and gives "
+    "both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, without line breaks."
 )
-_ENDPOINT: Final = re.compile(r"https?://([\w.-]+|\[[0-9a-f:]+\])(:\d{1,5})?/?", re.I | re.ASCII)
+_ENDPOINT: Final = re.compile(r"https?://([\w.-]+|\[[0-9a-f:]+\])(:\d+)?(/[\w./~-]*)?", re.I | re.ASCII)
+_SENT: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION")
+"""What the library puts into headers."""
 _DENIALS: Final = ("403 Forbidden", "401 Unauthorized", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied")
 _CODE: Final = re.compile(r"<Code>(\w{1,60})</Code>|(\d{3} [A-Z][A-Za-z ]{1,40}):")
 
@@ -152,28 +155,36 @@ async def _next(pages: AsyncIterator[T]) -> T | None:
 
 
 def _store(name: str, prefix: str, timeout: timedelta) -> S3Store:
-    endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), None)
-    if endpoint and not _ENDPOINT.fullmatch(endpoint):  # the library would end the process for some
-        raise BlobsUnavailable(_NO_STORE, passing=False)
+    endpoint = _endpoint()
     given: dict[str, Any] = {"endpoint": endpoint} if endpoint else {}
+    backoff: Any = {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=2), "base": 2}
     try:
         return S3Store(
             name,
             prefix=prefix or None,
-            client_options={"allow_http": not (endpoint or "https").lower().startswith("https"), "timeout": timeout},
+            client_options={"allow_http": endpoint.lower().startswith("http://"), "timeout": timeout},
             retry_config={
                 "max_retries": 10,
                 "retry_timeout": timedelta(seconds=RETRY_SECONDS),
-                "backoff": {
-                    "init_backoff": timedelta(milliseconds=100),
-                    "max_backoff": timedelta(seconds=2),
-                    "base": 2,
-                },
+                "backoff": backoff,
             },
             **given,
         )
     except BaseError:
         raise BlobsUnavailable(_NO_STORE, passing=False) from None
+
+
+def _endpoint() -> str:
+    """The endpoint that the variables name, if any. Of what is wrong in them, this is where the library panics."""
+    endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
+    sent = "".join(os.environ.get(name, "") for name in _SENT)
+    try:
+        port = urlsplit(endpoint).port
+    except ValueError:
+        port = 0
+    if port == 0 or (endpoint and not _ENDPOINT.fullmatch(endpoint)) or not (sent.isascii() and sent.isprintable()):
+        raise BlobsUnavailable(_NO_STORE, passing=False)
+    return endpoint
 
 
 def _object(found: Any) -> StoredObject:
