@@ -132,6 +132,8 @@ def test_what_the_files_do_not_answer_gets_no_claim(question: str, tmp_path: Pat
             "How long is the warranty on rented tents?",
             False,
         ),
+        ("Rules of the house. Version 4.2, in force from 1 May 2025.", "When did version 4.1 come into force?", False),
+        ("Rules of the house. Version 4.2, in force from 1 May 2025.", "When did version 4.2 come into force?", True),
     ],
 )
 def test_a_passage_is_quoted_when_most_words_and_what_is_asked_for_stand_together(

@@ -57,6 +57,8 @@ _LEADING = re.compile(
 _COLUMN = re.compile(r"(?:^|(?<=· ))[^:·]+:(?= )")
 _ELIDED = re.compile(r"\b(?:qu|[cdjlmnst])['’](?=\w)|['’]s\b", re.I)
 """Articles and endings that are written as a part of a word: `d'apprentis`, `Nora's`."""
+_DECIMAL = re.compile(r"\d+(?:[.,:]\d+)+")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _THOUSANDS = re.compile(r"(?<=\d)[,.](?=\d{3}(?!\d))")
 
 
@@ -72,7 +74,7 @@ class Wanted:
     stems of names and numbers, for which nothing else can stand, `light` those of words that say little (`came`);
     `modifiers` stand right before another of the words, which mean something else without them (`rented tents`);
     `expects` is what the answer must hold, beside what is `said` in the question, and `most` whether it must tell the
-    most of something."""
+    most of something. `decimals` are numbers with a mark, as versions and times, which stand in no other number."""
 
     words: Sequence[str]
     stems: Sequence[str]
@@ -83,6 +85,7 @@ class Wanted:
     expects: str = ""
     said: frozenset[str] = frozenset()
     most: bool = False
+    decimals: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, question: str, but: Collection[str] = ()) -> Wanted:
@@ -113,6 +116,7 @@ class Wanted:
             expects(question),
             frozenset(said),
             expecting.asks_for_most(question),
+            frozenset(_DECIMAL.findall(_joined(left))),
         )
 
     @property
@@ -265,12 +269,17 @@ def _may_answer(wanted: Wanted, passage: Passage, found: Mapping[str, float], sh
     something of the kind that it asks for."""
     if len(wanted.telling) <= _FEW and not wanted.telling <= set(found):
         return False
-    if not wanted.answered_in(passage, shares):
+    if not wanted.answered_in(passage, shares) or not wanted.decimals <= _decimals(passage):
         return False
     if not wanted.required <= set(found) or 2 * len(wanted.telling & set(found)) <= len(wanted.telling):
         return False
-    # The columns' names stand in each row.
-    return passage.kind != "row" or any(found[word] == 1 for word in wanted.telling & set(found))
+    # The columns' names stand in each row, and the year in most.
+    own = (word for word in wanted.telling & set(found) if found[word] == 1 and not _YEAR.fullmatch(word))
+    return passage.kind != "row" or any(own)
+
+
+def _decimals(passage: Passage) -> frozenset[str]:
+    return frozenset(_DECIMAL.findall(_joined("\n".join((passage.text, *passage.headings)))))
 
 
 def _phrase_factor(wanted: Wanted, passage: Passage) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
@@ -32,6 +33,7 @@ _NOUN_WORDS_MAX: Final = 4
 _FUNCTION_LETTERS_MAX: Final = 3
 SHORT_VERBS: Final = frozenset(("won", "ran", "met", "hit"))
 """Words that may be without a meaning, but not where they are values: no articles or prepositions."""
+_DONE: Final = re.compile(r"\w+ed|won|lost|sold|bought|sent|paid|held|left|kept|built|taken|given|shown|gone|written")
 _DATES: Final = frozenset(("date", "dates", "day", "time"))
 _TYPO_LETTERS_MIN: Final = 5
 _SMALL_LETTERS_MAX: Final = 4
@@ -313,12 +315,21 @@ class TableLinks(TableValues):
         if len(span) == 1 and len(same := done(span[0], self._said.cells, self.language.code)) == 1:
             for name, value in self._said.cells[same[0]]:
                 yield Link(self.column(name), value, PART, f"{span[0].text} was read as {value}.")
+        if len(span) == 1 and len(of := self.done_in(asked[0])) == 1:
+            yield Link(self.column(of[0][0]), of[0][1], PART, f"{span[0].text} was read as {of[0][1]}.")
         for name, value in letter_of(asked, self):
             yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
         if len(asked) > 1 or asked[0] not in self.language.light:
             for phrase in self.language.values.get(asked, ()):
                 for name, value in self._said.cells.get(phrase, ()):
                     yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
+
+    def done_in(self, verb: str) -> Sequence[tuple[str, str]]:
+        """The values that say more than the verb, as `Closed Won` does for `won`."""
+        if self.language.code != "en" or not _DONE.fullmatch(verb):
+            return ()
+        few = [one for one in self.table.columns if one.kind == "text" and one.distinct <= _KINDS_MAX]
+        return [(one.name, value) for one in few for value in one.values if verb in tokens(value)]
 
     def _is_function_word(self, asked: tuple[str, ...]) -> bool:
         short = len(asked) == 1 and len(asked[0]) <= _FUNCTION_LETTERS_MAX

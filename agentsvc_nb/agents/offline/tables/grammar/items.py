@@ -150,7 +150,10 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
     if light and (_is_compared(words, start, language) or _is_out_of(words, start, language)):
         return  # `more than one` is a number, and `out of stock` are no pieces in stock
-    if light and not (told.done and is_verb) and not told.amount and not _asks_for_rows(words, start, links, language):
+    # `who` of `customers who` says nothing, and that which begins a question asks for somebody.
+    light = light and not (not start and ("wh", "person") in language.phrases.get(word.tokens, ()))
+    says_nothing = light and not (told.done and is_verb) and not told.amount and not links.done_in(word.tokens[0])
+    if says_nothing and not _asks_for_rows(words, start, links, language):
         yield Item("light"), 1, WORD + (LIGHT_BESIDES if meant else 0.0)
     elif told.any and not told.known and is_participle(word.text, language.code):
         yield from _tied(word, links, language)
@@ -217,12 +220,23 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
         for link in links.links(span):
             if link.cell is not None and start and words[start - 1].tokens in _PER[links.language.code == "de" :]:
                 continue  # `tickets per team`, where a tier is called `Team`; German pays `per Karte`
+            if (
+                link.cell is not None
+                and start
+                and words[start - 1].tokens == ("which",)
+                and _is_verb_next(words[start + length :], links.language)
+            ):
+                continue  # `which speaker led it` asks for a name, and not for what tickets of speakers have
             if words[start].tokens == ("total",) and start and words[start - 1].tokens == ("in",) and link.distance:
                 continue  # `in total` is no `Order Total`
             if length == 1 and _is_part_of_period(link, words[start], links):
                 continue
             if not words[start].bracketed or link.distance < PART:
                 yield link, length
+
+
+def _is_verb_next(words: Sequence[Word], language: Vocabulary) -> bool:
+    return bool(words) and len(words[0].tokens) == 1 and words[0].tokens[0] in language.light
 
 
 def _is_part_of_period(link: Link, word: Word, links: TableLinks) -> bool:
