@@ -22,6 +22,7 @@ from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.http import metrics
 from agentsvc_nb.service.http.access import Access, KnownKeys
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
@@ -38,6 +39,7 @@ from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.contents import blobs_of
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
@@ -128,6 +130,7 @@ class ServiceState:
         self.services.judges.close()
         await asyncio.to_thread(self.services.storage.tables.close)
         await asyncio.to_thread(self.services.use_case.searches.close)
+        await asyncio.to_thread(self.services.use_case.tracing.close)
         self._database.close()
 
 
@@ -162,10 +165,14 @@ def create_app(
             await state.close()
 
     def lifecycle(app: ASGIApp) -> RequestLifecycleMiddleware:
-        state.lifecycle = RequestLifecycleMiddleware(app, settings.gateway_seconds, state.services.access, names)
+        state.lifecycle = RequestLifecycleMiddleware(
+            app, settings.gateway_seconds, state.services.access, names, state.services.use_case
+        )
         return state.lifecycle
 
-    app = _Application(routes=[*routes(), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan)
+    app = _Application(
+        routes=[*routes(), *metrics.routes(settings), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan
+    )
     app.state.service = state
     return app
 
@@ -194,6 +201,7 @@ class _Application(Starlette):
             match, found = route.matches(scope)
             if match is Match.FULL:
                 scope.update(found)
+                scope["state"]["route"] = cast(StarletteRoute, route).path
                 return cast(StarletteRoute, route).app(scope, receive, send)
         return unknown_path(scope, receive, send)
 
@@ -205,7 +213,10 @@ def _assemble(
     # Its runners are set below: they need the use case context, which needs the workers to wake.
     workers = LocalWorkers()
     judges = Judges()
-    use_case = UseCaseContext(database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers)
+    tracing = choose_tracing(settings.trace_content)
+    use_case = UseCaseContext(
+        database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers, tracing=tracing
+    )
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
     workers.readings = storage.readings
