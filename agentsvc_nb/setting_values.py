@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 _HOST = re.compile(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I)
+_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[\w.-]+)*/?", re.ASCII)
 _FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _MAIL = re.compile(r"[^@\s<>,]+@[\w.-]+")
 _RECIPIENT = re.compile(r"(?:[^@\s<>,]*|\*)@[\w.-]+")
@@ -65,6 +66,17 @@ def origin_list(text: str) -> tuple[str, ...]:
     ('https://agents.example.com', 'http://localhost:9000')
     """
     return tuple(origin(one) for one in _listed(text))
+
+
+def bucket(text: str) -> str:
+    """Check the place of contents: a bucket, and what their keys begin with.
+
+    >>> bucket("s3://agents/contents/")
+    's3://agents/contents'
+    """
+    if not _BUCKET.fullmatch(text):
+        raise ValueError("s3://BUCKET or s3://BUCKET/PREFIX; keys belong into AWS_* variables")
+    return text.rstrip("/")
 
 
 def flag(text: str) -> bool:

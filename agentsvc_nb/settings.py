@@ -70,6 +70,16 @@ class Settings:
             )
         }
     )
+    blobs: str | None = setting(
+        values.bucket,
+        "Where the contents of files lie in place of the data folder: `s3://BUCKET/PREFIX`, with the endpoint and the "
+        "keys in `AWS_*` variables.",
+    )
+    blobs_cache_bytes: int = setting(
+        values.byte_count,
+        "What the data folder may hold of those contents for what reads files; the least recently used go first.",
+        default=2_000_000_000,
+    )
     public_url: str | None = setting(
         values.origin, "The address that people use when a proxy stands before the service: links begin with it."
     )

@@ -10,13 +10,17 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import service as service_for_tests
+
+if TYPE_CHECKING:
+    from tests.s3_server import S3Server
 
 # Tests share the CPU with services and browsers, so a slow example is no failure.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -51,6 +55,15 @@ class _Row:
         found = self._pattern.fullmatch(nodeid) is not None
         self.used = self.used or found
         return found
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--blobs",
+        choices=("folder", "s3"),
+        default="folder",
+        help="where services keep contents: in their folders, or in an S3 server that the tests start",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -113,6 +126,30 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("AGENTSVC_") or name == "SERVICE_API_KEY":
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """An S3 server, which `AWS_*` variables name."""
+    from tests.s3_server import running_s3
+
+    with running_s3() as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.env.items():
+            patch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def contents(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With `--blobs s3`, each service that a test starts keeps its contents there."""
+    if request.config.option.blobs == "folder":
+        yield
+        return
+    server: S3Server = request.getfixturevalue("s3")
+    usual = service_for_tests._environment
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service_for_tests, "_environment", lambda: {**usual(), "AGENTSVC_BLOBS": server.address()})
+        yield
 
 
 @pytest.fixture(scope="session")

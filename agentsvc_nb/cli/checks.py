@@ -5,6 +5,7 @@ Imported only when `doctor` runs.
 
 from __future__ import annotations
 
+import asyncio
 import importlib.metadata
 import importlib.util
 import os
@@ -24,12 +25,15 @@ from typing import Final, Literal, TypeVar
 
 from agentsvc_nb import embedded
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.plan import KeptSettings
+from agentsvc_nb.service.ports import BlobsUnavailable, Tx
 from agentsvc_nb.service.records import files, newest
 from agentsvc_nb.service.serve import PORT
 from agentsvc_nb.service.store import migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
+from agentsvc_nb.service.store.contents import blobs_of
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.times import rfc3339
 
 T = TypeVar("T")
@@ -246,9 +250,14 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the blob of each file exists, with the content of its name. Reads all of them."""
+    """Check that the blob of each file exists, with the content of its name. Reads all of them, but for those in S3,
+    whose names are listed."""
     expected = _read(folder, files.referenced_contents)
     if expected is None:
+        return
+    settings = Settings.from_env(KeptSettings.read(folder).settings, data=folder.path)
+    if settings.blobs is not None:
+        yield _check_bucket(settings, expected)
         return
     paths = [blob_path(folder.blobs, sha256) for sha256 in expected]
     present = [path for path in paths if path.is_file()]
@@ -260,6 +269,17 @@ def check_contents(folder: DataFolder) -> Iterator[Finding]:
         yield fail(what, _RESTORE_FIX)
     if not missing and not altered:
         yield ok(f"all {len(paths):,} contents of files are there, and what they were")
+
+
+def _check_bucket(settings: Settings, expected: set[str]) -> Finding:
+    try:
+        missing = len(expected - asyncio.run(blobs_of(settings).names()))
+    except BlobsUnavailable as error:
+        return fail(error.message, "see AGENTSVC_BLOBS and the AWS_* variables")
+    if missing:
+        what = f"{missing:,} of {len(expected):,} contents of files are missing from {settings.blobs}"
+        return fail(what, "bring them back from the bucket's versions or its backup")
+    return ok(f"all {len(expected):,} contents of files are in {settings.blobs}")
 
 
 def check_clock(folder: DataFolder) -> Iterator[Finding]:

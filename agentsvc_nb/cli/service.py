@@ -222,11 +222,15 @@ def add_backup_parsers(commands: Subparsers, data: Parser) -> None:
 def _backup(args: argparse.Namespace) -> int:
     """Write a backup, by default to a file named after the time. Raises the errors of `service.backup.back_up`."""
     from agentsvc_nb.service.backup import back_up
+    from agentsvc_nb.service.plan import BLOBS, KeptSettings
 
     folder = arguments.existing_folder(args.data)
     target = args.file or Path(time.strftime("agentsvc-backup-%Y%m%d-%H%M%SZ.tar", time.gmtime()))
-    manifest = back_up(folder, target, ProgressPrinter("backed up"))
+    place = KeptSettings.read(folder).settings.get(BLOBS)
+    manifest = back_up(folder, target, ProgressPrinter("backed up"), contents=place is None)
     print(f"Wrote {target}: {_backup_summary(manifest)}.")
+    if place:
+        print(f"The contents of files lie in {place} and are not in it: back up the bucket after it.")
     _warn_of_missing(manifest)
     return 0
 

@@ -29,13 +29,14 @@ from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import routes, unknown_path
-from agentsvc_nb.service.ports import Clock
+from agentsvc_nb.service.ports import Blobs, Clock
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.contents import blobs_of
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.telemetry import choose_tracing
@@ -54,21 +55,21 @@ class Engines:
     """The engines of the service: database, blob store and clock; by default those of `embedded`."""
 
     database: SqliteDatabase
-    blobs: LocalBlobs
+    blobs: Blobs
     clock: Clock
 
     @classmethod
     def embedded(cls, settings: Settings) -> Engines:
-        """SQLite and local files in the data folder, and the machine's clock."""
-        folder = DataFolder(settings.data)
-        return cls(SqliteDatabase(folder.database), LocalBlobs(folder.blobs), SystemClock())
+        """SQLite in the data folder, the blobs there or in a bucket, and the machine's clock. Raises what `blobs_of`
+        raises."""
+        return cls(SqliteDatabase(DataFolder(settings.data).database), blobs_of(settings), SystemClock())
 
 
 class ServiceState:
     """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
 
     def __init__(
-        self, services: Services, database: SqliteDatabase, retention: Retention, blob_check: BlobCheck
+        self, services: Services, database: SqliteDatabase, retention: Retention, blob_check: BlobCheck | None
     ) -> None:
         self.services = services
         self.lifecycle: RequestLifecycleMiddleware | None = None
@@ -99,7 +100,7 @@ class ServiceState:
         asyncio.get_running_loop().set_default_executor(fairness.FairThreads(THREADS))
         self._database.open()
         await files.index_older_files(self.services.use_case)
-        self.services.blobs.sweep_incoming()
+        self.services.blobs.prepare()
         self.services.storage.tables.start()
         waiting = await self.services.runs.recover()
         await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
@@ -108,8 +109,9 @@ class ServiceState:
         await self.services.storage.readings.wake()
         self._keeping = [
             asyncio.create_task(self._retention.keep_on(), name="retention"),
-            asyncio.create_task(self._blob_check.keep_on(), name="blob check"),
         ]
+        if self._blob_check is not None:
+            self._keeping.append(asyncio.create_task(self._blob_check.keep_on(), name="blob check"))
 
     async def close(self) -> None:
         """Interrupt all runs and jobs, which are left for recovery, and close the database."""
@@ -239,4 +241,6 @@ def _assemble(
         jobs=workers.jobs,
         sign_in_token=sign_in_token,
     )
-    return ServiceState(services, database, retention, BlobCheck(blobs))
+    # A bucket's server looks after its disks itself, and hashing all of it here would be paid by the byte.
+    check = BlobCheck(blobs) if isinstance(blobs, LocalBlobs) else None
+    return ServiceState(services, database, retention, check)

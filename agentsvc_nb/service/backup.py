@@ -60,8 +60,9 @@ class Manifest:
         return self.database_bytes + self.blob_bytes
 
 
-def back_up(folder: DataFolder, file: Path, progress: Progress) -> Manifest:
+def back_up(folder: DataFolder, file: Path, progress: Progress, *, contents: bool = True) -> Manifest:
     """Write a backup of the folder to `file`, which appears once it is complete, readable by this user only (0600).
+    Without `contents`, which lie elsewhere, it is one of the database.
 
     Raises `BackupError` when `file` exists, the database can't be read or another backup is being made,
     `SchemaTooNew`, and `OSError`.
@@ -74,6 +75,8 @@ def back_up(folder: DataFolder, file: Path, progress: Progress) -> Manifest:
         with tempfile.TemporaryDirectory(dir=file.absolute().parent, prefix=".agentsvc-backup-") as scratch:
             copy, archive = Path(scratch, DATABASE), Path(scratch, "backup.tar")
             named = _copied(folder, copy)
+            if not contents:
+                named.clear()
             blobs = LocalBlobs(folder.blobs)
             present = {sha256: path for sha256 in sorted(named) if is_intact(path := blobs.path(sha256))}
             manifest = _manifest(copy, list(present.values()), missing=len(named) - len(present))

@@ -42,7 +42,7 @@ class DatabaseLost(FolderFault):
 
 
 _OUR_FILES: Final = re.compile(
-    r"lock|blobs|blobs\.lock|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
+    r"lock|blobs|blobs\.lock|cache|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
     r"|embeddings\.sqlite3(-journal)?"
     r"|serve\.log(\.\d+)?"
     r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|port|settings\.json)\..*"
@@ -109,6 +109,11 @@ class DataFolder:
     def blobs(self) -> Path:
         """The folder of blobs: contents of files, by their hash."""
         return self.path / "blobs"
+
+    @property
+    def cache(self) -> Path:
+        """The folder of local copies of blobs that lie elsewhere, which a server empties when it starts."""
+        return self.path / "cache"
 
     @property
     def tables(self) -> Path:
@@ -199,9 +204,12 @@ class DataFolder:
             with self.database.open("rb") as file:
                 if file.read(len(_SQLITE)) != _SQLITE:
                     raise DatabaseLost(f"{self.database} is not a database", f"{back} {_OTHER_FOLDER}")
-        elif self.key.exists() or any(len(found.name) == 2 for found in self.blobs.glob("*")):
+        elif self.key.exists() or self.has_blobs():
             lost = f"{self.path} was a service's, but its database is missing or empty"
             raise DatabaseLost(lost, f"{back} {_OTHER_FOLDER}")
+
+    def has_blobs(self) -> bool:
+        return any(len(found.name) == 2 for found in self.blobs.glob("*"))
 
     @property
     def wal(self) -> Path:

@@ -97,6 +97,7 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
 def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket) -> None:
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.http.names import OwnNames, is_loopback
+    from agentsvc_nb.service.ports import BlobsUnavailable
     from agentsvc_nb.service.server.listener import Listener, origin
 
     _make_key(folder)
@@ -110,7 +111,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
         app = create_app(
             plan.settings, instance=ready.instance, origin=public_url, names=names, sign_in_token=token, agent=agent
         )
-    except ValueError as error:  # no agent for the model, or a fault of it
+    except (ValueError, BlobsUnavailable) as error:  # no agent for the model, or a fault of it; no place for contents
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
     held = HeldFiles(folder)

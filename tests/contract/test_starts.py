@@ -12,6 +12,7 @@ import pytest
 from agentsvc_nb import AgentService, AgentServiceError
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import Run
+from tests.contents import lose
 from tests.contract.conftest import Wire, code
 
 
@@ -275,9 +276,7 @@ def test_an_unexpected_failure_is_an_envelope() -> None:
     with running_service() as broken, AgentService(broken.api_key, broken.base_url, max_retries=0) as client:
         chat = client.runs.start("write a.txt x", sync=True).chat
         assert chat
-        for blob in (broken.data / "blobs").rglob("*"):
-            if blob.is_file():
-                blob.unlink()
+        lose(broken, b"x")
         with pytest.raises(AgentServiceError) as caught:
             client.files.download("a.txt", chat=chat)
     assert (caught.value.status, caught.value.code) == (500, "internal_error")

@@ -20,6 +20,7 @@ from agentsvc_nb.service.http.responses import frame
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import chats, files
 from agentsvc_nb.service.usecases import jobs as job_usecases
@@ -180,6 +181,7 @@ def done(storage: Storage, outcome: Outcome) -> tuple[JobRecord, dict[str, bytes
 
     job = asyncio.run(scenario())
     listed = asyncio.run(files.list_all(storage.use_case, job.chat))
+    assert isinstance(storage.blobs, LocalBlobs)
     return job, {file.path: storage.blobs.path(file.sha256).read_bytes() for file in listed}
 
 

@@ -25,6 +25,7 @@ CHOICES = {
     "embedding_file": "model.onnx",
     "fetch_allow": "host.example, 127.0.0.1:8123",
     "image_url": OWN,
+    "blobs": "s3://files/ours",
     "smtp_url": "smtp://mail.example:25",
     "mail_from": "a@b.example",
     "mail_recipients": "@b.example,c@d.example",

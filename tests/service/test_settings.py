@@ -38,6 +38,7 @@ def test_every_field_is_read_somewhere() -> None:
 def test_every_field_can_be_set_by_its_variable() -> None:
     """Each field has a variable that changes it, and no variable stands without a field."""
     text = {"data": "/srv/other", "model": "scripted", "fetch_allow": "host.example", "image_url": "http://a"} | {
+        "blobs": "s3://files/ours",
         "smtp_url": "smtp://mail.example", "mail_from": "a@b.example", "mail_recipients": "@b.example",
         "web_search": "brave", "web_search_url": "http://a", "meta_url": "http://a", "whisper_model": "/srv/whisper",
     }  # fmt: skip
