@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import Met, Unproved, meet
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
-from agentsvc_nb.service.plan import ServicePlan, plan_of, restart_command
+from agentsvc_nb.service.plan import DATABASE, ServicePlan, plan_of, restart_command, without_database
 from agentsvc_nb.service.serve import EXIT_HELD, Child
 from agentsvc_nb.settings import data_folder
 
@@ -233,7 +233,7 @@ def _spawn(folder: DataFolder, plan: ServicePlan) -> Child:
     if not plan.model_is_kept:  # the child inherits all other named settings in its environment
         arguments += ["--model", plan.settings.model]
     try:
-        return Child(folder, arguments)
+        return Child(folder, arguments, env=without_database(os.environ))
     except ForeignFolder as error:
         raise EmbeddedError(str(error)) from None
     except OSError as error:
@@ -247,7 +247,7 @@ def _late(folder: DataFolder, timeout: float, child: Child) -> str:
 
 
 def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, ServicePlan]:
-    plan = plan_of(data, model)
+    plan = plan_of(data, model, embedded=True)
     folder = DataFolder(plan.settings.data)
     return folder, _running(folder) or _start(folder, plan, timeout), plan
 
@@ -329,6 +329,8 @@ def _notice(ready: Ready, plan: ServicePlan) -> str | None:
     if ready.version != __version__:
         restart = restart_command(plan.settings.data)
         return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
+    if os.environ.get(DATABASE) and not plan.kept.secrets.get(DATABASE):
+        return f"{DATABASE} is for `agentsvc serve`: this service has its data in {plan.settings.data}."
     return plan.notice(ready)
 
 

@@ -74,6 +74,13 @@ def flag(text: str) -> bool:
     return _FLAGS[text.lower()]
 
 
+def database(text: str) -> str:
+    """Check the address of a PostgreSQL database, as PostgreSQL's own programs take it."""
+    if urlsplit(text).scheme not in ("postgresql", "postgres"):
+        raise ValueError("postgresql://USER:PASSWORD@HOST/NAME")
+    return text
+
+
 def mail_server(text: str) -> str:
     """Check the address of a mail server: `smtp://` or `smtps://`, with a user name and password if it needs them."""
     parts = urlsplit(text)

@@ -8,7 +8,7 @@ import re
 import shlex
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
+from tests import databases
 
 # Tests share the CPU with services and browsers, so a slow example is no failure.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -53,8 +54,15 @@ class _Row:
         return found
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--database", choices=databases.CHOICES, default="sqlite", help="where services keep their data")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Run tests named by their ids (`file::test`) whatever their tier: drop the default marker expression."""
+    databases.chosen = config.option.database
+    if databases.chosen != "sqlite":
+        _begin_with(databases.settings)
     _, _, rest = shlex.join(config.getini("addopts")).partition("-m ")
     if rest and any("::" in arg for arg in config.args) and config.option.markexpr == shlex.split(rest)[0]:
         config.option.markexpr = ""
@@ -69,6 +77,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         row.startswith(f"{path}/") or _Row(row.partition("::")[0], QUICK).matches(path) for row in _table()[QUICK]
     )
     return None if has_quick else True
+
+
+def _begin_with(settings: Callable[[], dict[str, object]]) -> None:
+    """Give each service of the tests these settings, too."""
+    made = RunningService.__init__
+
+    def with_more(self: RunningService, data: Path, model: str, given: dict[str, object]) -> None:
+        made(self, data, model, {**settings(), **given})
+
+    setattr(RunningService, "__init__", with_more)  # noqa: B010 - not assigned for the type checker
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects tests by their markers

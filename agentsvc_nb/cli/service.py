@@ -111,6 +111,9 @@ def _restart(args: argparse.Namespace) -> int:
 
     arguments.existing_folder(args.data)
     plan = plan_of(args.data, args.model)
+    if plan.settings.database:
+        advice = "end it with `agentsvc stop`, and start it with `agentsvc serve`"
+        raise SettingsError(f"A service with AGENTSVC_DATABASE is not started in the background: {advice}.")
     if fault := plan.fault():
         raise SettingsError(fault)
     data = plan.settings.data

@@ -28,15 +28,14 @@ from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import routes, unknown_path
-from agentsvc_nb.service.ports import Clock
+from agentsvc_nb.service.ports import Clock, DatabaseEngine
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
+from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.fts import FtsIndex
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
@@ -49,24 +48,24 @@ THREADS: Final = (os.cpu_count() or 1) + 4
 
 @dataclass(frozen=True)
 class Engines:
-    """The engines of the service: database, blob store and clock; by default those of `embedded`."""
+    """The engines of the service: database, blob store and clock; by default those of `named`."""
 
-    database: SqliteDatabase
+    database: DatabaseEngine
     blobs: LocalBlobs
     clock: Clock
 
     @classmethod
-    def embedded(cls, settings: Settings) -> Engines:
-        """SQLite and local files in the data folder, and the machine's clock."""
-        folder = DataFolder(settings.data)
-        return cls(SqliteDatabase(folder.database), LocalBlobs(folder.blobs), SystemClock())
+    def named(cls, settings: Settings) -> Engines:
+        """The database that the settings name or the data folder's own, files in that folder, the machine's clock."""
+        folder = DataFolder(settings.data, settings.database)
+        return cls(database_of(folder), LocalBlobs(folder.blobs), SystemClock())
 
 
 class ServiceState:
     """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
 
     def __init__(
-        self, services: Services, database: SqliteDatabase, retention: Retention, blob_check: BlobCheck
+        self, services: Services, database: DatabaseEngine, retention: Retention, blob_check: BlobCheck
     ) -> None:
         self.services = services
         self.lifecycle: RequestLifecycleMiddleware | None = None
@@ -143,11 +142,11 @@ def create_app(
 
     `instance` is the id that `/healthz` answers, `origin` the public address, `names` what the service is called
     (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
-    pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `engines` the embedded
-    engines. Raises `ValueError` for a model that has no agent.
+    pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `engines` the engines
+    that they name. Raises `ValueError` for a model that has no agent.
     """
     build_all()  # now, rather than during the first requests
-    agent, engines = agent or choose(settings.model, settings), engines or Engines.embedded(settings)
+    agent, engines = agent or choose(settings.model, settings), engines or Engines.named(settings)
     names = names or OwnNames(None, frozenset([origin]))
     state = _assemble(settings, instance, origin, names, sign_in_token, agent, engines)
 
@@ -203,7 +202,7 @@ def _assemble(
     # Its runners are set below: they need the use case context, which needs the workers to wake.
     workers = LocalWorkers()
     judges = Judges()
-    use_case = UseCaseContext(database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers)
+    use_case = UseCaseContext(database, database.index, engines.clock, settings, origin, LocalSignals(), workers)
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
     workers.readings = storage.readings

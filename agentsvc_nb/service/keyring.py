@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder, write_private
-from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.ports import DatabaseEngine, Tx
+from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.usecases import accounts
 
 
@@ -71,13 +71,13 @@ def _is_known(tx: Tx, folder: DataFolder) -> bool:
 
 
 @contextlib.contextmanager
-def open_beside(folder: DataFolder) -> Iterator[SqliteDatabase]:
+def open_beside(folder: DataFolder) -> Iterator[DatabaseEngine]:
     """Open the database, with a server running or not; a running server sees writes at once (docs/api/accounts.md).
 
-    Raises `FolderFault`.
+    Raises `FolderFault`, `StoreAway` and `StoreUnusable`.
     """
     folder.make()
-    database = SqliteDatabase(folder.database).open()
+    database = database_of(folder).open()
     try:
         yield database
     finally:

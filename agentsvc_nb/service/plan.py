@@ -153,6 +153,7 @@ def _of_earlier_version(folder: DataFolder) -> KeptSettings:
 
 MODEL: Final = variable("model")
 MODEL_URL: Final = variable("model_url")
+DATABASE: Final = variable("database")
 
 
 @dataclass(frozen=True)
@@ -269,17 +270,24 @@ def _held(kept: KeptSettings) -> set[str]:
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 
-def plan_of(data: str | Path | None = None, model: str | None = None) -> ServicePlan:
+def plan_of(data: str | Path | None = None, model: str | None = None, *, embedded: bool = False) -> ServicePlan:
     """The plan for a service of the folder: the settings that it keeps, overridden by those named in the environment
-    and by `model`. An empty variable stands for the default. Raises `SettingsError`."""
+    and by `model`. An empty variable stands for the default. An `embedded` service has its database in the folder.
+    Raises `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
-    env = os.environ if model is None else {**os.environ, MODEL: model}
+    environment = without_database(os.environ) if embedded else os.environ
+    env = environment if model is None else {**environment, MODEL: model}
     kept = KeptSettings.read(folder)
     before = kept.beside(env.get(MODEL, kept.settings.get(MODEL, "")).strip())
-    settings = Settings.from_env({**before.settings, **os.environ}, data=folder.path, model=model)
+    settings = Settings.from_env({**before.settings, **environment}, data=folder.path, model=model)
     kept_url = _kept_url(settings, before, env)
     named = {name: env[name].strip() for name in _counting(settings, kept_url) if name in env}
     return ServicePlan(settings, kept, named, before.changed(named, settings), kept_url)
+
+
+def without_database(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what only `agentsvc serve` heeds."""
+    return {name: text for name, text in env.items() if name != DATABASE}
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:

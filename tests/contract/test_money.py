@@ -14,7 +14,6 @@ import httpx
 import pytest
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import usage
@@ -50,7 +49,7 @@ def billed(service: RunningService, kind: str) -> int:
 
 
 def in_database(service: RunningService, use: Callable[[Tx], list[UsageRecord]]) -> list[UsageRecord]:
-    with open_beside(DataFolder(service.data)) as database:
+    with open_beside(service.folder) as database:
         return database.read(use)
 
 
@@ -141,7 +140,7 @@ def test_a_call_without_counts_stops_the_wallet_until_it_is_reconciled(
         assert (answer.status_code, code(answer)) == (503, "api_wallet_reconciliation_required")
         assert key("GET", "/tools").status_code == 200
         member.finish("say members go on")
-        with open_beside(DataFolder(service.data)) as database:
+        with open_beside(service.folder) as database:
             database.write_now(lambda tx: accounts.reconcile(tx, ACCOUNT))
         key.finish("say resolved")
 
@@ -335,5 +334,5 @@ def pictures(count: int) -> dict[str, object]:
 
 
 def held(service: RunningService) -> int:
-    with open_beside(DataFolder(service.data)) as database:
+    with open_beside(service.folder) as database:
         return database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet") + usage.held(tx, ACCOUNT, "plan"))
