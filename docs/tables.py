@@ -1,4 +1,4 @@
-"""Write docs/errors.md, routes.md, limits.md, settings.md, tools.md, magics.md from what stands in the code.
+"""Write docs/errors.md, routes.md, limits.md, settings.md, tools.md, magics.md, cli.md from what stands in the code.
 
     python -m docs.tables
 
@@ -17,7 +17,7 @@ from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.routes import ROUTES
-from docs import magic_pages, tool_pages
+from docs import command_pages, magic_pages, tool_pages
 
 HERE = Path(__file__).parent
 KEPT = {
@@ -37,6 +37,7 @@ def pages() -> dict[str, str]:
         "settings.md": settings(),
         "tools.md": tool_pages.page(),
         "magics.md": magic_pages.page(),
+        "cli.md": command_pages.page(),
     }
 
 

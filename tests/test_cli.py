@@ -20,7 +20,8 @@ from filelock import FileLock
 from agentsvc_nb import __version__, embedded
 from agentsvc_nb.cli import lab as lab_command
 from agentsvc_nb.cli import main
-from agentsvc_nb.cli.runs import StreamedText, UnreadableFile, ask
+from agentsvc_nb.cli.ask import StreamedText, ask
+from agentsvc_nb.cli.connection import UnusableInput
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
@@ -233,7 +234,7 @@ def test_file_that_cannot_be_sent_is_one_sentence(tmp_path: Path, monkeypatch: p
         (tmp_path, "{} is a folder; nothing was sent"),
         (secret, "{} can't be read; nothing was sent"),
     ):
-        with pytest.raises(UnreadableFile, match=re.escape(message.format(file))):
+        with pytest.raises(UnusableInput, match=re.escape(message.format(file))):
             ask("hello", data=data, files=[file])
     assert not data.exists()
     done = agentsvc("ask", "hello", "--file", "nope.csv", "--data", data)

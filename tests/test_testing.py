@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
+from agentsvc_nb.testing import RunningService
 from tests.waiting import PATIENCE_SECONDS, until
 
 PARENT = """
@@ -44,6 +45,17 @@ def test_a_service_ends_when_its_parent_is_killed(state: str) -> None:
         raise
     finally:
         shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_a_service_that_crashed_is_told_at_its_stop(tmp_path: Path) -> None:
+    """All later tests of a session met refused connections, and nothing said why."""
+    service = RunningService(tmp_path, "scripted", {})
+    service.start()
+    os.kill(service.pid, signal.SIGKILL)
+    until(lambda: is_free(DataFolder(service.data)))
+    with pytest.raises(RuntimeError, match=r"crashed \(exit -9\):\n.+"):
+        service.stop()
 
 
 def is_free(folder: DataFolder) -> bool:

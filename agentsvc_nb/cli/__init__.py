@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.cli import accounts, doctor, lab, media, models, runs, service
+from agentsvc_nb.cli import accounts, ask, completion, doctor, files, jobs, lab, media, models, runs, service
 from agentsvc_nb.cli.arguments import data_option
 
 GROUPS: Final = (
@@ -24,7 +24,10 @@ GROUPS: Final = (
     models.add_parsers,
     media.add_page_parsers,
     lab.add_parsers,
+    ask.add_parsers,
     runs.add_parsers,
+    files.add_parsers,
+    jobs.add_parsers,
     service.add_backup_parsers,
     doctor.add_parsers,
 )
@@ -32,12 +35,22 @@ GROUPS: Final = (
 
 EXIT_ERROR: Final = 1
 EXIT_USAGE: Final = 2
+EXIT_TIMEOUT: Final = 124  # as `timeout` reports it
 EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
+EXIT_CODES: Final = {
+    0: "it was done",
+    EXIT_ERROR: "it failed, as stderr says; a run did not complete; nothing was found, or no service runs",
+    EXIT_USAGE: "an argument or a setting can't be used; nothing was done",
+    75: "`serve`: another service holds the data folder",
+    EXIT_TIMEOUT: "`--timeout` passed; the run or job goes on",
+    EXIT_INTERRUPTED: "it was interrupted (Ctrl-C)",
+}
+"""What exit codes mean; 75 is `service.serve.EXIT_HELD`, which is slow to import."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. An expected failure prints one sentence to stderr, no traceback."""
-    args = _parser().parse_args(argv)
+    args = parser().parse_args(argv)
     try:
         code: int = args.run(args)
     except KeyboardInterrupt:
@@ -54,14 +67,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="agentsvc", description="Ask an agent, watch it work, keep what it made.")
-    parser.add_argument("--version", action="version", version=f"agentsvc {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    made = argparse.ArgumentParser(prog="agentsvc", description="Ask an agent, watch it work, keep what it made.")
+    made.add_argument("--version", action="version", version=f"agentsvc {__version__}")
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
     data = data_option()
     for add_parsers in GROUPS:
         add_parsers(commands, data)
-    return parser
+    completion.add_parsers(commands, made)
+    return made
 
 
 def _exit_code(error: Exception) -> int | None:
@@ -74,7 +89,15 @@ def _exit_code(error: Exception) -> int | None:
         return EXIT_USAGE
     if isinstance(error, FolderHeld):  # before the slow imports below: an embedded starter waits for this exit
         return EXIT_HELD
+    if _is_timeout(error):
+        return EXIT_TIMEOUT
     return EXIT_ERROR if isinstance(error, _expected_errors()) or disk_fault(error) else None
+
+
+def _is_timeout(error: Exception) -> bool:
+    from agentsvc_nb.client.errors import JobTimeoutError
+
+    return isinstance(error, JobTimeoutError)
 
 
 def _expected_errors() -> tuple[type[Exception], ...]:

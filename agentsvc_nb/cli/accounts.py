@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.connection import json_option, print_json
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.plan import ServicePlan
     from agentsvc_nb.service.ports import Tx
     from agentsvc_nb.service.records.accounts import KeyRecord
     from agentsvc_nb.service.records.feedback import FeedbackRecord
+    from agentsvc_nb.service.usecases.accounts import AccountBalance
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -32,13 +34,13 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 def _add_keys(commands: Subparsers, data: Parser) -> None:
     keys = commands.add_parser("keys", help="keys to the service").add_subparsers(required=True, metavar="COMMAND")
     create = keys.add_parser("create", parents=[data], help="make a key, beside a running service or without one")
-    create.add_argument("--name", required=True, type=arguments.key_name)
+    create.add_argument("--name", required=True, type=arguments.key_name, help="what it is for, as lists show it")
     create.add_argument("--scope", action="append", default=[], help="runs, tools, jobs or mcp; none: full access")
     create.add_argument("--budget-cents", type=arguments.count, metavar="N", help="what it may spend in a month")
     create.add_argument("--member", action="store_true", help="a member token, billed to the plan")
     create.add_argument("--json", action="store_true", help='print {"key": ...}')
     create.set_defaults(run=_create_key)
-    keys.add_parser("list", parents=[data], help="show the keys").set_defaults(run=_list_keys)
+    keys.add_parser("list", parents=[data, json_option()], help="show the keys").set_defaults(run=_list_keys)
     for name, description in (
         ("suspend", "refuse a key (403) until it is resumed"),
         ("resume", "accept a suspended key again"),
@@ -63,7 +65,7 @@ def _create_key(args: argparse.Namespace) -> int:
     if is_new:
         print(f"No service has run in {folder.path} so far: this key is for the one that will.", file=sys.stderr)
     if args.json:
-        print(json.dumps({"key": secret}))
+        print_json({"key": secret})
         return 0
     print(secret)
     print("This key is shown only now; programs take it from SERVICE_API_KEY.", file=sys.stderr)
@@ -77,6 +79,9 @@ def _list_keys(args: argparse.Namespace) -> int:
 
     with arguments.database(args.data) as database:
         found = database.read(lambda tx: accounts.all_keys(tx, ACCOUNT))
+    if args.json:
+        print_json([{**key.public().model_dump(mode="json"), "status": _key_state(key)} for key in found])
+        return 0
     for key in found:
         budget = "" if key.budget_cents is None else f"  {key.budget_cents} cents a month"
         kind = "member" if key.member else ", ".join(key.scopes) or "full access"
@@ -112,7 +117,8 @@ def _key_state(key: KeyRecord) -> str:
 def _add_account(commands: Subparsers, data: Parser) -> None:
     account = commands.add_parser("account", help="the account: its money, and what it may do")
     actions = account.add_subparsers(required=True, metavar="COMMAND")
-    actions.add_parser("show", parents=[data], help="show its state and what was billed").set_defaults(run=_show)
+    show = actions.add_parser("show", parents=[data, json_option()], help="show its state and what was billed")
+    show.set_defaults(run=_show)
     for name, description in (
         ("suspend", "refuse its requests (429 user_suspended)"),
         ("throttle", "refuse its requests for a while (429 user_throttled)"),
@@ -122,7 +128,7 @@ def _add_account(commands: Subparsers, data: Parser) -> None:
         command.set_defaults(run=_restrict, restriction=name)
     actions.add_parser("resume", parents=[data], help="take both back").set_defaults(run=_resume)
     plan = actions.add_parser("plan", parents=[data], help="whether it may use the Developer API (403 without)")
-    plan.add_argument("value", choices=("on", "off"))
+    plan.add_argument("value", choices=("on", "off"), help="on: it may")
     plan.set_defaults(run=_set_plan)
     reconcile = actions.add_parser("reconcile", parents=[data], help="end a billing review: its costs are settled")
     reconcile.set_defaults(run=_reconcile)
@@ -160,10 +166,14 @@ def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) 
 
     with arguments.database(args.data) as database:
         database.write_now(lambda tx: change(tx, ACCOUNT))
-    return _show(args)
+    return _print_account(args, as_json=False)
 
 
 def _show(args: argparse.Namespace) -> int:
+    return _print_account(args, args.json)
+
+
+def _print_account(args: argparse.Namespace, as_json: bool) -> int:
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.usecases import accounts
     from agentsvc_nb.wire.runs import CENT
@@ -176,6 +186,9 @@ def _show(args: argparse.Namespace) -> int:
         found = database.read(lambda tx: accounts.standing(tx, accounts.ACCOUNT, now))
     until = found.account.state_until
     state = found.account.state_at(now)
+    if as_json:
+        print_json(_facts(found, state))
+        return 0
     print(f"state:  {state}{f' until {rfc3339(until)}' if until and state != 'active' else ''}")
     print(f"plan:   {'on' if found.account.plan else 'off'}")
     if found.account.review_since is not None:
@@ -185,6 +198,22 @@ def _show(args: argparse.Namespace) -> int:
     print(f"plan pool, this month: {found.plan / CENT:.2f} cents billed ({_limit(plan, 'plan_pool_cents')})")
     print(f"held by active runs and jobs: {found.held / CENT:.2f} cents")
     return 0
+
+
+def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
+    from agentsvc_nb.wire.runs import CENT
+    from agentsvc_nb.wire.times import rfc3339
+
+    until, review = found.account.state_until, found.account.review_since
+    return {
+        "state": state,
+        "until": rfc3339(until) if until and state != "active" else None,
+        "plan": found.account.plan,
+        "review_since": rfc3339(review) if review is not None else None,
+        "wallet_cents": found.wallet / CENT,
+        "plan_pool_cents": found.plan / CENT,
+        "held_cents": found.held / CENT,
+    }
 
 
 def _limit(plan: ServicePlan, name: str) -> str:
@@ -209,15 +238,15 @@ def add_feedback_parsers(commands: Subparsers, data: Parser) -> None:
     feedback = commands.add_parser("feedback", help="reports that were sent").add_subparsers(
         required=True, metavar="COMMAND"
     )
-    listing = feedback.add_parser("list", parents=[data], help=f"show the newest {REPORTS_LISTED}")
-    listing.add_argument("--status", choices=("open", "answered", "closed"))
+    listing = feedback.add_parser("list", parents=[data, json_option()], help=f"show the newest {REPORTS_LISTED}")
+    listing.add_argument("--status", choices=("open", "answered", "closed"), help="only those that are so")
     listing.set_defaults(run=_list_reports)
     reply = feedback.add_parser("reply", parents=[data], help="answer one; its sender sees the text")
-    reply.add_argument("id", metavar="ID")
-    reply.add_argument("text", metavar="TEXT")
+    reply.add_argument("id", metavar="ID", help="its id, as `feedback list` shows it")
+    reply.add_argument("text", metavar="TEXT", help="what its sender reads")
     reply.set_defaults(run=_reply_to_report)
     close = feedback.add_parser("close", parents=[data], help="close one: nothing more will be done")
-    close.add_argument("id", metavar="ID")
+    close.add_argument("id", metavar="ID", help="its id, as `feedback list` shows it")
     close.set_defaults(run=_close_report)
 
 
@@ -227,6 +256,9 @@ def _list_reports(args: argparse.Namespace) -> int:
 
     with arguments.database(args.data) as database:
         found = database.read(lambda tx: feedback.page(tx, ACCOUNT, args.status, REPORTS_LISTED))
+    if args.json:
+        print_json([record.public() for record in found])
+        return 0
     for record in found:
         print(_report_text(record))
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.connection import json_option, print_json
 
 if TYPE_CHECKING:
     from agentsvc_nb.cli.checks import Finding
@@ -21,17 +22,22 @@ _MODEL_FIX: Final = "see the reason given, or choose another model with AGENTSVC
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    doctor = commands.add_parser("doctor", parents=[data], help="look for what keeps a service from working")
+    doctor = commands.add_parser(
+        "doctor", parents=[data, json_option()], help="look for what keeps a service from working"
+    )
     doctor.set_defaults(run=_doctor)
 
 
 def _doctor(args: argparse.Namespace) -> int:
     """Print the findings of each check as they come; exit code 1 if one of them is a failure."""
-    failed = False
+    found = []
     for name, finding in _findings(arguments.data_folder(args.data)):
-        print(finding.line(name), flush=True)
-        failed |= finding.level == "fail"
-    return 1 if failed else 0
+        found.append({"check": name, "level": finding.level, "what": finding.what, "fix": finding.fix})
+        if not args.json:
+            print(finding.line(name), flush=True)
+    if args.json:
+        print_json(found)
+    return 1 if any(each["level"] == "fail" for each in found) else 0
 
 
 def _findings(folder: DataFolder) -> Iterator[tuple[str, Finding]]:

@@ -27,7 +27,7 @@ class LabError(Exception):
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     lab = commands.add_parser("lab", parents=[data], help="open the notebooks in JupyterLab")
-    lab.add_argument("--no-browser", action="store_true")
+    lab.add_argument("--no-browser", action="store_true", help="print the address instead")
     lab.add_argument("--port", type=arguments.port, default=0, help="of JupyterLab; default 0: any free one")
     lab.add_argument("jupyter", nargs="*", metavar="-- ARGUMENT", help="passed on to JupyterLab")
     lab.set_defaults(run=_lab)

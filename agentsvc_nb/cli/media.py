@@ -24,7 +24,7 @@ _COPY_BYTES: Final = 1024 * 1024
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     media = commands.add_parser("media", help="media of ads").add_subparsers(required=True, metavar="COMMAND")
     add = media.add_parser("add", parents=[data], help="store a video, sound or picture and print its id")
-    add.add_argument("file", type=Path, metavar="FILE")
+    add.add_argument("file", type=Path, metavar="FILE", help="a video, sound or picture")
     add.add_argument("--url", help="where it comes from")
     add.add_argument(
         "--captions",
@@ -38,7 +38,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 def add_page_parsers(commands: Subparsers, data: Parser) -> None:
     pages = commands.add_parser("pages", help="landing pages").add_subparsers(required=True, metavar="COMMAND")
     add = pages.add_parser("add", parents=[data], help="add one and print its id; the same again for a known URL")
-    add.add_argument("url", metavar="URL")
+    add.add_argument("url", metavar="URL", help="its address, with https://")
     add.set_defaults(run=_add_page)
 
 

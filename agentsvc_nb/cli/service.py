@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.connection import json_option, print_json
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.backup import Manifest
@@ -37,7 +38,8 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     serve.add_argument("--idle-stop", type=arguments.seconds, metavar="SECONDS", help="end after so long without work")
     serve.add_argument("--end-with-parent", action="store_true", help=argparse.SUPPRESS)  # for `agentsvc_nb.testing`
     serve.set_defaults(run=_serve)
-    commands.add_parser("status", parents=[data], help="show the service of a data folder").set_defaults(run=_status)
+    status = commands.add_parser("status", parents=[data, json_option()], help="show the service of a data folder")
+    status.set_defaults(run=_status)
     sign_in = commands.add_parser("sign-in", parents=[data], help="print the link to its pages, which is a secret")
     sign_in.set_defaults(run=_sign_in)
     stop = commands.add_parser("stop", parents=[data], help="end it; runs go on when it starts again")
@@ -77,7 +79,8 @@ def _serve(args: argparse.Namespace) -> int:
 
 def _status(args: argparse.Namespace) -> int:
     """Print the address, process and settings of the running service; exit code 1 when none answers."""
-    return _print_status(arguments.data_folder(args.data))
+    folder = arguments.data_folder(args.data)
+    return _print_facts(folder) if args.json else _print_status(folder)
 
 
 def _sign_in(args: argparse.Namespace) -> int:
@@ -155,6 +158,17 @@ def _print_status(folder: DataFolder) -> int:
     return 1
 
 
+def _print_facts(folder: DataFolder) -> int:
+    """The status as JSON; `base_url` is null when no service answers."""
+    from agentsvc_nb import embedded
+
+    ready = embedded.status(folder.path)
+    names = ("base_url", "version", "model", "pid")
+    facts = {name: getattr(ready, name, None) for name in names}
+    print_json({**facts, "data": str(folder.path), "held": embedded.is_held(folder)})
+    return 0 if ready is not None else 1
+
+
 def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
     return [
         f"agentsvc {ready.version} at {ready.base_url}",
@@ -204,7 +218,7 @@ def add_backup_parsers(commands: Subparsers, data: Parser) -> None:
     backup.add_argument("file", nargs="?", type=arguments.new_file, metavar="FILE", help="default: here, by the time")
     backup.set_defaults(run=_backup)
     restore = commands.add_parser("restore", parents=[data], help="make a folder the service of a backup")
-    restore.add_argument("file", type=Path, metavar="FILE")
+    restore.add_argument("file", type=Path, metavar="FILE", help="what `backup` wrote")
     restore.set_defaults(run=_restore)
 
 

@@ -1,10 +1,11 @@
-"""Decoding of bytes to text: by the byte order mark, else as UTF-8, else in a guessed encoding."""
+"""Decoding of bytes to text: by the byte order mark, else as UTF-8, else in a declared or guessed encoding."""
 
 from __future__ import annotations
 
 import codecs
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 _MARKS: Final = (
@@ -15,15 +16,26 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CONTROL_BYTES: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_HEAD_BYTES: Final = 4_000
+"""In which the zeros of UTF-16 without a mark are counted."""
 _SAMPLE_BYTES: Final = 16_000
 """Guessing from more bytes takes longer and is no better."""
+_SAMPLE_LINES: Final = 2_000
 
-_WESTERN: Final = "cp1252"
+_WESTERN: Final = ("cp1252", "mac_roman", "cp850")
+"""Of Windows, of spreadsheets on a Mac, and of DOS."""
 _LIKELY_ENCODINGS: Final = (
-    *(_WESTERN, "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"),
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"),
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
 """The encodings in use today. Among all hundred of them, a short text would look as good in several."""
+_SURE: Final = 0.9
+_RARE: Final = 0.5
+_FAMILIAR: Final = re.compile(
+    r"(?:(?<=[^\W\d_])|(?=.[^\W\d_]))[äöüßéèêëàâáãçñóòôõíìîïúùûýÿœæøåÄÖÜÉÈÊÀÂÁÃÇÑÓÔÕÍÎÚÛŒÆÅØ]|(?<=[A-Za-z])’(?=[A-Za-z])"
+    r"|(?<![A-Za-z])[€„“‘–—]|[”“’…€](?![A-Za-z])|[\u00a0°§©®]"
+)
+"""What stands beyond ASCII in western texts, and where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +47,10 @@ class DecodedText:
     guessed: bool = False
 
 
-def decode(data: bytes, *, cut: bool) -> DecodedText | None:
-    """The text of these bytes; None if they are not text. `cut`: they are only the beginning of a file.
+def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedText | None:
+    """The text of these bytes; None if they are not text.
+
+    `cut`: they are only the beginning of a file. `declared`: the encoding of a text that is no UTF, instead of a guess.
 
     >>> decode("Zürich".encode("utf-16"), cut=False)
     DecodedText(text='Zürich', encoding='utf-16', guessed=False)
@@ -44,30 +58,68 @@ def decode(data: bytes, *, cut: bool) -> DecodedText | None:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return DecodedText(data.decode(encoding, "replace"), encoding.removesuffix("-sig"))
+    if encoding := _without_mark(data[:_HEAD_BYTES]):
+        return DecodedText(data.decode(encoding, "replace"), encoding)
     data = data.rstrip(b"\0")  # a file that was enlarged before it was written has a hole at its end
-    if b"\0" in data or not data:
+    if not data or data.count(0) > len(data) / 100:
         return None
     try:
         # The last character may be cut off.
         return DecodedText(codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut), "utf-8")
     except UnicodeDecodeError:
-        return None if len(_CONTROL_BYTES.findall(data)) > len(data) / 50 else _guess(data)
+        return None if len(_CONTROL_BYTES.findall(data)) > len(data) / 50 else _beside_utf(data, declared)
 
 
 def text_of(data: bytes) -> str:
     """The text of a whole file that counts as text; bytes that look like no text are read as Windows-1252."""
     found = decode(data, cut=False)
-    return data.decode(_WESTERN, "replace") if found is None else found.text
+    return data.decode(_WESTERN[0], "replace") if found is None else found.text
 
 
-def _guess(data: bytes) -> DecodedText:
+def _without_mark(head: bytes) -> str:
+    """Which UTF-16 the text is, by where the zeros of its ASCII characters stand; empty if it is none."""
+    zeros = head[::2].count(0), head[1::2].count(0)
+    if max(zeros) <= len(head) / 5 or min(zeros) * 10 >= max(zeros):
+        return ""
+    return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+
+
+def _beside_utf(data: bytes, declared: str | None) -> DecodedText:
+    """A text that is no UTF-8, or has errors in it: in other encodings hardly any letter would be valid UTF-8."""
+    text = data.decode("utf-8", "replace")
+    broken, beyond_ascii = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
+    if broken * 2 < beyond_ascii - broken:
+        return DecodedText(text, "utf-8")
+    if declared is None:
+        encoding = _guess(data)
+        return DecodedText(data.decode(encoding, "replace"), encoding.replace("_", "-"), guessed=True)
+    try:
+        return DecodedText(data.decode(declared), declared)
+    except (LookupError, UnicodeDecodeError):  # a page may declare anything
+        return DecodedText(data.decode("latin-1"), "latin-1")
+
+
+def _guess(data: bytes) -> str:
+    """The encoding that the lines beyond ASCII look like."""
+    lines = (line for line in data.splitlines() if not line.isascii())
+    sample = b"\n".join(islice(lines, _SAMPLE_LINES))[:_SAMPLE_BYTES]
+    western = max(_WESTERN, key=lambda name: _familiar(sample.decode(name, "replace")))
+    if _familiar(sample.decode(western, "replace")) >= _SURE:
+        return western
     from charset_normalizer import from_bytes
 
-    found = from_bytes(data[:_SAMPLE_BYTES], cp_isolation=[*_LIKELY_ENCODINGS])
+    found = from_bytes(sample, cp_isolation=[*_LIKELY_ENCODINGS])
     best = found.best()
     # European text often looks as well in the western encoding as in the central European one: western is likelier.
-    western = best is None or any(
-        _WESTERN in match.could_be_from_charset and match.chaos <= best.chaos for match in found
+    as_well = best is None or any(
+        _WESTERN[0] in match.could_be_from_charset and match.chaos <= best.chaos for match in found
     )
-    encoding = _WESTERN if best is None or western else best.encoding
-    return DecodedText(data.decode(encoding, "replace"), encoding.replace("_", "-"), guessed=True)
+    return _WESTERN[0] if best is None or as_well else best.encoding
+
+
+def _familiar(text: str) -> float:
+    """From 0 to 1: how much of what is beyond ASCII in the text is used so in western languages, where it is rare."""
+    beyond = [char for char in text if not char.isascii()]
+    letters = sum(1 for char in text if char.isalpha())
+    rare = sum(1 for char in beyond if char.isalpha()) <= _RARE * letters
+    return len(_FAMILIAR.findall(text)) / len(beyond) if beyond and rare else 0.0

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from agentsvc_nb.formats import office
+from agentsvc_nb.formats.decoding import decode
 from agentsvc_nb.formats.media_types import OFFICE
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 
@@ -135,13 +136,6 @@ _BYTES_PER_CHARACTER: Final = 4
 _CHARSET = re.compile(
     rb"""<meta[^>]{0,200}charset=["']?\s*((?:iso|windows|shift|sjis|euc|gb|big5|koi8)[\w-]{0,20})""", re.IGNORECASE
 )
-_MARKS: Final = (
-    (b"\xef\xbb\xbf", "utf-8"),
-    (b"\xff\xfe\x00\x00", "utf-32-le"),
-    (b"\xff\xfe", "utf-16-le"),
-    (b"\xfe\xff", "utf-16-be"),
-)
-_CONTROLS: Final = bytes({*range(0x20)} - {*b"\t\n\v\f\r\x1b"})
 _TEXT_TYPES = re.compile(r"text/|message/rfc822|application/(?:.*\+)?(?:json|xml|yaml|toml|x-ndjson|javascript|sql)\b")
 # A NUL would end the text in some databases, and a lone surrogate cannot be encoded.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -214,25 +208,9 @@ def _html(file: BinaryIO, limit: int) -> Iterator[str]:
 
 
 def _decoded(data: bytes, charset: str = "cp1252") -> str:
-    """The text of bytes whose last character may be cut; empty if they are not text. Read as UTF, else as `charset`."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace")
-    head = data[:8192]
-    controls = len(head) - len(head.translate(None, _CONTROLS))
-    return "" if controls * 100 > len(head) else _guessed(data, charset)
-
-
-def _guessed(data: bytes, charset: str) -> str:
-    text = data.decode("utf-8", "replace")
-    broken = text.removesuffix("\ufffd").count("\ufffd")  # the last character may be cut
-    beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
-    if broken == 0 or broken < beyond_ascii - broken:
-        return text  # UTF-8, perhaps with an error: in another encoding hardly any letter would be valid UTF-8
-    try:
-        return data.decode(charset)
-    except (LookupError, UnicodeDecodeError):
-        return data.decode("latin-1")
+    """The text of the beginning of a file; empty if it is none. Guessing would cost more than a quick file may."""
+    found = decode(data, cut=True, declared=charset)
+    return found.text if found else ""
 
 
 _READERS: dict[str, Reader] = {

@@ -63,11 +63,15 @@ class RunningService:
         self.api_key = self.folder.key.read_text().strip()
 
     def stop(self) -> None:
-        """Stop it with SIGTERM; active runs go on after the next start. Raises `subprocess.TimeoutExpired`."""
-        if self._child is not None:
-            self._child.terminate()
-            self._child.wait(STOP_SECONDS)
+        """Stop it with SIGTERM; active runs go on after the next start. Raises `subprocess.TimeoutExpired`, and
+        `RuntimeError` with the end of its log if it had crashed."""
+        if (child := self._child) is not None:
+            exit_code = child.exit_code()
+            child.terminate()
+            child.wait(STOP_SECONDS)
             self._child = None
+            if exit_code:
+                raise RuntimeError(f"The service had crashed (exit {exit_code}):\n{child.last_lines()}")
 
     def kill(self) -> None:
         """Kill it (SIGKILL), as a crash would."""

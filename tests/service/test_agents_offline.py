@@ -263,6 +263,17 @@ def test_after_a_crash_the_next_part_goes_on(tmp_path: Path) -> None:
     assert turn.said.startswith("**Total units_sold")
 
 
+def test_after_a_crash_in_the_first_part_the_plan_is_not_told_again(tmp_path: Path) -> None:
+    whole = ask("What files are there?", tmp_path / "whole")
+    turn = MemoryRunContext(whole.message, MemoryWorkspace(tmp_path / "crashed", FILES))
+    turn.state = whole.checkpoints[0]
+    asyncio.run(choose("offline").run(turn))
+    assert turn.said == whole.said
+    assert whole.of("think")
+    assert not turn.of("think")
+    assert turn.tokens[0] == 0, "the input was counted before the checkpoint"
+
+
 def test_tokens_are_counted_and_the_answer_streams(tmp_path: Path) -> None:
     turn = ask("audience?", tmp_path)
     assert turn.tokens[1] == len(turn.said.split())

@@ -15,9 +15,9 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.service.http.access import Credential, authenticated
-from agentsvc_nb.service.server import crowds
+from agentsvc_nb.service.server import admission
+from agentsvc_nb.service.server.admission import TAKING_SECONDS, Activity, Connections
 from agentsvc_nb.service.server.connections import CHUNKED_READ_BYTES, BoundedConnection
-from agentsvc_nb.service.server.crowds import TAKING_SECONDS, Activity, Connections
 from agentsvc_nb.service.server.listener import bind
 from agentsvc_nb.service.server.transports import (
     JOIN_BYTES,
@@ -185,28 +185,28 @@ def test_room_is_made_by_those_without_a_key_then_by_the_idle_the_still_and_most
         (Activity.FRESH, ""),
         (Activity.NO_KEY, ""),
     ]
-    crowd = [admitted(connections, "127.0.0.1", use, account)[1] for use, account in uses]
+    others = [admitted(connections, "127.0.0.1", use, account)[1] for use, account in uses]
     order: list[int] = []
     while admitted(connections, "127.0.0.1", Activity.WORK)[0]:
-        order += sorted({*closed(crowd)} - {*order})
+        order += sorted({*closed(others)} - {*order})
     assert order == [5, 8, 3, 4, 2, 6, 0], "a single fresh one is left alone"
 
 
 def test_of_many_fresh_connections_the_oldest_make_room_before_whoever_has_shown_a_key() -> None:
     connections = Connections(8)
     uses = [Activity.IDLE, *[Activity.FRESH] * 7]
-    crowd = [admitted(connections, "127.0.0.1", use)[1] for use in uses]
+    others = [admitted(connections, "127.0.0.1", use)[1] for use in uses]
     for _ in range(3):
         assert admitted(connections, "127.0.0.1", Activity.FRESH)[0]
-    assert closed(crowd) == [1, 2, 3]
+    assert closed(others) == [1, 2, 3]
 
 
 def test_the_one_to_be_spared_is_found_behind_any_number_of_others() -> None:
     connections = Connections(500)
-    crowd = [admitted(connections, "127.0.0.1", Activity.WORK)[1] for _ in range(500)]
-    crowd[450].activity = Activity.IDLE
+    others = [admitted(connections, "127.0.0.1", Activity.WORK)[1] for _ in range(500)]
+    others[450].activity = Activity.IDLE
     assert admitted(connections, "127.0.0.1")[0]
-    assert closed(crowd) == [450]
+    assert closed(others) == [450]
 
 
 def test_whoever_authenticates_is_known_by_account_and_caller() -> None:
@@ -226,16 +226,16 @@ def test_whoever_authenticates_is_known_by_account_and_caller() -> None:
 
 def test_a_connection_that_is_in_use_again_is_kept() -> None:
     connections = Connections(4)
-    crowd = [admitted(connections, "127.0.0.1", Activity.IDLE)[1] for _ in range(4)]
+    others = [admitted(connections, "127.0.0.1", Activity.IDLE)[1] for _ in range(4)]
     assert admitted(connections, "127.0.0.1", Activity.WORK)[0]
-    crowd[1].activity = Activity.WORK
+    others[1].activity = Activity.WORK
     assert admitted(connections, "127.0.0.1", Activity.WORK)[0]
-    assert closed(crowd) == [0, 2]
+    assert closed(others) == [0, 2]
 
 
 def test_who_shows_no_key_makes_room_soon_after_others_had_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 100 idle connections with a key 50 newcomers without one closed 51, and none of each other."""
-    monkeypatch.setattr(crowds, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(admission, "LOOK_SECONDS", 0)
     connections = Connections(100)
     idle = [admitted(connections, "127.0.0.1", Activity.IDLE)[1] for _ in range(100)]
     strangers = [admitted(connections, "127.0.0.1")[1] for _ in range(50)]
@@ -244,8 +244,8 @@ def test_who_shows_no_key_makes_room_soon_after_others_had_to(monkeypatch: pytes
 
 def test_a_closed_connection_is_forgotten() -> None:
     connections = Connections(8)
-    crowd = [admitted(connections, "127.0.0.1", Activity.IDLE)[1] for _ in range(9)]
-    gone = crowd.pop(4)
+    others = [admitted(connections, "127.0.0.1", Activity.IDLE)[1] for _ in range(9)]
+    gone = others.pop(4)
     connections.forget(gone)  # type: ignore[arg-type]
     connections.connections.discard(gone)
     left = weakref.ref(gone)
@@ -256,11 +256,11 @@ def test_a_closed_connection_is_forgotten() -> None:
 def waiting(*answers: tuple[int, float, int]) -> list[int]:
     """Those that are closed of connections with so many bytes to take, so many seconds left, that waited so long."""
     connections = Connections(100)
-    crowd = [admitted(connections, "127.0.0.1", Activity.WORK)[1] for _ in answers]
-    for each, answer in zip(crowd, answers, strict=True):
+    others = [admitted(connections, "127.0.0.1", Activity.WORK)[1] for _ in answers]
+    for each, answer in zip(others, answers, strict=True):
         each.transport.waiting, each.seconds_left, each.waited = answer
     connections.look()
-    return closed(crowd)
+    return closed(others)
 
 
 def test_answers_that_wait_hold_so_much_in_all() -> None:

@@ -34,6 +34,7 @@ class Asked:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.loop = asyncio.new_event_loop()
+        self._others = children()  # services of other tests
         self.tables = TableProcess(folder / "kept")
         self.tables.start()
 
@@ -55,6 +56,10 @@ class Asked:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(work)
+
+    def children(self) -> set[int]:
+        """The process ids of the processes of tables."""
+        return children() - self._others
 
     def kept(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in (self.folder / "kept").iterdir()}
@@ -160,7 +165,7 @@ def test_a_question_that_takes_too_much_is_ended(asked: Asked, monkeypatch: pyte
 def test_a_child_that_is_killed_while_it_answers_harms_one_question_only(asked: Asked) -> None:
     file = asked.put("sales.csv", SALES)
     asked.read(file)
-    before = children()
+    before = asked.children()
 
     async def killed() -> TableAnswer:
         asking = asyncio.create_task(asked.tables.ask(SqlQuestion(sql=SLOW, tables=()), "acct_1"))
@@ -178,7 +183,7 @@ def test_a_child_that_is_killed_while_it_answers_harms_one_question_only(asked: 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_question_that_nobody_waits_for_is_withdrawn(asked: Asked) -> None:
     rows(asked.sql("SELECT 1"))
-    (child,) = children()
+    (child,) = asked.children()
 
     async def cancelled() -> None:
         asking = asyncio.create_task(asked.tables.ask(SqlQuestion(sql=SLOW, tables=()), "acct_1"))
@@ -195,10 +200,10 @@ def test_a_question_that_nobody_waits_for_is_withdrawn(asked: Asked) -> None:
 def test_one_child_answers_many_questions(asked: Asked) -> None:
     file = asked.put("sales.csv", SALES)
     asked.read(file)
-    before = children()
+    before = asked.children()
     for _ in range(5):
         rows(asked.sql("SELECT sum(revenue) FROM sales", file))
-    assert children() == before
+    assert asked.children() == before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -210,10 +215,10 @@ def test_a_child_that_was_started_early_is_the_one_that_is_asked(asked: Asked) -
             await asked.tables._warming
 
     asked.run(warmed())
-    before = children()
+    before = asked.children()
     assert len(before) == 1
     asked.read(asked.put("sales.csv", SALES))
-    assert children() == before
+    assert asked.children() == before
 
 
 def test_what_was_not_used_for_long_is_removed_and_read_again(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:

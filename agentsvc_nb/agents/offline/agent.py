@@ -89,8 +89,7 @@ class _Answer:
         questions = requests.with_one_for_models(split(rest)) if rest.strip() or not calls else []
         self.questions = questions
         parts = [*map(self._calling, calls), *map(self._question, range(len(questions)))]
-        # A run that is resumed after its first part has told its plan, and counted its input.
-        if self.done == 0:
+        if self.turn.state is None:  # a run that is resumed has told its plan, and counted its input
             await self._begin(calls, questions)
         for number in range(self.done, len(parts)):
             bases = [basis.model_dump(mode="json") for basis in self.bases]

@@ -21,16 +21,7 @@ _RARE_DELIMITERS: Final = "^~¦\x1f\x01"
 """Delimiters that have to divide every line."""
 _SAMPLE_CHARS: Final = 50_000
 _SAMPLE_ROWS: Final = 100
-_WESTERN: Final = ("cp1252", "mac_roman", "cp850")
-"""Of Windows, of spreadsheets on a Mac, and of DOS."""
-_SURE: Final = 0.9
-_RARE: Final = 0.5
 _BESIDE_NO_DIGIT: Final = re.compile(r"(?<!\d),|,(?!\d)")
-_FAMILIAR: Final = re.compile(
-    r"(?:(?<=[^\W\d_])|(?=.[^\W\d_]))[äöüßéèêëàâáãçñóòôõíìîïúùûýÿœæøåÄÖÜÉÈÊÀÂÁÃÇÑÓÔÕÍÎÚÛŒÆÅØ]|(?<=[A-Za-z])’(?=[A-Za-z])"
-    r"|(?<![A-Za-z])[€„“‘–—]|[”“’…€](?![A-Za-z])|[\u00a0°§©®]"
-)
-"""What stands beyond ASCII in western texts, and where."""
 
 
 def read_delimited(name: str, data: bytes, tabs: bool = False, cells_max: int = CELLS_MAX) -> RawTable:
@@ -52,39 +43,12 @@ def read_delimited(name: str, data: bytes, tabs: bool = False, cells_max: int = 
 
 def decoded_table(data: bytes) -> DecodedText:
     """The text of a table. Raises `UnreadableTable` if the bytes are none."""
-    head = data[:4_000]
-    zeros = head[::2].count(0), head[1::2].count(0)
-    if max(zeros) > len(head) / 5 and min(zeros) * 10 < max(zeros) and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-        encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
-        return DecodedText(data.decode(encoding, "replace"), encoding)
     found = decode(data, cut=False)
     if found is None:
         if not data.strip(b"\0"):
             raise UnreadableTable("The file is empty.")
         raise UnreadableTable("The file is no text.")
-    return _guessed(data) if found.guessed else found
-
-
-def _guessed(data: bytes) -> DecodedText:
-    """The text in the encoding that the lines beyond ASCII look like."""
-    text = data.decode("utf-8", "replace")
-    broken, beyond = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
-    if broken * 3 < beyond - broken:
-        return DecodedText(text, "utf-8")
-    lines = (line for line in data.splitlines() if not line.isascii())
-    sample = b"\n".join(islice(lines, 2_000))[:16_000]
-    encoding = max(_WESTERN, key=lambda name: _familiar(sample.decode(name, "replace")))
-    if _familiar(sample.decode(encoding, "replace")) < _SURE and (found := decode(sample, cut=True)):
-        encoding = found.encoding
-    return DecodedText(data.decode(encoding, "replace"), encoding.replace("_", "-"), guessed=True)
-
-
-def _familiar(text: str) -> float:
-    """From 0 to 1: how much of what is beyond ASCII in the text is used so in western languages, where it is rare."""
-    beyond = [char for char in text if not char.isascii()]
-    letters = sum(1 for char in text if char.isalpha())
-    rare = sum(1 for char in beyond if char.isalpha()) <= _RARE * letters
-    return len(_FAMILIAR.findall(text)) / len(beyond) if beyond and rare else 0.0
+    return found
 
 
 class CsvForm(NamedTuple):

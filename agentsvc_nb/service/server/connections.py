@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import Tally
-from agentsvc_nb.service.server.crowds import CROWDED_SECONDS, Activity, Connections
+from agentsvc_nb.service.server.admission import STILL_SECONDS, Activity, Connections
 from agentsvc_nb.service.server.transports import READ_BYTES
 from agentsvc_nb.wire.limits import (
     DISCARD_BYTES,
@@ -239,7 +239,7 @@ class BoundedConnection(HttpToolsProtocol):
             return Activity.STREAM
         if cycle.response_complete:
             return Activity.WORK if self._in_head or self.transport.waiting else Activity.IDLE
-        still = cycle.more_body and self._quiet >= CROWDED_SECONDS and not self.flow.read_paused
+        still = cycle.more_body and self._quiet >= STILL_SECONDS and not self.flow.read_paused
         return Activity.STILL if still else Activity.WORK
 
     @property

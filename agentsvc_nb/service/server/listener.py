@@ -20,8 +20,8 @@ import uvicorn
 from starlette.applications import Starlette
 
 from agentsvc_nb.service.logs import Tally
+from agentsvc_nb.service.server.admission import Connections
 from agentsvc_nb.service.server.connections import KEEP_ALIVE_SECONDS, BoundedConnection
-from agentsvc_nb.service.server.crowds import Connections
 from agentsvc_nb.service.server.sockets import FairSelector, Reception
 from agentsvc_nb.service.server.transports import coalescing
 from agentsvc_nb.wire.limits import CONNECTIONS_MAX

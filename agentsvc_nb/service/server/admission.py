@@ -19,9 +19,9 @@ from agentsvc_nb.wire.limits import UNREAD_BYTES
 if TYPE_CHECKING:
     from agentsvc_nb.service.server.connections import BoundedConnection
 
-CROWDED_SECONDS: Final = 5
+STILL_SECONDS: Final = 5
 """How long a peer may send nothing of a body while there are too many of them."""
-TAKING_SECONDS: Final = CROWDED_SECONDS if sys.platform == "linux" else 30
+TAKING_SECONDS: Final = STILL_SECONDS if sys.platform == "linux" else 30
 """How long an answer may wait for its peer while they hold too much; longer where what is taken is seen in large steps
 (`CoalescingTransport.taken`)."""
 LOOK_SECONDS: Final = 0.05
@@ -46,7 +46,7 @@ class Activity(IntEnum):
     WORK = 5
 
 
-class _Crowd:
+class _PeerConnections:
     """The connections of one address, oldest first."""
 
     def __init__(self) -> None:
@@ -106,19 +106,19 @@ class Connections(ServerState):
     def __init__(self, most: int) -> None:
         super().__init__()
         self.most = most
-        self._by_peer: dict[str, _Crowd] = {}
+        self._by_peer: dict[str, _PeerConnections] = {}
         self.callers = Callers()
 
     def admit(self, new: BoundedConnection) -> bool:
         """Count a new connection. If there are too many, another is closed; False if none can be."""
-        own = self._by_peer.setdefault(new.peer, _Crowd())
+        own = self._by_peer.setdefault(new.peer, _PeerConnections())
         own.open[new] = None
         most = self.most if new.peer.startswith(LOOPBACK) else self.most // 2
         if len(own.open) <= most and len(self.connections) <= self.most:
             return True
         _tally.note("full", "there are too many connections", peer=new.peer, open=len(self.connections))
         # Where the total is full, the address with most connections makes room.
-        largest = own if len(own.open) > most else max(self._by_peer.values(), key=lambda crowd: len(crowd.open))
+        largest = own if len(own.open) > most else max(self._by_peer.values(), key=lambda each: len(each.open))
         return largest.make_room(new)
 
     def forget(self, connection: BoundedConnection) -> None:

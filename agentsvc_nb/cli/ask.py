@@ -1,0 +1,177 @@
+"""`agentsvc ask`, and how a run is followed in a terminal: its text goes to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentsvc_nb.cli import arguments
+from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.connection import (
+    connected,
+    json_option,
+    object_of,
+    print_json,
+    print_note,
+    require_readable,
+    typed_or_piped,
+)
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.methods import EventStream
+    from agentsvc_nb.wire.runs import Event, Run
+
+EXAMPLES = """examples:
+  agentsvc ask "Who is the audience?" --file brief.md
+  git diff | agentsvc ask - --timeout 120
+  agentsvc ask "List the campaigns" --schema @campaigns.json --json | jq .structured_output
+"""
+
+
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    ask = commands.add_parser(
+        "ask",
+        parents=[data, json_option()],
+        help="ask the agent; the answer is streamed to stdout",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    ask.add_argument("text", metavar="TEXT", help="the question; - reads it from standard input")
+    ask.add_argument("--chat", help="a chat to go on with (chat_...)")
+    ask.add_argument("--file", type=Path, action="append", default=[], metavar="FILE", help="a file to attach")
+    ask.add_argument("--schema", metavar="JSON", help="JSON Schema of the answer, or @FILE; needs a language model")
+    ask.add_argument("--timeout", type=arguments.seconds, metavar="SECONDS", help="stop waiting then; the run goes on")
+    ask.set_defaults(run=_ask)
+
+
+def _ask(args: argparse.Namespace) -> int:
+    schema = None if args.schema is None else object_of(args.schema, "The schema")
+    return ask(
+        typed_or_piped(args.text),
+        data=args.data,
+        chat=args.chat,
+        files=args.file,
+        schema=schema,
+        timeout=args.timeout,
+        as_json=args.json,
+    )
+
+
+def ask(
+    text: str,
+    *,
+    data: Path | None = None,
+    chat: str | None = None,
+    files: Sequence[Path] = (),
+    schema: dict[str, Any] | None = None,
+    timeout: float | None = None,
+    as_json: bool = False,
+) -> int:
+    """Start a run and print its text as it arrives, or its record at the end; Ctrl-C cancels the run. Exit code 0 if it
+    completed, else 1.
+
+    Raises `KeyboardInterrupt` once the run is cancelled, `UnusableInput`, `JobTimeoutError`, `StefanBrainError` when
+    the service refuses, and the errors of `embedded.find_or_start`.
+    """
+    for file in files:
+        require_readable(file)
+    with (
+        connected(data, existing=False) as client,
+        client.runs.start_and_stream(text, chat=chat, files=files, output_config=schema, timeout=timeout) as stream,
+    ):
+        try:
+            return follow(stream, as_json)
+        except KeyboardInterrupt:
+            _print_run(client.runs.cancel(stream.run_id))
+            raise
+
+
+def follow(stream: EventStream, as_json: bool = False) -> int:
+    """Print the run's text until the run ends, or its record then. Returns exit code 0 if it completed, else 1."""
+    from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError
+    from agentsvc_nb.embedded import EmbeddedError
+
+    try:
+        return _print_stream(stream, as_json)
+    except JobTimeoutError:
+        print_note(f"\nTo watch it further: agentsvc runs attach {stream.run_id}")
+        raise
+    except (APIConnectionError, EmbeddedError):  # the error itself says why
+        lost = "The service went away before the run ended; once it is back"
+        print_note(f"\n{lost}: agentsvc runs attach {stream.run_id}")
+        raise
+
+
+def _print_stream(stream: EventStream, as_json: bool) -> int:
+    from agentsvc_nb.wire.text import exact, label, plain
+
+    transcript = StreamedText()
+    # An agent's text must not control the terminal; a pipe gets it unchanged.
+    sanitize = plain if sys.stdout.isatty() else str
+    for event in stream:
+        if not as_json:
+            sys.stdout.write(sanitize(transcript.add(event)))
+            sys.stdout.flush()
+        if event.type == "approval.requested":
+            call = f"{label(event.payload.get('tool'))} {exact(event.payload.get('input'))}"
+            print_note(f"\n{call}\nwaits for approval: agentsvc runs approve {stream.run_id}")
+    run = stream.final_status()
+    if as_json:
+        print_json(run)
+    else:
+        sys.stdout.write(sanitize(transcript.finish(run)))
+        sys.stdout.flush()
+    _print_run(run)
+    if run.status != "completed":
+        print_note(f"agentsvc: {run.last_error_message or run.last_error or run.status}")
+    return 0 if run.status == "completed" else 1
+
+
+class StreamedText:
+    """Turns events into text to print, and remembers which printed text is still part of the answer.
+
+    After a crash the service discards the last step and repeats it (docs/api/events.md). A terminal can't take text
+    back, so a notice says that the step is repeated.
+    """
+
+    def __init__(self) -> None:
+        self._deltas: list[tuple[int, str]] = []
+        self._at_line_start = True
+
+    def add(self, event: Event) -> str:
+        """The text to print for the event."""
+        if event.type == "text.delta":
+            text = str(event.payload.get("text", ""))
+            self._deltas.append((event.id, text))
+            return self._printed(text)
+        if event.type == "run.resumed" and (kept := self._kept_deltas(event)) != self._deltas:
+            self._deltas = kept
+            notice = "[The service was restarted; what follows replaces its last step.]\n"
+            return self._printed(self._newline() + notice)
+        return ""
+
+    def finish(self, run: Run) -> str:
+        """The rest to print: the run's output, if it differs from the streamed text."""
+        streamed = "".join(text for _, text in self._deltas)
+        output = run.output or ""
+        rest = self._newline() + output if output.strip() != streamed.strip() else ""
+        return self._printed(rest) + self._newline()
+
+    def _kept_deltas(self, resumed: Event) -> list[tuple[int, str]]:
+        discard_after = int(resumed.payload.get("discard_after", 0))
+        return [delta for delta in self._deltas if delta[0] <= discard_after]
+
+    def _newline(self) -> str:
+        return "" if self._at_line_start else "\n"
+
+    def _printed(self, text: str) -> str:
+        if text:
+            self._at_line_start = text.endswith("\n")
+        return text
+
+
+def _print_run(run: Run) -> None:
+    print_note(f"[run {run.run_id}, chat {run.chat}: {run.status}]")

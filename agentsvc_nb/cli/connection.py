@@ -1,0 +1,128 @@
+"""The service that a command talks to, and how its records are printed: as lines for people, or as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.cli import arguments
+from agentsvc_nb.cli.arguments import Parser
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from agentsvc_nb.client.api import AgentService
+
+URL_VARIABLE: Final = "AGENTSVC_BASE_URL"
+
+
+class UnusableInput(OSError):
+    """What was given can't be sent; the message says which and why."""
+
+
+def json_option() -> Parser:
+    """A parent parser with the option `--json`, for commands that show something."""
+    parent = Parser(add_help=False)
+    parent.add_argument("--json", action="store_true", help="print JSON, for programs")
+    return parent
+
+
+def connected(data: Path | None, *, existing: bool = True) -> AbstractContextManager[AgentService]:
+    """A client of the service at `AGENTSVC_BASE_URL`, else of the embedded service, which is started if need be.
+
+    Raises `EmbeddedError`, also for a key without an address, because a key alone does not say where it may be sent
+    (docs/api/embedded.md "Address and key"). With `existing`, raises `NoService` for a folder in which no service ever
+    ran.
+    """
+    from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.client.request.request import KEY_VARIABLE
+    from agentsvc_nb.embedded import EmbeddedError, local
+
+    url = os.environ.get(URL_VARIABLE)
+    if data is None and url:
+        return AgentService(base_url=url)
+    if data is None and os.environ.get(KEY_VARIABLE):
+        raise EmbeddedError(
+            f"{KEY_VARIABLE} is set, but not the service it is for: set {URL_VARIABLE}, "
+            f"or unset {KEY_VARIABLE} to use the service on this machine."
+        )
+    if existing:
+        arguments.existing_folder(data)
+    return local(data)
+
+
+def require_readable(file: Path) -> None:
+    """Raises `UnusableInput` for a file that can't be sent, before anything is."""
+    if file.is_dir():
+        raise UnusableInput(f"{file} is a folder; nothing was sent. Name its files, each by itself.")
+    if not os.path.exists(file):
+        raise UnusableInput(f"There is no file {file}; nothing was sent. Check the path.")
+    if not os.access(file, os.R_OK):  # not opened: a pipe such as <(date) can be read only once
+        raise UnusableInput(f"{file} can't be read; nothing was sent. Check its permissions.")
+
+
+def typed_or_piped(text: str) -> str:
+    """`text`, or for `-` what stands on standard input. Raises `UnusableInput` for bytes that are no UTF-8."""
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise UnusableInput("Standard input is no UTF-8 text; nothing was sent.") from None
+
+
+def object_of(text: str, what: str) -> dict[str, Any]:
+    """The JSON object in a text, `-` or `@FILE`. `what` names it in the message of `UnusableInput`."""
+    if text.startswith("@"):
+        require_readable(Path(text[1:]))
+        text = Path(text[1:]).read_text(encoding="utf-8")
+    try:
+        found = json.loads(typed_or_piped(text))
+    except ValueError as error:
+        raise UnusableInput(f"{what} is no JSON ({error}); nothing was sent.") from None
+    if not isinstance(found, dict):
+        raise UnusableInput(f"{what} is no JSON object; nothing was sent.")
+    return found
+
+
+def print_json(value: Any) -> None:
+    """Print a record, or a list of records, as one JSON document."""
+    print(json.dumps(_plain_data(value), ensure_ascii=False, indent=1))
+
+
+def _plain_data(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain_data(each) for each in value]
+    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+
+
+def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: str) -> None:
+    """Print rows below their columns' names; without any, the sentence `none` on stderr. What the service or an agent
+    named must not control the terminal."""
+    from agentsvc_nb.client.cards import aligned
+    from agentsvc_nb.wire.text import label
+
+    cells = [["" if value is None else label(value) for value in row] for row in rows]
+    if cells:
+        print("\n".join(aligned([list(columns), *cells])))
+    else:
+        print(none, file=sys.stderr)
+
+
+def print_record(record: Any, as_json: bool) -> None:
+    """Print a record as a notebook's text output shows it, or as JSON."""
+    if as_json:
+        print_json(record)
+    else:
+        print(record._repr_mimebundle_()["text/plain"])
+
+
+def print_note(line: str) -> None:
+    """Print a line for people, beside a command's output."""
+    from agentsvc_nb.wire.text import plain
+
+    print(plain(line), file=sys.stderr, flush=True)

@@ -1,0 +1,106 @@
+"""`agentsvc files`: the files of a chat."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.connection import connected, json_option, print_json, print_rows, require_readable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentsvc_nb.wire.files import SnippetPart
+
+EXAMPLES = """examples:
+  agentsvc files put prices.csv --chat chat_1
+  agentsvc files get reports/plan.md --chat chat_1 --to downloads/
+  agentsvc files get reports/plan.md --chat chat_1 --to - | less
+  agentsvc files search '"autumn sale" -draft' --chat chat_1 --json
+"""
+
+
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    files = commands.add_parser(
+        "files", help="the files of a chat", epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).add_subparsers(required=True, metavar="COMMAND")
+    chat = Parser(add_help=False)
+    chat.add_argument("--chat", required=True, help="whose files (chat_...)")
+    shown = [data, chat, json_option()]
+    files.add_parser("list", parents=shown, help="list them by path").set_defaults(run=_list)
+    put = files.add_parser("put", parents=shown, help="put files into the chat")
+    put.add_argument("files", type=Path, nargs="+", metavar="FILE", help="files to upload")
+    put.set_defaults(run=_put)
+    get = files.add_parser("get", parents=[data, chat], help="download files; their places are printed")
+    get.add_argument("paths", nargs="+", metavar="PATH", help="paths as `files list` shows them")
+    get.add_argument("--to", default=".", metavar="PLACE", help="a folder, a file's name, or - for stdout; default: .")
+    get.set_defaults(run=_get)
+    search = files.add_parser("search", parents=shown, help='find files: words, "phrases", or, -without')
+    search.add_argument("query", metavar="QUERY", help="the last word counts as a beginning")
+    search.set_defaults(run=_search)
+
+
+def _list(args: argparse.Namespace) -> int:
+    with connected(args.data) as client:
+        found = client.files.list(args.chat).all()
+    if args.json:
+        print_json(found)
+    else:
+        rows = ((file.path, f"{file.size_bytes:,}", file.media_type) for file in found)
+        print_rows(("path", "bytes", "type"), rows, "The chat has no files.")
+    return 0
+
+
+def _put(args: argparse.Namespace) -> int:
+    """Upload in groups of as many as one request takes. Raises `UnusableInput` before anything is sent."""
+    from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
+
+    for file in args.files:
+        require_readable(file)
+    staged: list[Any] = []
+    with connected(args.data) as client:
+        for first in range(0, len(args.files), ATTACHMENTS_MAX):
+            staged += client.files.upload(*args.files[first : first + ATTACHMENTS_MAX], chat=args.chat)
+    if args.json:
+        print_json(staged)
+    else:
+        rows = ((file.file_name, f"{file.size_bytes:,}", file.media_type) for file in staged)
+        print_rows(("name", "bytes", "type"), rows, "")
+    return 0
+
+
+def _get(args: argparse.Namespace) -> int:
+    import shutil
+    import tempfile
+
+    with connected(args.data) as client, tempfile.TemporaryDirectory(prefix="agentsvc-") as passing:
+        to = passing if args.to == "-" else args.to
+        to = to if len(args.paths) == 1 else os.path.join(to, "")
+        for path in args.paths:
+            place = client.files.download(path, chat=args.chat, to=to)
+            if args.to != "-":
+                print(place)
+                continue
+            with open(place, "rb") as file:  # from a file, so that a large one is never whole in memory
+                shutil.copyfileobj(file, sys.stdout.buffer)
+    return 0
+
+
+def _search(args: argparse.Namespace) -> int:
+    """The exit code is 1 when nothing is found, as of `grep`."""
+    with connected(args.data) as client:
+        found = client.files.search(args.query, chat=args.chat)
+    if args.json:
+        print_json(found.results)
+    else:
+        rows = ((file.path, file.match, " … ".join(map(_passage, file.snippets))) for file in found.results)
+        print_rows(("path", "match", "passage"), rows, "Nothing is found.")
+    return 0 if found.results else 1
+
+
+def _passage(parts: Sequence[SnippetPart]) -> str:
+    return "".join(part.text for part in parts)
