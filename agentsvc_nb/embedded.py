@@ -229,6 +229,9 @@ def _start(folder: DataFolder, plan: ServicePlan, timeout: float) -> Ready:
 
 
 def _spawn(folder: DataFolder, plan: ServicePlan) -> Child:
+    if DATABASE in plan.kept.settings:
+        advice = "start it with `agentsvc serve`, or name another folder with AGENTSVC_DATA"
+        raise EmbeddedError(f"The service in {folder.path} has its data in PostgreSQL: {advice}.")
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
     if not plan.model_is_kept:  # the child inherits all other named settings in its environment
         arguments += ["--model", plan.settings.model]
@@ -329,7 +332,7 @@ def _notice(ready: Ready, plan: ServicePlan) -> str | None:
     if ready.version != __version__:
         restart = restart_command(plan.settings.data)
         return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
-    if os.environ.get(DATABASE) and not plan.kept.secrets.get(DATABASE):
+    if os.environ.get(DATABASE) and DATABASE not in (plan.kept.secrets | plan.kept.settings):
         return f"{DATABASE} is for `agentsvc serve`: this service has its data in {plan.settings.data}."
     return plan.notice(ready)
 

@@ -139,6 +139,16 @@ def without_secrets(address: str) -> bool:
     return not (parts.query or parts.fragment or "@" in parts.netloc)
 
 
+def without_password(address: str) -> bool:
+    """The `keep` of addresses of databases, which name parameters in their query.
+
+    >>> without_password("postgresql://ada@/agents?host=/run/postgresql"), without_password("postgresql://ada:secret@db/x")
+    (True, False)
+    """
+    parts = urlsplit(address)
+    return not parts.password and "password" not in parts.query.lower()
+
+
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 

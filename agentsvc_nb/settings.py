@@ -75,7 +75,7 @@ class Settings:
         "A PostgreSQL database, `postgresql://USER:PASSWORD@HOST/NAME`, in place of the data folder's own: see "
         "operations.md.",
         secret=True,
-        keep=values.never,
+        keep=values.without_password,
     )
     public_url: str | None = setting(
         values.origin, "The address that people use when a proxy stands before the service: links begin with it."

@@ -10,12 +10,15 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
@@ -112,6 +115,24 @@ def opened(path: Path) -> DatabaseEngine:
 def settings() -> dict[str, object]:
     """The settings of a service whose data is there."""
     return {} if chosen == "sqlite" else {"database": server().new_database()}
+
+
+@contextlib.contextmanager
+def kept_busy(folder: DataFolder) -> Iterator[None]:
+    """Another process is writing all the time."""
+    begun, done = threading.Event(), threading.Event()
+
+    def use(tx: Tx) -> None:
+        begun.set()
+        done.wait()
+
+    with open_beside(folder) as database:
+        writing = threading.Thread(target=database.write_now, args=(use,))
+        writing.start()
+        begun.wait()
+        yield
+        done.set()
+        writing.join()
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ to give instead.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -30,12 +29,10 @@ def data_option() -> Parser:
 
 
 def data_folder(data: Path | None) -> DataFolder:
-    """The folder of `--data`, else of `AGENTSVC_DATA`, else this user's, with the database of `AGENTSVC_DATABASE`, if
-    that is set; it need not exist."""
-    from agentsvc_nb import settings
-    from agentsvc_nb.service.folder import DataFolder
+    """The folder of `--data`, else of `AGENTSVC_DATA`, else this user's, with its database; it need not exist."""
+    from agentsvc_nb.service.plan import folder_of
 
-    return DataFolder(settings.data_folder(os.environ, data), settings.database_address(os.environ))
+    return folder_of(data)
 
 
 def existing_folder(data: Path | None) -> DataFolder:

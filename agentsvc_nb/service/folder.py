@@ -184,8 +184,8 @@ class DataFolder:
         return self.settings.name if kept and b'"provider"' not in kept else None
 
     def existing(self) -> DataFolder:
-        """This folder, if it has a database. Raises `NoService` otherwise."""
-        if not self.address and not self.database.is_file():
+        """This folder, if it had a service. Raises `NoService` otherwise."""
+        if not self.address and not self.database.is_file() and not self._had_address():
             raise NoService(f"There is no service in {self.path} (no database): check --data and AGENTSVC_DATA.")
         return self
 
@@ -206,9 +206,13 @@ class DataFolder:
                     raise DatabaseLost(f"{self.database} is not a database", f"{back} {_OTHER_FOLDER}")
         elif self.key.exists() or any(len(found.name) == 2 for found in self.blobs.glob("*")):
             lost = f"{self.path} was a service's, but its database is missing or empty"
-            if self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes():
+            if self._had_address():
                 back = "its last service had AGENTSVC_DATABASE: set that, or"
             raise DatabaseLost(lost, f"{back} {_OTHER_FOLDER}")
+
+    def _had_address(self) -> bool:
+        """True if the folder's last service had its database elsewhere."""
+        return self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes()
 
     def _check_has_none(self) -> None:
         if self.has_database():

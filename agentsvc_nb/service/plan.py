@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import setting_values as values
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
-from agentsvc_nb.settings import SETTINGS, Settings, SettingsError, data_folder, variable
+from agentsvc_nb.settings import SETTINGS, Settings, SettingsError, data_folder, database_address, variable
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.port import Agent
@@ -288,6 +288,18 @@ def plan_of(data: str | Path | None = None, model: str | None = None, *, embedde
 def without_database(env: Mapping[str, str]) -> dict[str, str]:
     """The environment without what only `agentsvc serve` heeds."""
     return {name: text for name, text in env.items() if name != DATABASE}
+
+
+def folder_of(data: str | Path | None = None) -> DataFolder:
+    """The data folder with its database: that of AGENTSVC_DATABASE, else the one that the folder keeps, else its own.
+    Raises `SettingsError`."""
+    path = data_folder(os.environ, data)
+    if DATABASE in os.environ:
+        return DataFolder(path, database_address(os.environ))
+    try:
+        return DataFolder(path, KeptSettings.read(DataFolder(path)).settings.get(DATABASE))
+    except SettingsError:  # what is wrong with the others is told where they are needed
+        return DataFolder(path)
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:
