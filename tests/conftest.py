@@ -63,6 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     databases.chosen = config.option.database
     if databases.chosen != "sqlite":
         _begin_with(databases.settings)
+        # of databases that tests which fail, as of mutants, leave open
+        config.addinivalue_line("filterwarnings", "ignore:.*was deleted while still open:ResourceWarning")
     _, _, rest = shlex.join(config.getini("addopts")).partition("-m ")
     if rest and any("::" in arg for arg in config.args) and config.option.markexpr == shlex.split(rest)[0]:
         config.option.markexpr = ""
@@ -95,6 +97,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Raises `pytest.UsageError` if a row matches no test, in a run of all tests. `--last-failed` leaves out whole files.
     """
+    for item in items:
+        if databases.chosen != "sqlite" and item.get_closest_marker("sqlite"):
+            item.add_marker(pytest.mark.skip("of the data folder's own database"))
     rows = [_Row(text, tier) for tier, texts in _table().items() for text in texts]
     for item in items:
         found = [row for row in rows if row.matches(item.nodeid)]

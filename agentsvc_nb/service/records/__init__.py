@@ -26,7 +26,7 @@ def load(file: str) -> dict[str, str]:
 
 
 def beginning(data: bytes | str, chars: int) -> str:
-    """The first `chars` characters of a text of which `data` has as many, or the first 4 * `chars` bytes."""
+    """The first `chars` characters of a text of which `data` has as many or more, or the first 4 * `chars` bytes."""
     return (data if isinstance(data, str) else data.decode("utf-8", "ignore"))[:chars]  # a character may be cut
 
 

@@ -35,7 +35,7 @@ ORDER BY used_at DESC, chat.id LIMIT :limit
 
 -- name: recent, in PostgreSQL
 SELECT chat.id, chat.project, chat.retired_at, run.run_id, run.status,
-    LEFT(run_message.message, CAST(:chars AS INTEGER)) AS message,
+    LEFT(run_message.message, CAST(2 * :chars AS INTEGER)) AS message, -- a NUL is written as two characters
     COALESCE(run.created_at, chat.created_at) AS used_at
 FROM chat LEFT JOIN run ON run.run_id = (
     SELECT run_id FROM run WHERE run.chat = chat.id ORDER BY rowid DESC LIMIT 1)

@@ -18,7 +18,8 @@ SELECT message FROM run_message WHERE run_id = :run_id
 SELECT SUBSTR(CAST(message AS BLOB), 1, 4 * :chars) AS message FROM run_message WHERE run_id = :run_id
 
 -- name: message_beginning, in PostgreSQL
-SELECT LEFT(message, CAST(:chars AS INTEGER)) AS message FROM run_message WHERE run_id = :run_id
+-- Twice as many: a NUL is written as two characters.
+SELECT LEFT(message, CAST(2 * :chars AS INTEGER)) AS message FROM run_message WHERE run_id = :run_id
 
 -- name: get
 SELECT * FROM run WHERE run_id = :run_id
