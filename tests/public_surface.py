@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 import agentsvc_nb
 from agentsvc_nb import AgentService, AsyncAgentService
-from agentsvc_nb.cli import _parser as command_line
+from agentsvc_nb.cli import parser as command_line
 from agentsvc_nb.notebook.magics import GROUPS
 from agentsvc_nb.settings import SETTINGS, variable
 from agentsvc_nb.wire.codes import CODES
