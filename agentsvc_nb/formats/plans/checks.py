@@ -32,6 +32,7 @@ Code = Literal[
     "rank_ordered",
     "date_ordered",
     "join_multiplies",
+    "column_twice",
 ]
 
 
@@ -48,12 +49,22 @@ def objections(plan: Plan, tables: Tables) -> list[Objection]:
     """All of them, in the order of the plan; the caller decides which of them hold. Raises `PlanError` for tables and
     columns that are not there."""
     found = [*_of_join(plan, tables), *_of_groups(plan, tables), *_of_measures(plan, tables), *_of_order(plan, tables)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys([*found, *_of_twins(plan, tables)]))
 
 
 def _found(column: Column, tables: Tables) -> tuple[ColumnProfile, TableProfile]:
     table = table_of(tables, column.table)
     return table.column(column.name), table
+
+
+def _of_twins(plan: Plan, tables: Tables) -> Iterator[Objection]:
+    """Of two columns with one header the second is called `X (2)`: who says X may mean either."""
+    measured = [column for one in aggregates(plan.measures) for column in (*_columns(one), *columns_of(one.where))]
+    for column in (*plan.select, *(group.column for group in plan.groups), *measured, *columns_of(plan.where)):
+        table = table_of(tables, column.table)
+        if any(one.name == f"{column.name} (2)" for one in table.columns):
+            message = f"Several columns are called {column.name}: give each another name, or ask for {column.name} (2)."
+            yield Objection("column_twice", column.name, message)
 
 
 def _of_groups(plan: Plan, tables: Tables) -> Iterator[Objection]:

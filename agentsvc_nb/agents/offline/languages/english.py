@@ -140,7 +140,8 @@ _MEANINGS: Final = PHRASES | {
     "in_percent": "in percent|as a percentage|in percentages|by how many percent|by what percentage|in per cent"
     "|by what percent|percentage wise|by how much percent",
     "copula": "is|are|was|were|came|come|comes|went|go|goes|have|has|had|use|uses|used|ended|belong|live|lives|got",
-    "among": "among|amongst|out of|within",
+    "among": "among|amongst|within",
+    "among:out": "out of",
     "direction:desc": "highest first|largest first|biggest first|descending|in descending order|sorted descending"
     "|from highest to lowest|from largest to smallest|most first|from high to low|largest to smallest"
     "|highest to lowest|from most to least|best first",
@@ -154,7 +155,10 @@ _MEANINGS: Final = PHRASES | {
     "having": "with a|with an|have a|have an|has a|has an|had a|having a|having an|used a|used an|use a|use an|using a"
     "|uses a|got a|that have a|that have an|left a|leave a|left any|gave a|gave any|wrote a|added a"
     "|entered a|provided a|made a|carry a|carries a",
-    "anyone": "name a|name an|name one|name any|give me an example of|give an example of|an example of|give one",
+    "anyone": "name a|name an|name one|name any|give me an example of|give an example of|an example of|give one"
+    "|tell me a|tell me an|tell me one|tell me any|give me a|give me an|give me one|show me a|show me an|show me one"
+    "|find a|find an|find one|find me a|find me an|list one|list a|list an|what is one|which is one",
+    "in_one": "in a|in an|in one|in any one|in any|in a single|in one single|in any single|for a single|during a",
     "doing": "did|does|do",
     "truth:yes": "yes|true",
     "truth:no": "no|false",
@@ -203,10 +207,12 @@ _MEANINGS: Final = PHRASES | {
     "cmp:<=": "at most|not more than|no more than|up to|a maximum of|maximum of|<=|≤|not over|not above|not exceeding"
     "|no higher than|up to and including|maximally|or fewer than|up to and incl",
     "cmp:=": "exactly|equal to|equals|equal|=|precisely|of exactly",
-    "post:>=": "or more|or higher|or above|or greater|and above|and more|or over|and up|or later|or longer|plus|+"
+    "included": "both included|inclusive|both inclusive|both ends included|including both|both ends inclusive",
+    "post:>=": "or hotter|or warmer|or newer|or heavier|or taller|or more recent|or more"
+    "|or higher|or above|or greater|and above|and more|or over|and up|or later|or longer|plus|+"
     "|and over|or better|at least|or later on"
     "|or larger",
-    "post:<=": "or less|or fewer|or lower|or below|and below"
+    "post:<=": "or colder|or cooler|or lighter|or shorter|or cheaper|or less|or fewer|or lower|or below|and below"
     "|or under|and under|or earlier|or smaller|and less|at most|at the most|or before",
     "time:<": "before|strictly before|prior to|earlier than",
     "time:>": "after|later than|following",
@@ -251,7 +257,8 @@ _MEANINGS: Final = PHRASES | {
     "empty": "empty|missing|blank|no value in|no value for|null|is missing|missing values in|missing values of"
     "|missing values|missing value|empty cells in|empty values in|empty cells|without a value in|without a value for"
     "|unknown|no value",
-    "no": "no|without|without any|lack|lacking",
+    "no": "no|without|without any|lack|lacks|lacking|waiting for|waiting for a|still waiting for|still waiting for a"
+    "|awaiting|still without|still lack|do not have|dont have|do not have a|dont have a|do not have any|dont have any",
     "filled": "not empty|not missing|filled|filled in|not blank|with a value in|a value in|non empty|a value for"
     "|known|with any",
     "contains": "contain|contains|containing|include|includes|including|the word|with the word|contain the word"
@@ -270,20 +277,6 @@ _MEANINGS: Final = PHRASES | {
     "ordinal:3": "third|in third place|third place|comes third|ranks third|ranked third",
     "ordinal:4": "fourth|in fourth place|comes fourth|ranks fourth",
     "ordinal:5": "fifth|in fifth place|comes fifth|ranks fifth",
-    "implied_more:rain desc": "wetter|rainier",
-    "implied_more:rain asc": "drier|dryer",
-    "implied_more:rows desc": "busier",
-    "implied_more:rows asc": "quieter",
-    "implied_more:depth desc": "deeper",
-    "implied_more:length desc": "longer",
-    "implied_more:length asc": "shorter",
-    "implied_more:height desc": "taller",
-    "implied_more:weight desc": "heavier",
-    "implied_more:weight asc": "lighter",
-    "implied_more:cost desc": "more expensive|pricier",
-    "implied_more:cost asc": "cheaper|less expensive",
-    "implied_more:time asc": "earlier|older",
-    "implied_more:time desc": "later|newer|more recent",
     "light": "i e|at all|right now|so far|thus far|year olds|year old|years of age|over all|over the|in all|out of all"
     "|all of|of all|as a whole",
     "times_sign": "times|multiplied by",

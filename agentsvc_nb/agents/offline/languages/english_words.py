@@ -39,6 +39,20 @@ SUPERLATIVES: Final = {
     "implied:time asc": "earliest|longest ago|longest standing|longest serving|longest tenured",
     "busy:desc": "busiest",
     "busy:asc": "quietest|least busy",
+    "implied_more:rain desc": "wetter|rainier",
+    "implied_more:rain asc": "drier|dryer",
+    "implied_more:rows desc": "busier",
+    "implied_more:rows asc": "quieter",
+    "implied_more:depth desc": "deeper",
+    "implied_more:length desc": "longer",
+    "implied_more:length asc": "shorter",
+    "implied_more:height desc": "taller",
+    "implied_more:weight desc": "heavier",
+    "implied_more:weight asc": "lighter",
+    "implied_more:cost desc": "more expensive|pricier",
+    "implied_more:cost asc": "cheaper|less expensive",
+    "implied_more:time asc": "earlier|older",
+    "implied_more:time desc": "later|newer|more recent",
     "implied:age desc": "oldest",
     "implied:age asc": "youngest",
 }
@@ -59,7 +73,7 @@ break breaks split divide divided charged billed invoiced incurred awarded grant
 harvested picked packed stocked carry carries carried stay stays stayed staying hail hails hailing
 wrote drew rack racked clocked chalked pull pulled rang folks guys stands standing stood
 particular specific apiece charge charging bill billing invoicing ship ships deliver delivers send sends submit
-submits strongly closely pearson
+submits strongly closely pearson stand park parks parked drive drives drove driven driving load loads loaded loading
 """
 """Verbs of being somewhere, of having, moving and recording, which add no meaning to a row."""
 

@@ -170,7 +170,12 @@ class TableLinks(TableValues):
             return
         if asked not in self.headers.values() and (
             not _PARTICLES.isdisjoint((asked[0], asked[-1]))
-            or (len(asked) == 1 and asked[0] in self.language.light and asked not in self.language.nouns)
+            or (
+                len(asked) == 1
+                and asked[0] in self.language.light
+                and asked not in self.language.nouns
+                and not self._is_day_of(asked[0])
+            )
         ):
             return
         as_written = len(asked) == 1 or not any(self._known_forms.isdisjoint(forms(one)) for one in asked)
@@ -193,6 +198,13 @@ class TableLinks(TableValues):
             if distance < PART or len(partial) == len(near):
                 told = f"{' '.join(asked)} was read as the column {name}." if distance >= PART else ""
                 yield Link(self.column(name), None, distance, told)
+
+    def _is_day_of(self, verb: str) -> bool:
+        """`received`, where a column of days is called `Received On`."""
+        return any(
+            self.headers[one.name][:1] == (verb,) and {"on", "at"}.issuperset(self.headers[one.name][1:])
+            for one in self.dates()
+        )
 
     def _is_done(self, verb: str) -> bool:
         """`guided`, where a column is called `Guide`."""

@@ -40,6 +40,8 @@ def _meant(word: Word, links: TableLinks) -> str:
         return ""
     if links.stands(written) or links.links((word,)) or links.is_title(written) or any(links.mistyped(word, language)):
         return ""
+    if written in _known(language):
+        return ""
     found = _nearest(written, _here(links)) or _nearest(written, _known(language))
     return found if len(written) >= _LETTERS_MIN or sorted(found) == sorted(written) else ""
 

@@ -31,6 +31,8 @@ from agentsvc_nb.formats.plans.sql import statement
 
 _MARGIN: Final = 0.45
 """Readings that are so much further from the words than the nearest are no rivals to it."""
+_FARTHEST: Final = 2.6
+"""A reading so much farther than the nearest way to read all words leaves out too much of what these say."""
 READINGS_MAX: Final = 3
 _SHOWN_MAX: Final = 60
 _STRUCTURE: Final = frozenset({"column", "cell", "op", "share", "along", "correlation", "difference", "ratio"})
@@ -149,7 +151,7 @@ def objected(reading: QuestionReading, tables: Tables) -> str:
 def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
     found: list[_Read] = []
     for way in ways:
-        if found and way.cost > found[0].cost + _MARGIN:
+        if way.cost > (found[0].cost + _MARGIN if found else ways[0].cost + _FARTHEST):
             break
         items = _parsed(way.items, links)
         if (reading := assembled(items, links)) is not None and (plan := links.completed(reading.plan)) is not None:
@@ -183,10 +185,10 @@ def _without_commas(items: Sequence[Item]) -> list[Item]:
     items = [item for item in items if item.tag != "glossed"]
     kept: list[Item] = []
     for at, (item, after) in enumerate(zip_longest(items, items[1:], fillvalue=Item("end"))):
-        if item.tag == "glossing":
+        if item.tag in ("glossing", "column"):
             item = replace(item, tag="column")
             if kept and kept[-1].tag == "column" and kept[-1].value == item.value:
-                continue
+                continue  # `oven temperature` of `oven_temp`, each word by itself
         in_list = bool(kept) and kept[-1].tag == "cell" and after.tag in ("cell", "and", "or")
         if item.tag != "comma" or in_list or after.tag == "unit" or listed_periods(items, at, after):
             kept.append(item)

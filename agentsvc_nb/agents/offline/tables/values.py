@@ -13,6 +13,15 @@ from agentsvc_nb.formats.normalization import tokens
 _ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 
 
+_MEASURED: Final = re.compile(r"(\d+)([a-z])")
+
+
+def _measured_apart(folded: tuple[str, ...]) -> tuple[str, ...]:
+    """A name's words as a question has them, where `250g` is a number with its unit."""
+    parted = (found.groups() if (found := _MEASURED.fullmatch(word)) else (word,) for word in folded)
+    return tuple(part for parts in parted for part in parts) if len(folded) > 1 else folded
+
+
 class TableValues(TableColumns):
     """A table's columns, and its values by their words."""
 
@@ -24,7 +33,8 @@ class TableValues(TableColumns):
             if column.kind == "text":
                 for value in column.values:
                     if folded := tuple(tokens(value)):
-                        found.setdefault(folded, []).append((column.name, value))
+                        for one in {folded, _measured_apart(folded)}:
+                            found.setdefault(one, []).append((column.name, value))
         return found
 
     @cached_property

@@ -281,6 +281,32 @@ def _all_but(items: Sequence[Item], _: TableLinks) -> Made:
     return [items[1], Item("not"), items[3]]
 
 
+def first_ones(items: Sequence[Item], links: TableLinks) -> Made:
+    """`the first five rounds`, where rounds are numbered from 1."""
+    which, many, column = items[0].value, items[1].value, items[2].value
+    profile = links.profile(column)
+    numbered = profile.kind == "number" and profile.smallest == "1" and profile.largest.isdecimal()
+    if not numbered or which not in ("first", "last") or links.is_key(profile):
+        return None
+    if profile.distinct != int(profile.largest) or not 1 <= many < profile.distinct:
+        return None
+    first = which == "first"
+    return Item("cond", Criterion(column, "<=" if first else ">", many if first else int(profile.largest) - many))
+
+
+def numbered(items: Sequence[Item], links: TableLinks) -> Made:
+    """`the fifth floor`, where floors have numbers."""
+    ordinal, column = items
+    profile = links.profile(column.value)
+    few = (
+        profile.kind == "number"
+        and profile.distinct * 2 <= links.table.rows
+        and not links.headers[column.value.name][1:]
+    )
+    levels = not profile.unit and profile.smallest.isdecimal() and Decimal(profile.largest or 0) >= ordinal.value
+    return Item("cond", Criterion(column.value, "=", ordinal.value)) if few and levels and not column.plural else None
+
+
 AMOUNTS: Final[tuple[Rule, ...]] = (
     rule("half", _half),
     rule("number|ordinal when number", _date),

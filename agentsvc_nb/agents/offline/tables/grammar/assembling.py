@@ -316,6 +316,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* commonest column rows*", most_rows),
         ("wh* busy column? period? rows*", most_rows),
         ("wh* yesno? much? op? period? column* number|ordinal? sup|most|more|less measure? rows* pair?", superlative),
+        ("wh* sup|most column+ count? in_one period? rows?", superlative),
         ("wh* yesno? sup|top? number|ordinal? implied|implied_more column* period? op? rows* pair?", implied),
         ("wh* top|bottom number|ordinal? column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* ordinal column* period? ordered|by? measure|ordered_by? rows*", top),

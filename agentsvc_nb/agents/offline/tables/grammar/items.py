@@ -100,14 +100,13 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     """Items that begin with a word."""
     word = words[start]
     linked = list(_links_at(words, start, links))
-    example = any(
-        part == "anyone"
-        for length in range(2, PHRASE_MAX + 1)
-        for part, _ in language.phrases.get(phrase_of(words[start : start + length]), ())
-    )
+    if length := _in_one(words, start, links, language):
+        yield Item("in_one"), length, WORD
+        return
+    example = _asks_for_any(words, start, language)
     for link, length in linked:
-        if example and length == 1:
-            continue  # `name an experiment` is no `Name`
+        if example:
+            continue  # `name an experiment` is no `Experiment Name`
         span = words[start : start + length]
         yield _linked(link, span, links), length, WORD + link.distance + _rivalry(link, span, links, language)
     if word.quoted:
@@ -141,6 +140,8 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
         yield item, 1, WORD if item.tag == "rows" else _UNKNOWN
         return
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
+    if light and (_is_compared(words, start, language) or _is_out_of(words, start, language)):
+        return  # `more than one` is a number, and `out of stock` are no pieces in stock
     if light and not (told.done and is_verb) and not told.amount and not _asks_for_rows(words, start, links, language):
         yield Item("light"), 1, WORD + (LIGHT_BESIDES if meant else 0.0)
     elif told.any and not told.known and is_participle(word.text, language.code):
@@ -148,6 +149,49 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     elif not meant:
         yield from _tied(word, links, language)
         yield from _unknown(words, start, links, language)
+
+
+def _asks_for_any(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
+    """Whether one of several is asked for, and none of them named: `name a song`, but not `give me a breakdown`."""
+    spans = (length for length in range(2, PHRASE_MAX + 1) if not start or words[start - 1].tokens == (",",))
+    ends = (start + length for length in spans
+            if any(part == "anyone" for part, _ in language.phrases.get(phrase_of(words[start : start + length]), ()))
+            )  # fmt: skip
+    return any(not _says_how(words[end : end + PHRASE_MAX], language) for end in ends)
+
+
+def _says_how(words: Sequence[Word], language: Vocabulary) -> bool:
+    """Whether a phrase of the language comes next, as `a list of`."""
+    lengths = range(1, len(words) + 1)
+    return any(language.phrases.get(phrase_of(words[:length])) for length in lengths)
+
+
+def _is_compared(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
+    """Whether a number in words stands behind a comparator."""
+    if not any(part == "number" for part, _ in language.phrases.get(words[start].tokens, ())):
+        return False
+    before = (phrase_of(words[max(start - length, 0) : start]) for length in range(1, PHRASE_MAX + 1))
+    return any(part == "cmp" for phrase in before for part, _ in language.phrases.get(phrase, ()))
+
+
+def _is_out_of(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
+    phrase = phrase_of(words[start : start + 2])
+    return ("among", "out") in language.phrases.get(phrase, ())
+
+
+def _in_one(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> int:
+    """The words between an amount with a superlative and what it is the most in: `the most wins in a year`."""
+    lengths = range(min(PHRASE_MAX, len(words) - start - 1), 1, -1)
+    phrases = ((length, phrase_of(words[start : start + length])) for length in lengths)
+    length = next((length for length, one in phrases if ("in_one", "") in language.phrases.get(one, ())), 0)
+    if not length or not any(link.cell is None for link in links.links(words[start - 1 : start])):
+        return 0
+    spans = (words[at:end] for at in range(start) for end in range(at + 1, min(start, at + PHRASE_MAX) + 1))
+    most = any(part in ("most", "sup") for span in spans for part, _ in language.phrases.get(phrase_of(span), ()))
+    of = words[start + length : start + length + 1]
+    is_period = any(part == "period" for part, _ in language.phrases.get(phrase_of(of), ()))
+    is_rows = any(map(links.is_title, phrase_of(of)))
+    return length if most and (is_period or is_rows or any(link.cell is None for link in links.links(of))) else 0
 
 
 def _asks_for_rows(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
@@ -167,8 +211,18 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
                 continue  # `tickets per team`, where a tier is called `Team`; German pays `per Karte`
             if words[start].tokens == ("total",) and start and words[start - 1].tokens == ("in",) and link.distance:
                 continue  # `in total` is no `Order Total`
+            if length == 1 and _is_part_of_period(link, words[start], links):
+                continue
             if not words[start].bracketed or link.distance < PART:
                 yield link, length
+
+
+def _is_part_of_period(link: Link, word: Word, links: TableLinks) -> bool:
+    """`in a month` is no `Sold Last Month`."""
+    is_period = any(part == "period" for part, _ in links.language.phrases.get(word.tokens, ()))
+    profile = links.profile(link.column)
+    amount = profile.kind == "number" and profile not in links.years()
+    return is_period and amount and link.cell is None and link.distance >= PART and not word.tokens[0].endswith("s")
 
 
 def _linked(link: Link, span: Sequence[Word], links: TableLinks) -> Item:
@@ -198,7 +252,7 @@ def _phrases(
         for part, which in language.phrases.get(phrase, ()):
             is_noun = phrase == ("name",) and phrase_of(words[start + 1 : start + 2]) == ("of",)
             asks_aside = (part == "wh" and (words[start].bracketed or is_noun)) or (part == "yesno" and start)
-            if part in ("relative", "doing", "copula") or asks_aside or (example and part != "anyone"):
+            if part in ("relative", "doing", "copula", "in_one") or asks_aside or (example and part != "anyone"):
                 continue
             if part == "share" and start and words[start - 1].number is not None:
                 continue  # `10 percent`

@@ -8,8 +8,17 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final, get_args
 
-from agentsvc_nb.agents.offline.tables.grammar.amounts import When, between, compared, is_year
-from agentsvc_nb.agents.offline.tables.grammar.negations import emptiness, filled, neither, undone, unfilled, without
+from agentsvc_nb.agents.offline.tables.grammar.amounts import When, between, compared, first_ones, is_year, numbered
+from agentsvc_nb.agents.offline.tables.grammar.negations import (
+    emptiness,
+    filled,
+    is_never_done,
+    neither,
+    run_out,
+    undone,
+    unfilled,
+    without,
+)
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import is_form_of_any
@@ -64,19 +73,6 @@ def _ends(items: Sequence[Item], _: TableLinks) -> Made:
     cells = [item for item in items if item.tag == "cell"]
     columns = {one for one, _ in values(items, "cell")} | set(values(items, "column"))
     return [cells[0], Item("and"), cells[1]] if len(columns) == 1 else None
-
-
-def _first_ones(items: Sequence[Item], links: TableLinks) -> Made:
-    """`the first five rounds`, where rounds are numbered from 1."""
-    which, many, column = items[0].value, items[1].value, items[2].value
-    profile = links.profile(column)
-    numbered = profile.kind == "number" and profile.smallest == "1" and profile.largest.isdecimal()
-    if not numbered or which not in ("first", "last") or links.is_key(profile):
-        return None
-    if profile.distinct != int(profile.largest) or not 1 <= many < profile.distinct:
-        return None
-    first = which == "first"
-    return Item("cond", Criterion(column, "<=" if first else ">", many if first else int(profile.largest) - many))
 
 
 def _negated(items: Sequence[Item], condition: Condition | None) -> Made:
@@ -135,7 +131,7 @@ def _columns_compared(items: Sequence[Item], links: TableLinks) -> Made:
     kinds = {(links.profile(one).kind, links.profile(one).unit) for one in (left, right)}
     if left == right or len(kinds) > 1 or not {kind for kind, _ in kinds} <= {"number", "date", "datetime"}:
         return None
-    if any(is_rank(links.profile(one)) for one in (left, right)):
+    if any(is_rank(links.profile(one)) or is_identifier(links.profile(one), links.table) for one in (left, right)):
         return None
     return _negated(items, Criterion(left, values(items, "cmp", "time")[0], right))
 
@@ -197,6 +193,8 @@ def _may_be_when(profile: ColumnProfile, links: TableLinks) -> bool:
 def _limited(items: Sequence[Item], links: TableLinks) -> Made:
     operator, value = values(items, "bound")[0]
     column = values(items, "column")[0]
+    if is_never_done(items, column, links):
+        return None
     several = any(item.plural for item in items)
     if (items[-1].tag == "column" or several) and is_identifier(links.profile(column), links.table):
         return None  # `more than 5 orders` are counted
@@ -205,6 +203,8 @@ def _limited(items: Sequence[Item], links: TableLinks) -> Made:
 
 def _equal(items: Sequence[Item], links: TableLinks) -> Made:
     column, value = values(items, "column")[0], values(items, "number", "measured", "ordinal", "when")[0]
+    if is_never_done(items, column, links):
+        return None
     return _negated(items, _against(column, "=", value, links))
 
 
@@ -325,7 +325,9 @@ def _yes(items: Sequence[Item], links: TableLinks) -> Made:
 
 # Rules that need more come before those that need less: the first that fits takes the items.
 CONDITIONS: Final[tuple[Rule, ...]] = (
-    rule("top|bottom number column", _first_ones),
+    rule("top|bottom number column", first_ones),
+    rule("among column", run_out),
+    rule("ordinal column", numbered),
     rule("column not? contains text|cell", _containing),
     rule("cell than|versus cell", _pair),
     rule("between column? cell and column? cell", _ends),

@@ -54,6 +54,21 @@ def emptiness(items: Sequence[Item], _: TableLinks) -> Made:
     return Item("cond", Not(condition) if has(items, "filled") != has(items, "not") else condition)
 
 
+def run_out(items: Sequence[Item], links: TableLinks) -> Made:
+    """`out of stock`: there is none left."""
+    profile = links.profile(items[1].value)
+    if items[0].value != "out" or items[1].plural or not links.adds_up(profile):
+        return None
+    none = profile.smallest and Decimal(profile.smallest) <= 0 and not profile.empty
+    return Item("cond", Criterion(items[1].value, "=", Decimal(0))) if none else Item("apart")
+
+
+def is_never_done(items: Sequence[Item], column: Column, links: TableLinks) -> bool:
+    """`not shipped in May`, where some have no day of it: these were not shipped in May either."""
+    profile = links.profile(column)
+    return has(items, "not") and profile.kind in ("date", "datetime") and bool(profile.empty)
+
+
 NEITHER: Final = "neither"
 ASIDE: Final = "aside"
 UNCOUNTED: Final = "uncounted"

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
 from itertools import pairwise
 from typing import Final, cast
 
-from agentsvc_nb.agents.offline.tables.grammar.implied import OF_PERIODS, SCORES, SUMMED, goods, implied_columns
-from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate, grouped, makes_groups
+from agentsvc_nb.agents.offline.tables.grammar.firsts import (
+    SAID,
+    at_place,
+    extreme,
+    first_of,
+    how_many,
+    paired,
+    row_or_extreme,
+)
+from agentsvc_nb.agents.offline.tables.grammar.implied import OF_PERIODS, SUMMED, goods, implied_columns
+from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
     LIMIT_MAX,
     Parts,
@@ -18,17 +26,14 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
     period_asked,
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
-from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.checks import Code
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Condition, Empty, Group, Measure, Not, OneOf, Order
-from agentsvc_nb.formats.plans.profiles import ColumnProfile
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Condition, Empty, Group, Not, Order
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 
 def superlative(parts: Parts) -> QuestionReading | None:
     """`which channel had the highest revenue`, `who has the most points`, `the highest price for each channel`."""
     sup = next(item for item in parts.core if item.tag in _SUPERLATIVES)
-    parts = _paired(parts)
+    parts = paired(parts)
     if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not either(parts):
         return None
     if (has(parts.core, "much") and sup.tag != "sup") or not set(values(parts.core, "op")) <= {"sum"}:
@@ -36,6 +41,8 @@ def superlative(parts: Parts) -> QuestionReading | None:
     summed = has(parts.core, "op")
     descending = sup.value == "desc" or sup.tag == "more"
     named, measured = _named_and_measured(parts, sup)
+    if sup.tag == "most" and isinstance(measured, Column) and not _is_several(measured, parts):
+        return None  # `the most that any team won`
     if measured is None or len(named) > 1 or (summed and not _sums(measured, parts)):
         return None
     if sup.tag == "sup" and isinstance(measured, Column) and _is_numbering(measured, parts):
@@ -46,37 +53,56 @@ def superlative(parts: Parts) -> QuestionReading | None:
     group = period_asked(parts.core[:at], parts) or period_asked(parts.core[at:], parts)
     if group is None and has(parts.core, "period"):
         return None  # `in which month`, where several columns have some
+    if has(parts.core, "in_one"):
+        return _most_in_one(sup, group, parts)
     first = parts.core[0]
     asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
     asks = asks or (first.tag == "wh" and first.value != "list")
     asks = asks or first.tag == "rows"
     if group is None and not named and asks and (column := focus(parts) or _row_names(parts)):
         named = [column]
-    how_many = _how_many(parts)
-    if not 1 <= how_many <= LIMIT_MAX or (group is not None and named):
+    limit = how_many(parts)
+    if not 1 <= limit <= LIMIT_MAX or (group is not None and named):
         return None
     if group is None and not named and _asks_for_rows(parts):
         return None  # `which match had the biggest crowd`, where no column names a match
     if group is None and not named:
-        return _extreme(measured, descending, parts) if sup.tag == "sup" and how_many == 1 else None
+        return extreme(measured, descending, parts) if sup.tag == "sup" and limit == 1 else None
     if named and measured == parts.links.size() and measured not in values(parts.core, "column"):
-        found = _row_or_extreme(named[0], cast(Column, measured), descending, how_many, parts)
+        found = row_or_extreme(named[0], cast(Column, measured), descending, limit, parts)
     else:
-        found = _first(named[0] if named else None, group, measured, sup.tag == "most", descending, how_many, parts)
-    return _at_place(found, parts)
+        found = first_of(named[0] if named else None, group, measured, sup.tag == "most", descending, limit, parts)
+    return at_place(found, parts)
 
 
-def _how_many(parts: Parts) -> int:
-    """As many as are asked for; for the second the first two are needed."""
-    return int((values(parts.core, "number", "ordinal") or [Decimal(1)])[0])
+def _most_in_one(sup: Item, group: Group | None, parts: Parts) -> QuestionReading | None:
+    """`the greatest number of wins in a year`: that number, and not the year. `the highest total in a month` may be
+    one row's."""
+    at = next(at for at, item in enumerate(parts.core) if item.tag == "in_one")
+    measured, of = (values(some, "column") for some in (parts.core[:at], parts.core[at:]))
+    rows = has(parts.core[at:], "rows")
+    tags = {item.tag for item in parts.core} - {"wh", "column", "period", "in_one", "count", "rows"}
+    if tags != {sup.tag} or len(measured) != 1 or len(of) + (group is not None) + rows != 1 or not _asks_what(parts):
+        return None
+    if rows or (of and parts.links.is_key(parts.links.profile(of[0]))):
+        return extreme(measured[0], sup.value == "desc", parts)
+    if sup.tag != "most":
+        return None
+    found = first_of(of[0] if of else None, group, measured[0], True, sup.value == "desc", 1, parts)
+    return replace(found, asked=(1,)) if found else None
 
 
-def _at_place(found: QuestionReading | None, parts: Parts) -> QuestionReading | None:
-    """`the second highest`: the last of the first two."""
-    if found is None or not has(parts.core, "ordinal"):
-        return found
-    nth = _how_many(parts)
-    return replace(found, nth=nth) if nth > 1 and found.asked and found.plan.limit == nth else None
+def _asks_what(parts: Parts) -> bool:
+    """Whether the number is asked for: `what was`, or nothing at all."""
+    return set(values(parts.core, "wh")) <= {"thing"} and parts.core[0].tag != "column"
+
+
+def _is_several(counted: Column, parts: Parts) -> bool:
+    """Whether a column of texts is named in the plural, so that `most` may be of how many there are."""
+    if parts.links.language.code != "en" or parts.links.profile(counted).kind != "text":
+        return True
+    plural = any(item.plural for item in parts.core if item.tag == "column" and item.value == counted)
+    return plural or counted.name.endswith("s") or either(parts)
 
 
 def _is_numbering(measured: Column, parts: Parts) -> bool:
@@ -107,6 +133,8 @@ def _named_and_measured(parts: Parts, sup: Item) -> tuple[list[Column], object]:
     if sized and len(before) < 2 and not after and (size := parts.links.size()):
         return before, size  # `the largest order`
     alone = len(before) == 1 and ((sup.tag == "sup" and measures) or focus(parts))  # `le prix le plus élevé`
+    if sup.tag == "most" and before and parts.links.profile(before[-1]).kind == "text" and not either(parts):
+        return before, None  # `which team of which driver won the least` counts no teams
     return before[:-1], before[-1] if len(before) == 2 or alone else None
 
 
@@ -139,81 +167,19 @@ def _row_names(parts: Parts) -> Column | None:
     return (parts.links.label(named=called) or parts.links.identifier()) if asked else None
 
 
-def _paired(parts: Parts) -> Parts:
-    """`A or B`, of which one is asked for, as a condition."""
-    pairs = values(parts.core, "pair")
-    chosen = [OneOf(column, (one, two)) for column, one, two in pairs]
-    return replace(parts, core=[one for one in parts.core if one.tag not in ("pair", "or")],
-                   conditions=[*parts.conditions, *chosen])  # fmt: skip
-
-
-def _extreme(measured: object, descending: bool, parts: Parts) -> QuestionReading | None:
-    if not isinstance(measured, Column) or "person" in values(parts.core, "wh"):
-        return None  # `who was hired last` asks for no day
-    if is_identifier(parts.links.profile(measured), parts.links.table) or has(parts.core[:1], "rows"):
-        return None  # `the order with the highest price` asks for an order
-    made = aggregate("max" if descending else "min", measured, parts.links)
-    return QuestionReading(parts.plan(made)) if made else None
-
-
-def _first(
-    named: Column | None, group: Group | None, measured: object, summed: bool, descending: bool, limit: int,
-    parts: Parts,
-) -> QuestionReading | None:  # fmt: skip
-    """The first of groups by a measure, or of rows if each has another name."""
-    links = parts.links
-    if parts.groups or (named is not None and (links.is_list(links.profile(named)) or not makes_groups(named, links))):
-        return None
-    if isinstance(measured, Column):
-        if measured == named or (named is not None and _nearly_tells_apart(links.profile(named), links)):
-            return None
-        profile = links.profile(measured)
-        if named is not None and links.is_key(links.profile(named)):
-            if profile.kind not in ("number", "date", "datetime", "time"):
-                return None
-            order = (Order(1, descending),)
-            select = (links.name_beside(named), measured)
-            return QuestionReading(parts.plan(select=select, order=order, limit=limit), (0,))
-        made = _of_group(measured, summed, descending, parts)
-    else:
-        [made] = cast(tuple[Measure, ...], measured) if len(cast(tuple[Measure, ...], measured)) == 1 else [None]
-    if made is None:
-        return None
-    by = group or grouped(cast(Column, named), links)
-    return QuestionReading(parts.plan(made, groups=[by], order=(Order(1, descending),), limit=limit), (0,))
-
-
-def _nearly_tells_apart(column: ColumnProfile, links: TableLinks) -> bool:
-    """Whether only few rows have the same text, as two people a name: no one asks for the sum of both."""
-    rows = links.table.rows - column.empty
-    return column.kind == "text" and not links.is_key(column) and 10 * column.distinct >= 9 * rows
-
-
-def _of_group(column: Column, summed: bool, descending: bool, parts: Parts) -> Measure | None:
-    """What `the highest X` of a group is: its sum for amounts, else its extreme; of texts, how many there are."""
-    profile = parts.links.profile(column)
-    if summed and is_identifier(profile, parts.links.table):
-        return Aggregate("count")
-    if profile.kind == "number":
-        if parts.links.adds_up(profile):
-            return Aggregate("sum", column)
-        if summed:
-            return None
-        return aggregate("max" if descending else "min", column, parts.links)
-    if summed and profile.kind == "text":
-        return Aggregate("count") if parts.links.is_key(profile) else Aggregate("distinct", column)
-    return None
-
-
 def most_rows(parts: Parts) -> QuestionReading | None:
     """`which channel appears most often`, `the most common reason`."""
-    parts = _paired(parts)
+    parts = paired(parts)
     named, most = values(parts.core, "column"), values(parts.core, "most", "busy") or ["desc"]
-    if has(parts.core, "most") and any(parts.links.adds_up(parts.links.profile(one)) for one in named):
+    counted = any(one.tag == "most" and of.tag == "column" and parts.links.profile(of.value).kind == "number"
+                  for one, of in pairwise(parts.core))  # fmt: skip
+    if counted or (has(parts.core, "most") and any(parts.links.adds_up(parts.links.profile(one)) for one in named)):
         return None  # `most red cards in a match` are not the commonest number of them
     if has(parts.core, "busy") and parts.links.named(*_CROWDS):
         return None  # where most people came, or most rows are
     group = period_asked(parts.core, parts)
+    if group is None and has(parts.core, "period"):
+        return None
     if not named and group is None and (column := focus(parts)):
         named = [column]
     if (len(named) == 1) == (group is not None) or (has(parts.core, "yesno") and not either(parts)):
@@ -222,7 +188,7 @@ def most_rows(parts: Parts) -> QuestionReading | None:
         return None  # each has one row
     measured = (Aggregate("count"),)
     parts.conditions = [*parts.conditions, *_filled(named, parts)]
-    return _first(named[0] if named else None, group, measured, True, most[0] == "desc", 1, parts)
+    return first_of(named[0] if named else None, group, measured, True, most[0] == "desc", 1, parts)
 
 
 _CROWDS: Final = (
@@ -247,7 +213,7 @@ def implied(parts: Parts) -> QuestionReading | None:
     """`the cheapest product`, `who is the oldest`: the superlative says of which column."""
     item = next(item for item in parts.core if item.tag in ("implied", "implied_more"))
     which, _, direction = item.value.partition(" ")
-    parts = _paired(parts)
+    parts = paired(parts)
     if item.tag == "implied_more" and not either(parts):
         return None
     links, named = parts.links, values(parts.core, "column")
@@ -266,31 +232,31 @@ def implied(parts: Parts) -> QuestionReading | None:
     subject = subjects[0] if subjects else focus(parts) or (links.label() if by_rows else None)
     if subject == column:
         subject = None
-    how_many = _how_many(parts)
-    if not 1 <= how_many <= LIMIT_MAX:
+    limit = how_many(parts)
+    if not 1 <= limit <= LIMIT_MAX:
         return None
     if subject is None and which == "quantity":
         subject = goods(links)
     if subject is None and "period" in values(parts.core, "rows") and (days := links.row_dates()):
         subject = days
-    if subject is None and how_many > 1:
+    if subject is None and limit > 1:
         subject = _row_names(parts)
     if subject is None and (group := period_asked(parts.core, parts)):
         which = "mean" if has(parts.core, "op") else which
-        return _at_place(_first_period(group, column, which, direction == "desc", how_many, parts), parts)
+        return at_place(_first_period(group, column, which, direction == "desc", limit, parts), parts)
     if subject is None:
         if has(parts.core, "op"):
             return None
-        alone = how_many == 1 and (explicit or (has(parts.core, "wh") and named))
-        return _extreme(column, direction == "desc", parts) if alone else None
+        alone = limit == 1 and (explicit or (has(parts.core, "wh") and named))
+        return extreme(column, direction == "desc", parts) if alone else None
     if has(parts.core, "op"):
         mean = aggregate("mean", column, links)
-        first = _first(subject, None, (mean,), True, direction == "desc", how_many, parts) if mean else None
+        first = first_of(subject, None, (mean,), True, direction == "desc", limit, parts) if mean else None
     elif which in SUMMED:
-        first = _first(subject, None, column, True, direction == "desc", how_many, parts)
+        first = first_of(subject, None, column, True, direction == "desc", limit, parts)
     else:
-        first = _row_or_extreme(subject, column, direction == "desc", how_many, parts)
-    return _at_place(first, parts)
+        first = row_or_extreme(subject, column, direction == "desc", limit, parts)
+    return at_place(first, parts)
 
 
 def _first_period(
@@ -299,7 +265,7 @@ def _first_period(
     """`the wettest month` by its sum, `the hottest month` by its highest."""
     operation = "mean" if which == "mean" else "sum" if which in SUMMED else "max" if descending else "min"
     made = aggregate(operation, column, parts.links) if which in (*OF_PERIODS, "mean") else None
-    return _first(None, group, (made,), True, descending, limit, parts) if made else None
+    return first_of(None, group, (made,), True, descending, limit, parts) if made else None
 
 
 def _only_names_rows(column: Column, parts: Parts) -> bool:
@@ -312,31 +278,10 @@ def _only_names_rows(column: Column, parts: Parts) -> bool:
     )
 
 
-def _row_or_extreme(
-    subject: Column, column: Column, descending: bool, limit: int, parts: Parts
-) -> QuestionReading | None:
-    links = parts.links
-    if parts.groups or links.profile(column).kind == "text":
-        return None
-    if links.is_key(links.profile(subject)):
-        order = (Order(1, descending),)
-        select = (links.name_beside(subject), column)
-        return QuestionReading(parts.plan(select=select, order=order, limit=limit), (0,), settled=_SAID)
-    mean = not SCORES.isdisjoint(links.headers[column.name])
-    made = aggregate("mean" if mean else "max" if descending else "min", column, links)
-    if made is None:
-        return None
-    plan = parts.plan(made, groups=[grouped(subject, links)], order=(Order(1, descending),), limit=limit)
-    return QuestionReading(plan, (0,), settled=_SAID)
-
-
-_SAID: Final[tuple[Code, ...]] = ("date_ordered",)
-
-
 def top(parts: Parts) -> QuestionReading | None:
     """`top 3 products by revenue`, `which class comes first by average age`, `the first date`."""
     descending = not has(parts.core, "bottom")
-    limit = _how_many(parts)
+    limit = how_many(parts)
     columns, measured = values(parts.core, "column"), values(parts.core, "measure", "ordered_by")
     by = [at for at, item in enumerate(parts.core) if item.tag in ("ordered", "by")]
     if not by and not has(parts.core, "ordered_by"):
@@ -352,7 +297,7 @@ def top(parts: Parts) -> QuestionReading | None:
     counts = any(item.plural and item.value == measured[0] for item in parts.core if item.tag == "column")
     counts = counts and is_identifier(parts.links.profile(measured[0]), parts.links.table)
     of = columns[0] if columns else None
-    return _at_place(_first(of, group, measured[0], counts, descending, limit, parts), parts)
+    return at_place(first_of(of, group, measured[0], counts, descending, limit, parts), parts)
 
 
 def _first_day(columns: list[Column], parts: Parts) -> QuestionReading | None:
@@ -367,6 +312,6 @@ def _first_day(columns: list[Column], parts: Parts) -> QuestionReading | None:
         name, order = parts.links.label(), (Order(1, which == "last"),)
         if name is None or name == columns[0]:
             return None
-        return QuestionReading(parts.plan(select=(name, columns[0]), order=order, limit=1), (0,), settled=_SAID)
+        return QuestionReading(parts.plan(select=(name, columns[0]), order=order, limit=1), (0,), settled=SAID)
     made = aggregate("min" if which == "first" else "max", columns[0], parts.links)
     return QuestionReading(parts.plan(made)) if made else None
