@@ -23,7 +23,7 @@ from tests import databases
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
 
-TIERS: Final = ("long", "browser", "hosts", "model", "slow")
+TIERS: Final = ("long", "browser", "hosts", "model", "postgres", "slow")
 """Markers of tests that the README's command leaves out."""
 
 

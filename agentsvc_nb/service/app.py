@@ -94,7 +94,7 @@ class ServiceState:
     async def start(self) -> None:
         """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
         asyncio.get_running_loop().set_default_executor(fairness.FairThreads(THREADS))
-        self._database.open()
+        self._database.open().hold()
         await files.index_older_files(self.services.use_case)
         self.services.blobs.sweep_incoming()
         self.services.storage.tables.start()

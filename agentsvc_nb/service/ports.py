@@ -80,6 +80,10 @@ class DatabaseEngine(Database, Protocol):
         """Bring its schema up to date. Raises `SchemaTooNew`, and `StoreAway` when nothing answers."""
         ...
 
+    def hold(self) -> None:
+        """Keep other services from working with it, until it is closed. Raises `StoreBusy` when one does."""
+        ...
+
     def close(self) -> None:
         """Finish requested writes, then close all connections. To be called in the event loop's thread."""
         ...

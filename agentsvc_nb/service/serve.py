@@ -167,15 +167,17 @@ def _make_key(folder: DataFolder) -> None:
     import sqlite3
 
     from agentsvc_nb.service.keyring import ensure_own_key
-    from agentsvc_nb.service.ports import StoreAway, StoreUnusable
+    from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     try:
-        ensure_own_key(folder)
+        ensure_own_key(folder, serving=True)
     except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None
     except StoreAway as error:
         raise ServeError(f"{error}: check AGENTSVC_DATABASE, and its server.") from None
+    except StoreBusy as error:
+        raise ServeError(f"{error}.") from None
     except sqlite3.DatabaseError as error:
         if fault := disk_fault(error):
             raise ServeError(f"The database {folder.database} can't be opened: {fault} ({error}).") from None

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -35,11 +36,22 @@ AWAY_SECONDS: Final = 10.0
 """How long a read or write is tried again while the server does not answer: a restart takes some seconds."""
 AGAIN_SECONDS: Final = 0.2
 WRITING: Final = 0x6167656E74737663  # "agentsvc"
+SERVING: Final = WRITING + 2
+SERVING_SECONDS: Final = 2
+"""For so long a starting service waits for the one before: its connection ends a moment after it."""
 
 # The lock is asked for in the transaction, and each later statement sees what its holders before have committed.
 _BEGIN_WRITE: Final = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
     SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'; SELECT pg_advisory_xact_lock({WRITING})
+"""
+# The lock of services is a transaction's: a pooler leaves a session with its client only as long as one lasts. Such a
+# one has no snapshot, so nothing is kept from being vacuumed. A machine that is gone loses it within half a minute.
+_BEGIN_SERVING: Final = f"""
+    BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{SERVING_SECONDS}s';
+    SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 10;
+    SET LOCAL tcp_keepalives_interval = 5; SET LOCAL tcp_keepalives_count = 2;
+    SELECT pg_advisory_xact_lock({SERVING})
 """
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _DEFAULTS: Final = {
@@ -62,10 +74,20 @@ class CommitLost(Exception):
     """The connection was lost while a write was being committed: it may be stored or not."""
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The server's version, and the schema's: that which was found (0: none), and the newest that is known."""
+
+    server: str
+    schema: int
+    newest: int
+
+
 class PostgresDatabase(GroupedWrites):
     """`ports.DatabaseEngine` on a PostgreSQL database."""
 
     index: Final = TsvectorIndex()
+    patience = AWAY_SECONDS
 
     def __init__(self, address: str) -> None:
         super().__init__("postgres-writer")
@@ -76,6 +98,9 @@ class PostgresDatabase(GroupedWrites):
         self._idle: list[Connection] = []
         self._guard = threading.Lock()
         self._closed = False
+        self._holding: Connection | None = None
+        self._hold_guard = threading.Lock()
+        self._unheld = False
         self._readers = ThreadPoolExecutor(READERS, "postgres-reader")
 
     def __repr__(self) -> str:  # never the address, which may have a password
@@ -89,11 +114,44 @@ class PostgresDatabase(GroupedWrites):
         with self._connection() as connection:
             schema.migrate(connection)
 
+    def hold(self) -> None:
+        self._unheld = True
+        self._patiently(lambda: None)
+
+    def _keep_held(self) -> None:
+        """Hold the lock of services, anew if the connection that held it is lost. Raises `StoreBusy` and `_Away`."""
+        with self._hold_guard:
+            if self._holding is not None and _answers(self._holding):
+                self._unheld = False
+                return
+            self._holding = self._connected()
+            try:
+                self._holding.execute(_BEGIN_SERVING)
+            except psycopg.errors.LockNotAvailable:
+                self._holding.close()
+                raise StoreBusy("Another service works with this database: end that one first") from None
+            except psycopg.Error as error:
+                self._holding.close()
+                raise _Away(_said(error)) from error
+            self._unheld = False
+
+    def look(self) -> Looked:
+        """What `agentsvc doctor` tells. Changes nothing."""
+        return self._patiently(self._look)
+
+    def _look(self) -> Looked:
+        with self._connection() as connection:
+            row = connection.execute("SELECT current_setting('server_version') AS server").fetchone()
+            assert row is not None
+            return Looked(row["server"], schema.version(connection), schema.newest())
+
     def close(self) -> None:
         self.finish_writes()
         self._readers.shutdown()
         self._closed = True
         self._drop_idle()
+        if self._holding is not None:
+            self._holding.close()
 
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
         # The server's time is not this thread's processor time: what is counted of it is a share of that on the wall.
@@ -150,14 +208,17 @@ class PostgresDatabase(GroupedWrites):
 
     def _patiently(self, work: Callable[[], T]) -> T:
         """Do the work, again if the server was lost or asks for it. Raises `StoreBusy` and `StoreAway`."""
-        until = time.monotonic() + AWAY_SECONDS
+        until = time.monotonic() + self.patience
         while True:
             try:
+                if self._unheld:
+                    self._keep_held()
                 return work()
             except psycopg.errors.LockNotAvailable as error:
                 raise StoreBusy("another process is writing to the database") from error
             except _Away as away:
                 self._drop_idle()  # a restart ended all of them
+                self._unheld = self._holding is not None
                 if time.monotonic() > until or self._closed:
                     raise StoreAway(f"The database does not answer: {away}") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
@@ -182,6 +243,9 @@ class PostgresDatabase(GroupedWrites):
         with self._guard:
             if self._idle:
                 return self._idle.pop()
+        return self._connected()
+
+    def _connected(self) -> Connection:
         try:
             # No prepared statements: behind a pooler that gives each transaction another connection there are none.
             return psycopg.connect(autocommit=True, prepare_threshold=None, row_factory=as_dict, **self._given)
@@ -205,6 +269,15 @@ class PostgresDatabase(GroupedWrites):
 
 class _Away(Exception):
     """The server was not reached, or the connection to it is lost."""
+
+
+def _answers(connection: Connection) -> bool:
+    try:
+        connection.execute("SELECT 1")
+    except psycopg.Error:
+        connection.close()
+        return False
+    return True
 
 
 def _is_lost(error: psycopg.Error, connection: Connection) -> bool:

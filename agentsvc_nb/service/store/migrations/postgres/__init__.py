@@ -25,18 +25,22 @@ def steps() -> list[str]:
     return [file.read_text(encoding="utf-8") for _, file in sorted({**later, **own}.items())]
 
 
-def migrate(connection: psycopg.Connection[Any]) -> tuple[int, int]:
-    """Apply all missing steps; none if one fails. The schema's version before and after. Raises `SchemaTooNew`."""
+def newest() -> int:
+    """The number of the last step that is known."""
+    return FIRST + len(steps()) - 1
+
+
+def migrate(connection: psycopg.Connection[Any]) -> int:
+    """Apply all missing steps; none if one fails. The schema's version before. Raises `SchemaTooNew`."""
     known = steps()
-    newest = FIRST + len(known) - 1
-    if (found := version(connection)) == newest:
-        return found, newest
+    if (found := version(connection)) == newest():
+        return found
     with connection.transaction():
         connection.execute(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
         found = version(connection)  # again, under the lock: another process may have migrated meanwhile
-        if found > newest:
+        if found > newest():
             raise SchemaTooNew(
-                f"The database has schema {found}, and this version knows {newest}: upgrade agentsvc-nb, or name "
+                f"The database has schema {found}, and this version knows {newest()}: upgrade agentsvc-nb, or name "
                 "another database."
             )
         if not found:
@@ -44,8 +48,8 @@ def migrate(connection: psycopg.Connection[Any]) -> tuple[int, int]:
         for step in known[max(found - FIRST + 1, 0) :]:
             connection.execute(step.encode())
         connection.execute("DELETE FROM meta WHERE name = 'schema'")
-        connection.execute(f"INSERT INTO meta (name, value) VALUES ('schema', '{newest}')")
-    return found, newest
+        connection.execute(f"INSERT INTO meta (name, value) VALUES ('schema', '{newest()}')")
+    return found
 
 
 def version(connection: psycopg.Connection[Any]) -> int:
