@@ -65,7 +65,7 @@ def test_a_failed_job_leaves_nothing_and_spares_the_others_of_its_group(database
         insert(tx, "lost")
         raise ZeroDivisionError
 
-    async def together() -> list[object]:
+    async def together() -> tuple[object, ...]:
         def put(name: str) -> asyncio.Future[int]:
             return asyncio.ensure_future(database.write(partial(insert, name=name)))
 
