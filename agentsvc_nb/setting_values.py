@@ -81,6 +81,13 @@ def database(text: str) -> str:
     return text
 
 
+def log_format(text: str) -> str:
+    """Parse the format of the log."""
+    if text.lower() not in ("text", "json"):
+        raise ValueError("text or json")
+    return text.lower()
+
+
 def mail_server(text: str) -> str:
     """Check the address of a mail server: `smtp://` or `smtps://`, with a user name and password if it needs them."""
     parts = urlsplit(text)

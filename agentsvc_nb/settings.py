@@ -208,6 +208,18 @@ class Settings:
         default="https://graph.facebook.com/v21.0",
         keep=values.without_secrets,
     )
+    metrics_token: str | None = setting(
+        values.secret,
+        "Who sends it as `Authorization: Bearer` reads `/metrics`, which is not there without it: see telemetry.md.",
+        secret=True,
+        keep=values.never,
+    )
+    trace_content: bool = setting(
+        values.flag,
+        "Whether traces show messages, answers, and what tools were given and returned: see telemetry.md.",
+        default=False,
+    )
+    log_format: str = setting(values.log_format, "How a line of the log is written: `text` or `json`.", default="text")
     whisper_model: Path | None = setting(values.folder, "The folder of a faster-whisper model, for transcripts.")
 
     @classmethod

@@ -70,7 +70,7 @@ def _serve(args: argparse.Namespace) -> int:
     if args.end_with_parent:
         end_with_parent()
     plan = plan_of(args.data, args.model)
-    log_to_stderr(DataFolder(plan.settings.data))
+    log_to_stderr(DataFolder(plan.settings.data), plan.settings.log_format)
     for warning in warnings_for(os.environ):
         print(f"agentsvc: {warning}", file=sys.stderr)
     if args.host not in ("127.0.0.1", "::1", "localhost"):

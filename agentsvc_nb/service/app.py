@@ -22,6 +22,7 @@ from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.http import metrics
 from agentsvc_nb.service.http.access import Access, KnownKeys
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
@@ -36,6 +37,7 @@ from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
@@ -125,6 +127,7 @@ class ServiceState:
         self.services.judges.close()
         await asyncio.to_thread(self.services.storage.tables.close)
         await asyncio.to_thread(self.services.use_case.searches.close)
+        await asyncio.to_thread(self.services.use_case.tracing.close)
         self._database.close()
 
 
@@ -159,10 +162,14 @@ def create_app(
             await state.close()
 
     def lifecycle(app: ASGIApp) -> RequestLifecycleMiddleware:
-        state.lifecycle = RequestLifecycleMiddleware(app, settings.gateway_seconds, state.services.access, names)
+        state.lifecycle = RequestLifecycleMiddleware(
+            app, settings.gateway_seconds, state.services.access, names, state.services.use_case
+        )
         return state.lifecycle
 
-    app = _Application(routes=[*routes(), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan)
+    app = _Application(
+        routes=[*routes(), *metrics.routes(settings), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan
+    )
     app.state.service = state
     return app
 
@@ -191,6 +198,7 @@ class _Application(Starlette):
             match, found = route.matches(scope)
             if match is Match.FULL:
                 scope.update(found)
+                scope["state"]["route"] = cast(StarletteRoute, route).path
                 return cast(StarletteRoute, route).app(scope, receive, send)
         return unknown_path(scope, receive, send)
 
@@ -202,7 +210,10 @@ def _assemble(
     # Its runners are set below: they need the use case context, which needs the workers to wake.
     workers = LocalWorkers()
     judges = Judges()
-    use_case = UseCaseContext(database, database.index, engines.clock, settings, origin, LocalSignals(), workers)
+    tracing = choose_tracing(settings.trace_content)
+    use_case = UseCaseContext(
+        database, database.index, engines.clock, settings, origin, LocalSignals(), workers, tracing=tracing
+    )
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
     workers.readings = storage.readings

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from tests.bench import (
+    asking,
     calls,
     decoding,
     first_call,
@@ -41,6 +42,7 @@ if __name__ == "__main__":
         pictures,
         search,
         tables,
+        asking,
         notebook,
         quality,
     )

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
-from agentsvc_nb.agents.offline import writing
 from agentsvc_nb.agents.offline.writing import RESULTS, whole
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.wire.limits import BASIS_VALUE_CHARS, BASIS_VALUES_MAX, HEADLINE_CHARS
@@ -29,12 +28,6 @@ Ridge Pack,Bags,129.90,30%,310
 Camp Mug,Kitchen,14.50,40%,1200
 """
 FILES = {"brief.md": "# Brief\n\nParents aged 30 to 45 hike on weekends.\n", "data/products.csv": PRODUCTS}
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader of a test needs no pauses."""
-    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str] = FILES) -> MemoryRunContext:

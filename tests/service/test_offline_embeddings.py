@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agentsvc_nb.agents.offline import embeddings, writing
+from agentsvc_nb.agents.offline import embeddings
 from agentsvc_nb.agents.offline.agent import Offline
 from agentsvc_nb.agents.offline.embeddings import WEIGHTS, KeptVectors, availability, choose_embeddings
 from agentsvc_nb.agents.offline.embeddings_child import TOKENS_MAX, token_ids
@@ -88,12 +88,6 @@ def start() -> Iterator[Callable[[], EmbeddingServer]]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader of a test needs no pauses."""
-    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(question: str, folder: Path, url: str) -> MemoryRunContext:

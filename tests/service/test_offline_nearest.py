@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from agentsvc_nb.agents import choose, offline
-from agentsvc_nb.agents.offline import writing
 from agentsvc_nb.agents.offline.passages.nearness import nearest
 from agentsvc_nb.agents.offline.passages.splitting import passages
 from agentsvc_nb.agents.offline.words import meanings
@@ -23,12 +22,6 @@ Our physician recommends plenty of sleep.
 
 The invoice was settled by the bookkeeper in March.
 """
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader of a test needs no pauses."""
-    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str]) -> str:

@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
-from agentsvc_nb.agents.offline import writing
 from agentsvc_nb.agents.offline.library import Library
 from agentsvc_nb.agents.offline.passages.corpus import LARGE_BYTES, READ_FILES_MAX, Corpus, find_rows
 from agentsvc_nb.agents.offline.passages.expecting import holds
@@ -42,12 +41,6 @@ Not allowed in the cellar:
 | Spare key | 35 | on request |
 """
 FILES = {"guide.md": GUIDE, "people.csv": "name,role,phone\nOlga Brandt,caretaker,555-0142\nPaul Ng,manager,555-0117\n"}
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader of a test needs no pauses."""
-    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str] = FILES) -> MemoryRunContext:
@@ -139,6 +132,8 @@ def test_what_the_files_do_not_answer_gets_no_claim(question: str, tmp_path: Pat
             "How long is the warranty on rented tents?",
             False,
         ),
+        ("Rules of the house. Version 4.2, in force from 1 May 2025.", "When did version 4.1 come into force?", False),
+        ("Rules of the house. Version 4.2, in force from 1 May 2025.", "When did version 4.2 come into force?", True),
     ],
 )
 def test_a_passage_is_quoted_when_most_words_and_what_is_asked_for_stand_together(
@@ -381,3 +376,23 @@ def test_a_large_table_below_a_title_has_them_too(tmp_path: Path) -> None:
     found = find_rows("clicks.csv", tmp_path / "clicks.csv", ["zeppelin"])
     assert [one.text for one in found.passages] == ["Ad: Zeppelin · Place: Roof · Clicks: 3"]
     assert (found.passages[0].place, found.rows) == ("row 41", 41)
+
+
+def test_a_content_is_read_once_and_what_replaces_it_anew(tmp_path: Path) -> None:
+    read: list[str] = []
+
+    class Counting(MemoryWorkspace):
+        async def text(self, path: str) -> str:
+            read.append(path)
+            return await super().text(path)
+
+    def said(folder: str, sentence: str) -> str:
+        turn = MemoryRunContext("Where does the walrus sleep?", Counting(tmp_path / folder, {"sea.md": sentence}))
+        asyncio.run(choose("offline").run(turn))
+        return turn.said
+
+    assert "on an ice floe" in said("one", f"The walrus sleeps on an ice floe. {tmp_path}")
+    assert "on an ice floe" in said("another", f"The walrus sleeps on an ice floe. {tmp_path}")
+    assert read == ["sea.md"]
+    assert "below the pier" in said("another", f"The walrus sleeps below the pier. {tmp_path}")
+    assert read == ["sea.md"] * 2

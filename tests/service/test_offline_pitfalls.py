@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from agentsvc_nb.agents import choose
-from agentsvc_nb.agents.offline import writing
 from agentsvc_nb.agents.offline.writing import RESULTS
 from tests.bench.quality.judge import right
 from tests.bench.quality.questions import FILES, pitfalls
@@ -17,10 +14,7 @@ from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 ANSWERED_MIN = 26
 
 
-def test_of_the_pitfalls_most_are_answered_and_none_is_answered_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
+def test_of_the_pitfalls_most_are_answered_and_none_is_answered_wrong(tmp_path: Path) -> None:
     workspace = MemoryWorkspace(tmp_path, {path.name: path.read_text("utf-8") for path in FILES.glob("*.csv")})
     wrong, good = [], 0
     for one in pitfalls():

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.agents import choose
-from agentsvc_nb.agents.offline import questions, writing
+from agentsvc_nb.agents.offline import questions
 from agentsvc_nb.agents.offline.languages import REQUESTS
 from agentsvc_nb.agents.offline.requests import SWITCH, expects, language_of, needs_model, outline_words
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
@@ -34,12 +34,6 @@ FILES: Mapping[str, str | bytes] = {
     "prices.csv": "product,price,since\nTent,249.50,2025-01-02\nMug,14.00,2025-03-04\nPack,,2025-02-01\n",
     "shoe.png": b"\x89PNG\r\n\x1a\n\0",
 }
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader of a test needs no pauses."""
-    monkeypatch.setattr(writing, "PAUSE_SECONDS", 0)
 
 
 def ask(message: str, folder: Path, files: Mapping[str, str | bytes] = FILES) -> MemoryRunContext:
@@ -186,6 +180,10 @@ def test_questions_for_money_and_for_names() -> None:
     asked += ["Combien coûte le pain ?", "¿Cuánto cuesta?"]
     assert [expects(one) for one in asked] == ["money"] * 5
     assert {expects(one) for one in ("What is the name of the dog?", "Comment s'appelle le chien ?")} == {"name"}
+    asked = ["Which make is the second van?", "Who is the club's secretary?", "Who was the first owner?"]
+    assert {expects(one) for one in asked} == {"name"}
+    assert not expects("Who is the audience?")
+    assert expects("How much money came with the prize?") == "money"
 
 
 @given(st.text(max_size=200))

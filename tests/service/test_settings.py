@@ -51,6 +51,8 @@ def test_every_field_can_be_set_by_its_variable() -> None:
         "model_sees": "True",
         "model_tools": "False",
         "approve_effects": "True",
+        "trace_content": "True",
+        "log_format": "json",
     }
     for field in fields(Settings):
         env = {settings.variable(field.name): text.get(field.name, "7")}

@@ -146,6 +146,13 @@ def test_semicolons_speak_for_a_decimal_comma(tmp_path: Path) -> None:
     assert found(table)["views"] == [1234, 5678]
 
 
+def test_amounts_of_money_with_three_digits_behind_a_mark_are_thousands(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "deal;amount\na;$58,500\nb;$22,500\n")
+    assert found(table)["amount"] == [58500, 22500]
+    (table,) = read(tmp_path, "b.csv", "station;diesel\na;1,659 €\nb;1,729 €\n")
+    assert found(table)["diesel"] == [D("1.659"), D("1.729")]
+
+
 def test_a_decimal_comma_in_each_row_is_no_delimiter(tmp_path: Path) -> None:
     rows = "".join(f"Ad {at};Hall {at % 7};{at},5\n" for at in range(9))
     [table] = read(tmp_path, "ads.csv", f"Clicks of May\n\nAd;Place;Clicks\n{rows}")

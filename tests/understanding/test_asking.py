@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb.agents.offline.tables.understanding import AskedBack, understand
+from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood, understand
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import numbers, read, texts
 
@@ -90,6 +90,71 @@ def test_what_is_the_most_is_said_or_asked_back(question: str) -> None:
     assert "distinct" not in _read(question, RACES)
     assert "by Wins" not in _read(question, RACES)
     assert "by Laps" not in _read(question, RACES)
+
+
+@pytest.mark.parametrize(
+    "question", ["which circuit had the fewest races", "which circuit had the most races in March"]
+)
+def test_counted_groups_have_rows(question: str) -> None:
+    assert "count(rows) by Circuit" in _read(question, RACES)
+
+
+def test_the_fewest_of_some_rows_may_be_none_and_no_group() -> None:
+    assert _read("which circuit had the fewest races in March", RACES) == ""
+    assert _read("which winning team has the fewest races at Monza", RACES) == ""
+
+
+DEALS: Final = TableProfile(
+    "deals",
+    "deals.csv",
+    90,
+    (
+        texts("Stage", "Closed Won", "Closed Lost", "Open"),
+        texts("Owner", "Ana Roth", "Ben Oduya"),
+        texts("Region", "North", "South"),
+        numbers("Amount", "100", "9000", 80, "€"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("total amount of won deals in the North", 'sum(Amount) where Stage = "Closed Won" and Region = "North"'),
+        ("what are the deals that we won worth in total", 'sum(Amount) where Stage = "Closed Won"'),
+        ("total amount of closed deals", ""),
+        ("how many deals are open, closed won and closed lost",
+         'count(rows) by Stage where Stage in ("Open", "Closed Won", "Closed Lost")'),
+        ("do deals in the North have a higher average amount than deals in the South",
+         'mean(Amount where Region = "North") - mean(Amount where Region = "South")'),
+    ],
+)  # fmt: skip
+def test_a_verb_that_a_value_has_is_a_condition(question: str, expected: str) -> None:
+    assert _read(question, DEALS) == expected
+
+
+@pytest.mark.parametrize("question", ["which north sold it", "which north won the most"])
+def test_a_value_in_place_of_what_is_asked_for_is_no_condition(question: str) -> None:
+    assert _read(question, DEALS) == ""
+
+
+def test_who_is_told_a_name_and_no_id() -> None:
+    stock = TableProfile("stock", "stock.csv", 9, (texts("Item", "Bolt", "Hinge"), texts("Supplier ID", "S1", "S2")))
+    assert _read("who supplies the Bolt", stock) == ""
+    assert _read("which supplier id has the Bolt", stock) == 'values of Supplier ID where Item = "Bolt"'
+
+
+def test_a_loose_reading_gives_way_to_a_table_that_has_the_words() -> None:
+    sales = TableProfile("sales", "sales.csv", 60, (texts("Item Name", "Bolt", "Hinge"), numbers("Pieces", "1", "9")))
+    stock = TableProfile(
+        "items", "items.csv", 9, (texts("Item Name", "Bolt", "Hinge"), numbers("Units left", "1", "9"))
+    )
+    found = understand("which item sold the most pieces", [sales, stock])
+    assert isinstance(found, Understood)
+    assert found.reading.plan.table == "sales"
+    spent = TableProfile("ads", "ads.csv", 60, (texts("Ad group", "A1", "B2"), numbers("Spend", "1", "9")))
+    shops = TableProfile("shops", "shops.csv", 60, (texts("Shop", "A1", "B2"), numbers("Advertising Cost", "1", "9")))
+    assert isinstance(understand("total ad spend of B2", [spent, shops]), AskedBack)
 
 
 def test_two_columns_of_one_header_are_asked_back() -> None:

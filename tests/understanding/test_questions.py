@@ -287,3 +287,47 @@ def test_a_verb_says_which_date_is_meant(question: str, expected: str) -> None:
 def test_who_asks_for_a_name_that_is_there() -> None:
     assert read("customer with the highest net amount", TICKETS).startswith("sum(net amount) by customer_id top 1")
     assert read("name of the customer with the highest net amount", TICKETS) == ""
+
+
+WEATHER = TableProfile(
+    "weather",
+    "weather.csv",
+    366,
+    (
+        ColumnProfile("date", "date", distinct=366, smallest="2024-01-01", largest="2024-12-31"),
+        numbers("wind", "0", "9.5"),
+        texts("sky", "rain", "sun", "fog"),
+    ),
+)
+MEDALS = TableProfile(
+    "medals",
+    "medals.csv",
+    30,
+    (numbers("year", "1896", "2024", 30), numbers("medals", "3", "31"), numbers("gold", "0", "9")),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the lowest wind of days with fog?", 'min(wind) where sky = "fog"'),
+        ("What was the highest wind of the days whose sky is not rain?", 'max(wind) where not (sky = "rain")'),
+        ("What day had the highest wind?", "max(wind) by day(date) top 1 by max(wind)"),
+        ("Name the day with the highest wind", "max(wind) by day(date) top 1 by max(wind)"),
+        ("Which name has the highest wind?", ""),
+    ],
+)
+def test_the_highest_of_several_is_a_value_and_none_of_them(question: str, expected: str) -> None:
+    assert read(question, WEATHER) == (f"{expected} over the rows of weather.csv" if expected else "")
+
+
+def test_a_word_that_is_exactly_a_header_is_never_left_out() -> None:
+    asked = "What is the standard deviation of the gold of years with a medals more than 10?"
+    assert "year >" not in read(asked, MEDALS)
+    assert read("How many years have medals above 10?", MEDALS).startswith("count(rows) where medals > 10")
+
+
+def test_what_only_has_a_name_is_not_people() -> None:
+    cars = TableProfile("cars", "cars.csv", 90, (texts("Name", "Beetle", "Panda"), numbers("Weight", "600", "3000")))
+    assert read("How many cars have a weight above 900?", cars).startswith("count(rows) where Weight > 900")
+    assert read("How many people have a weight above 900?", cars) == ""

@@ -339,6 +339,7 @@ def test_groups_are_counted() -> None:
         ),
         ("Trips by region? Nur Mai.", ["Trips by region, nur Mai?"]),
         ("How many trips? Only the rain knows why.", ["How many trips?"]),
+        ("Who supplies the tent? I need the company's name.", ["Who supplies the tent, i need the company's name?"]),
     ],
 )
 def test_a_sentence_that_says_what_not_to_count_belongs_to_its_question(message: str, questions: list[str]) -> None:

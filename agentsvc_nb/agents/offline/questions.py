@@ -86,6 +86,9 @@ _ASKING: Final = (
 )
 _STARTS = re.compile(rf"[\s¿¡*#>-]*(?:and|und|et|y|e)?\s*(?:{_ASKING})\b", re.I)
 _LIMITS = re.compile(
+    # Also what is asked for more exactly: `I need the company's name`.
+    r"(?:i (?:only |just )?(?:need|want|mean)|i['’]m interested in|i am interested in|ich (?:brauche|meine|will|möchte)"
+    r"|je (?:veux|voudrais)|j['’]ai besoin|quiero|necesito|i don['’]?t (?:need|want|mean))\b|"
     r"(?:please |bitte )?(?:ignor(?:e|iere|iert|ez|a|ad)|skip|exclude|leave out|omit|disregard"
     r"|(?:don['’]?t|do not) (?:count|include|consider)|(?:count|include|consider|use) only"
     r"|only (?:count|include|consider|use)|without|not counting|except|excluding|ohne|außer|nur|zähle? nur|sans|sauf"

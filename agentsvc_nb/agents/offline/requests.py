@@ -21,6 +21,7 @@ _CANNOT: Final = (
     f"which quotes and computes. To switch, in a terminal: `{SWITCH}`\n\n"
 )
 SENTENCES_MAX: Final = 20
+_DIGIT = re.compile(r"\d")
 _GAP: Final = r"(?:\S+ ){0,6}?"
 _CASE: Final = r"(?:if|when|in case|wenn|falls|si|quand|cuando) "
 """What follows names a case, of which the files may say what to do."""
@@ -106,8 +107,13 @@ def expects(question: str) -> str:
 
 def has_number(text: str, but: Collection[str] = ()) -> bool:
     """Whether a text holds a number or a time, in digits or in words, that is none of the folded words `but`."""
-    found = [token for token in tokens(text) if token not in but]
-    return any(char.isdigit() for token in found for char in token) or not _numbers().isdisjoint(found)
+    return not numbers_in(text) <= set(but)
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """The folded words of a text that are numbers or times, or hold a digit."""
+    found = frozenset(tokens(text))
+    return found & _numbers() | {token for token in found if _DIGIT.search(token)}
 
 
 def is_free(text: str) -> bool:

@@ -3,7 +3,6 @@ text, streamed in pieces, with its words counted (docs/api/models.md "What an an
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,13 +82,6 @@ def _goes_on(line: str, after: str) -> bool:
     return len(line) >= WRAPPED_CHARS and after[0].isalnum() and not after[0].isdigit()
 
 
-PAUSE_SECONDS: Final = 0.01
-PAUSES_MAX: Final = 10
-"""Pauses in one answer: 0.1 s in all, at most."""
-
-_PIECE = re.compile(r"[^\n]*\n+|[^\n]+")
-
-
 class Voice:
     """Says Markdown to the reader of a turn.
 
@@ -99,16 +91,11 @@ class Voice:
 
     def __init__(self, turn: RunContext) -> None:
         self.turn = turn
-        self._pauses = 0
 
     async def say(self, text: str) -> None:
         # Before anything is said: a limit of money ends the run here, not after the answer.
         await self.turn.hold(0, words(text))
-        for piece in _PIECE.findall(text):
-            await self.turn.say(piece)
-            if self._pauses < PAUSES_MAX:
-                self._pauses += 1
-                await asyncio.sleep(PAUSE_SECONDS)
+        await self.turn.say(text)
         self.turn.use(0, words(text))
 
     async def count_input(self, text: str) -> None:

@@ -8,7 +8,6 @@ import contextlib
 import pickle
 import shutil
 import time
-from collections import OrderedDict
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ from agentsvc_nb.formats.engine.messages import (
     TableAnswer,
     TableFile,
 )
+from agentsvc_nb.formats.kept import Kept
 from agentsvc_nb.formats.sandbox import Limits
 
 CHILD: Final = "agentsvc_nb.formats.engine.child"
@@ -43,7 +43,7 @@ class TableProcess:
         self._folder = folder.absolute()
         self._pool = ChildPool(CHILD, LIMITS, folder=self._folder)
         self._warming: asyncio.Task[None] | None = None
-        self._told: OrderedDict[str, tuple[TableAnswer, int]] = OrderedDict()
+        self._told: Kept[str, tuple[TableAnswer, int]] = Kept(TOLD_BYTES, lambda told: told[1])
 
     def start(self) -> None:
         """Remove what an earlier server kept. Requires the data folder's lock."""
@@ -61,12 +61,11 @@ class TableProcess:
 
     async def read(self, file: TableFile, account: str) -> TableAnswer:
         """The profiles of a file's tables, or why it can't be read."""
-        if file.key in self._told:
-            self._told.move_to_end(file.key)
-            return self._told[file.key][0]
+        if told := self._told.get(file.key):
+            return told[0]
         said, length = await self._ask(ReadQuestion(file), account)
         if said.error is None or said.error[0] == "unreadable":
-            self._remember(file.key, said, length)
+            self._told.put(file.key, (said, length))
         return said
 
     async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer:
@@ -83,11 +82,6 @@ class TableProcess:
         except NoAnswer:
             return _TOO_MUCH, 0
         return await asyncio.to_thread(TableAnswer.model_validate_json, said), len(said)
-
-    def _remember(self, key: str, said: TableAnswer, length: int) -> None:
-        self._told[key] = said, length
-        while sum(length for _, length in self._told.values()) > TOLD_BYTES and len(self._told) > 1:
-            self._told.popitem(last=False)
 
 
 KEPT_BYTES: Final = 2**30

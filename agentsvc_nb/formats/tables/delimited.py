@@ -21,6 +21,7 @@ _RARE_DELIMITERS: Final = "^~¦\x1f\x01"
 """Delimiters that have to divide every line."""
 _SAMPLE_CHARS: Final = 50_000
 _SAMPLE_ROWS: Final = 100
+_DIGIT: Final = re.compile(r"\d")
 _BESIDE_NO_DIGIT: Final = re.compile(r"(?<!\d),|,(?!\d)")
 
 
@@ -174,6 +175,8 @@ def _score(lines: Sequence[str], delimiter: str, every: bool = False) -> tuple[f
 
 def _is_plain(cell: str) -> bool:
     """Whether a cell is empty, a number or a date."""
-    if is_empty(cell) or any(number_of(cell, mark) is not None for mark in ".,"):
+    if is_empty(cell):
         return True
-    return read_dates({cell: 1}) is not None
+    if not _DIGIT.search(cell):
+        return False  # no date is without its year
+    return any(number_of(cell, mark) is not None for mark in ".,") or read_dates({cell: 1}) is not None

@@ -104,7 +104,7 @@ def read_numbers(counts: Mapping[str, int], mark: str = "") -> NumberReading | s
     if isinstance(unit, str):
         return unit
     digits = {one.digits for one in known.values()}
-    found, sure = decimal_mark(digits, mark)
+    found, sure = decimal_mark(digits, mark, money=bool(unit.currency))
     values, decimals = _converted(counts, known, unit, found)
     if sum(counts[text] for text, value in values.items() if value is not None) < SHARE * filled:
         return None
@@ -200,7 +200,7 @@ def _unit(known: Mapping[str, _Written], counts: Mapping[str, int]) -> _Unit | s
     return _Unit(" ".join(part for part in (currency, suffix) if part), currency, suffix, scaled=False)
 
 
-def decimal_mark(digits: Collection[str], hint: str = "") -> tuple[str, bool]:
+def decimal_mark(digits: Collection[str], hint: str = "", money: bool = False) -> tuple[str, bool]:
     """The decimal mark of numbers as written, and whether they show it. Those such as `1.234` leave it open: then other
     numbers of the column, `hint`, or the English way decide."""
     votes = Counter(vote for one in digits if ("." in one or "," in one) and (vote := _vote(one)))
@@ -215,6 +215,9 @@ def decimal_mark(digits: Collection[str], hint: str = "") -> tuple[str, bool]:
     whole = [len(one.lstrip("-")) for one in digits if "." not in one and "," not in one]
     if any(length > 3 for length in whole):  # 1234 stands there without a mark: 1.234 is not as large
         return mark, True
+    if money and any(one.lstrip("-").find(mark) > 1 for one in digits):
+        # Cents have two digits; prices of fuel have three, and one before them.
+        return "," if mark == "." else ".", True
     return (hint, True) if hint else (".", False)
 
 

@@ -116,6 +116,11 @@ class Streams:
         """The last pages that were followed by more, by run and cursor. They never change, and who follows a run from
         its start shares them with others who do."""
 
+    @property
+    def followers(self) -> int:
+        """The number of open streams."""
+        return self._followers.total()
+
     def response(self, run_id: str, after: int, *, silent: bool = False) -> EventStreamResponse:
         """The stream of a run's events after the id `after`, until the run ends. `silent`: the headers only, for a HEAD
         request, which would otherwise keep its connection open as long."""

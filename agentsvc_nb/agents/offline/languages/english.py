@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.agents.offline.languages.english_words import ALIKE, LIGHT, PHRASES, ROWS, VERBS
+from agentsvc_nb.agents.offline.languages.english_words import ALIKE, LIGHT, NAMED, PHRASES, ROWS, VERBS
 from agentsvc_nb.agents.offline.languages.language import FollowingWords, Requests, Vocabulary, language
 
 # What a message wants: text to be written, an opinion, an outline.
@@ -83,14 +83,13 @@ REQUESTS: Final = Requests(
     "|midnight|dawn|daily|weekly|monthly|yearly|annually|every|each|today|tomorrow|yesterday|weekend|weekends|day"
     "|week|month|year|hour|minute|before|after|until|during|always|never|no|lifelong|several|many|few|century|decade"
     "|soon|immediately|free",
-    prices="how much * cost|how much * costs|how much * price|how much * fee|how much * rent|how much * salary"
-    "|how much * pay|how much * paid|how much * charge|how much * charged|how much * spend"
+    prices="how much money|how much * cost|how much * costs|how much * price|how much * fee|how much * rent"
+    "|how much * salary|how much * pay|how much * paid|how much * charge|how much * charged|how much * spend"
     "|how much * spent|how much * earn|how much * earned|what did * cost|what does * cost|what do * cost"
-    "|what will * cost|what would * cost|what is the price|what was the price|what is the cost"
-    "|what was the cost|what is the fee|what is the rent|what rent|what price|what fee|what salary",
+    "|what will * cost|what would * cost|what is the price|what was the price|what is the cost|what was the cost"
+    "|what is the fee|what is the rent|what rent|what price|what fee|what salary",
     free="free|nothing|no charge|without charge|complimentary",
-    named="what is the name|what are the names|what was the name|what were the names|what is * called"
-    "|what are * called",
+    named=NAMED,
     irregular="sell sold|buy bought|pay paid|write wrote written|meet met|leave left|lose lost|win won"
     "|begin began begun|speak spoke spoken|think thought|send sent|spend spent|build built|teach taught|catch caught"
     "|feel felt|fall fell|fallen|grow grew grown|know knew known|draw drew drawn|drive drove driven"

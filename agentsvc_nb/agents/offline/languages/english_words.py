@@ -1,8 +1,21 @@
-"""English: superlatives, nouns and verbs of daily life that name columns, and what rows are called."""
+"""English: what asks for a name, superlatives, nouns and verbs of daily life for columns, and what rows are called."""
 
 from __future__ import annotations
 
 from typing import Final
+
+_OFFICES: Final = (
+    "secretary|treasurer|chair|chairman|chairwoman|president|director|manager|owner|captain|coach|conductor|founder"
+    "|author|editor|mayor|principal|landlord|caretaker|ceo|cfo"
+)
+NAMED: Final = "|".join(
+    (
+        "what is the name|what are the names|what was the name|what were the names|what is * called|what are * called",
+        "which make|what make|which brand|what brand|which model|what model|which manufacturer|what manufacturer",
+        *(f"who {verb} the * {office}" for verb in ("is", "was") for office in _OFFICES.split("|")),
+    )
+)
+"""Beginnings of questions whose answer is a name."""
 
 SUPERLATIVES: Final = {
     "sup:desc": "highest|largest|greatest|biggest|top|max|maximum|strongest|heaviest|steepest|widest|peak|longest",

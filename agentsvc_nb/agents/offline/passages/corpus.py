@@ -16,6 +16,7 @@ from typing import Final, TextIO
 
 from agentsvc_nb.agents.offline.passages.splitting import Passage, passages, row_passage
 from agentsvc_nb.formats.decoding import decode
+from agentsvc_nb.formats.kept import Kept
 from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.tables.delimited import CsvForm
 from agentsvc_nb.formats.tables.plain import form, is_table, parse
@@ -43,13 +44,27 @@ class CorpusReading:
     cut: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class FilePassages:
+    """The passages of a file, of which only the beginning was read if it is `cut`."""
+
+    passages: list[Passage] = field(default_factory=list)
+    cut: bool = False
+
+    @property
+    def chars(self) -> int:
+        return sum(len(passage.text) for passage in self.passages)
+
+
+_KEPT: Final = Kept[tuple[str, str, str], FilePassages](2_000_000, lambda one: one.chars)
+"""Of the files that were asked last, in any chat: the next question mostly is of the same."""
+
+
 class Corpus:
-    """The files of a chat as passages; kept for the next question of the turn."""
+    """The files of a chat as passages."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._passages: dict[tuple[str, str], list[Passage]] = {}
-        self._cut: set[str] = set()
 
     async def read(
         self, entries: Sequence[WorkspaceEntry], first: Sequence[str], stems: Sequence[str], looked_for: Sequence[str]
@@ -79,9 +94,9 @@ class Corpus:
                 reading.passages += found.passages
             else:
                 read = await self._read(entry)
-                room -= sum(len(passage.text) for passage in read)
-                reading.passages += read
-                reading.cut += [path] if path in self._cut else []
+                room -= read.chars
+                reading.passages += read.passages
+                reading.cut += [path] if read.cut else []
         return reading
 
     async def knows(self, word: str) -> bool | None:
@@ -91,7 +106,7 @@ class Corpus:
 
     async def opening(self, entry: WorkspaceEntry) -> list[Passage]:
         """The passages of one file, whatever its size."""
-        return await self._read(entry)
+        return (await self._read(entry)).passages
 
     async def _find(self, looked_for: Sequence[str]) -> list[str]:
         """The paths of files with all the words, then of those with some."""
@@ -114,20 +129,20 @@ class Corpus:
         except FileNotFoundError:
             return RowsFound()
 
-    async def _read(self, entry: WorkspaceEntry) -> list[Passage]:
-        # By content, too: a tool may write the file anew within the turn.
-        key = (entry.path, entry.sha256)
-        if key not in self._passages:
-            try:
-                text = await self._workspace.text(entry.path)
-            except FileNotFoundError:
-                return []
-            # The workspace cuts text at that size, but never within a character. Most texts are short enough to tell
-            # without encoding them.
-            if len(text) * _CHAR_BYTES_MAX >= INDEXED_TEXT_BYTES <= len(text.encode()) + _CHAR_BYTES_MAX:
-                self._cut.add(entry.path)
-            self._passages[key] = await asyncio.to_thread(passages, entry.path, entry.media_type, text)
-        return self._passages[key]
+    async def _read(self, entry: WorkspaceEntry) -> FilePassages:
+        # By content, as a tool may write the file anew within the turn; by name and type, which say how it is read.
+        key = entry.sha256, entry.path, entry.media_type
+        if found := _KEPT.get(key):
+            return found
+        try:
+            text = await self._workspace.text(entry.path)
+        except FileNotFoundError:
+            return FilePassages()
+        # The workspace cuts text at that size, but never within a character. Most texts are short enough to tell
+        # without encoding them.
+        cut = len(text) * _CHAR_BYTES_MAX >= INDEXED_TEXT_BYTES <= len(text.encode()) + _CHAR_BYTES_MAX
+        found = FilePassages(await asyncio.to_thread(passages, entry.path, entry.media_type, text), cut)
+        return _KEPT.put(key, found) if text else found  # what could not be read now may be read the next time
 
 
 def query(looked_for: Sequence[str], joined: str) -> str:

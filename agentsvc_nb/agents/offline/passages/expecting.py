@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages import LANGUAGES
-from agentsvc_nb.agents.offline.passages.splitting import Passage, sentences
-from agentsvc_nb.agents.offline.requests import has_number, is_free
+from agentsvc_nb.agents.offline.passages.splitting import TEXTS_KEPT, Passage, sentences
+from agentsvc_nb.agents.offline.requests import has_number, is_free, numbers_in
 from agentsvc_nb.agents.offline.words import STOP, meanings
 from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.queries import tokens
@@ -42,7 +42,12 @@ def said_of(passage: Passage, shares: Sequence[float]) -> str:
 
 def holds_number(passage: Passage, said: Collection[str]) -> bool:
     """Whether there is a number or a time anywhere, beside those `said` in the question."""
-    return has_number(said_of(passage, [1.0] * len(sentences(passage.text))), said)
+    return not _numbers_in(passage) <= set(said)
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _numbers_in(passage: Passage) -> frozenset[str]:
+    return numbers_in(said_of(passage, [1.0] * len(sentences(passage.text))))
 
 
 def holds(expected: str, text: str, said: Collection[str]) -> bool:

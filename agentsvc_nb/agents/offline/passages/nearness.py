@@ -44,6 +44,8 @@ _SENTENCES_OF: Final = 100
 """... which is compared in this many passages, the nearest."""
 _FAR, _SAME = 0.2, 0.7
 """Two words with a likeness of `_FAR` or less have nothing in common; of `_SAME` or more, they mean the same."""
+_TOGETHER: Final = 500
+"""Texts that are compared at once."""
 _NAME = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]\w+")
 
 
@@ -128,13 +130,16 @@ def _scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> Vectors:
         if word in places:
             alike[row, places[word]] = 1
     sense, found = _unit((wanted * asking[:, None]).sum(axis=0)), np.zeros(len(texts), np.float32)
-    for row, words in enumerate(texts):
+    weighted = known * weights[:, None]
+    rows = [row for row, words in enumerate(texts) if words]
+    for first in range(0, len(rows), _TOGETHER):
         stopping.check()
-        if words:
-            at = [places[word] for word in words]
-            whole = _unit((known[at] * weights[at, None]).sum(axis=0)) @ sense
-            each = alike[:, at].max(axis=1) @ asking / asking.sum()
-            found[row] = _WHOLE * max(float(whole), 0.0) + (1 - _WHOLE) * each
+        some = rows[first : first + _TOGETHER]
+        at = [places[word] for row in some for word in texts[row]]
+        starts = np.cumsum([0, *(len(texts[row]) for row in some[:-1])])
+        whole = _unit(np.add.reduceat(weighted[at], starts)) @ sense
+        each = asking @ np.maximum.reduceat(alike[:, at], starts, axis=1) / asking.sum()
+        found[some] = _WHOLE * np.maximum(whole, 0) + (1 - _WHOLE) * each
     return found
 
 
@@ -142,8 +147,10 @@ def _rarity(words: Sequence[str], held: Counter[str], count: int) -> Vectors:
     return np.array([math.log(1 + (count - held[word] + 0.5) / (held[word] + 0.5)) for word in words], np.float32)
 
 
-def _unit(vector: Vectors) -> Vectors:
-    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-6), np.float32)
+def _unit(vectors: Vectors) -> Vectors:
+    """The vectors, or the one, with a length of 1."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-6), np.float32)
 
 
 _PROSE_MAX: Final = 300

@@ -16,6 +16,7 @@ from agentsvc_nb.agents.offline.passages.corpus import CorpusReading
 from agentsvc_nb.agents.offline.passages.splitting import TEXTS_KEPT, Passage, sentences
 from agentsvc_nb.agents.offline.requests import base_forms, expects, function_words, language_of
 from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, phrases, stem
+from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.queries import tokens
 from agentsvc_nb.tools.support import stopping
 
@@ -45,6 +46,8 @@ _MATCHING: Final = 0.45
 """... but for the best of a second file that covers this much. Where none answers, such passages are near."""
 
 _NAME = re.compile(r"(?<!^)(?<![.?!:] )\b[A-Z][\w-]*\w")
+_TEXTS_REPEATED: Final = 256
+"""Headings, columns and names of files that many passages have."""
 _NUMBER = re.compile(r"\d")
 _LIGHT_WORDS: Final = LIGHT - {"name"}
 _LEADING = re.compile(
@@ -54,6 +57,8 @@ _LEADING = re.compile(
 _COLUMN = re.compile(r"(?:^|(?<=· ))[^:·]+:(?= )")
 _ELIDED = re.compile(r"\b(?:qu|[cdjlmnst])['’](?=\w)|['’]s\b", re.I)
 """Articles and endings that are written as a part of a word: `d'apprentis`, `Nora's`."""
+_DECIMAL = re.compile(r"\d+(?:[.,:]\d+)+")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _THOUSANDS = re.compile(r"(?<=\d)[,.](?=\d{3}(?!\d))")
 
 
@@ -69,7 +74,7 @@ class Wanted:
     stems of names and numbers, for which nothing else can stand, `light` those of words that say little (`came`);
     `modifiers` stand right before another of the words, which mean something else without them (`rented tents`);
     `expects` is what the answer must hold, beside what is `said` in the question, and `most` whether it must tell the
-    most of something."""
+    most of something. `decimals` are numbers with a mark, as versions and times, which stand in no other number."""
 
     words: Sequence[str]
     stems: Sequence[str]
@@ -80,6 +85,7 @@ class Wanted:
     expects: str = ""
     said: frozenset[str] = frozenset()
     most: bool = False
+    decimals: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, question: str, but: Collection[str] = ()) -> Wanted:
@@ -110,6 +116,7 @@ class Wanted:
             expects(question),
             frozenset(said),
             expecting.asks_for_most(question),
+            frozenset(_DECIMAL.findall(_joined(left))),
         )
 
     @property
@@ -208,23 +215,38 @@ def _weights(
 def _held(wanted: Wanted, passage: Passage) -> dict[str, float]:
     """How much the passage holds of each word; words it lacks are left out."""
     stopping.check()
-    whole = _joined("\n".join((passage.text, *passage.headings, passage.path)))
-    if whole.isascii() and not wanted.pattern.search(whole.lower()):
+    if not wanted.pattern.search(fold(_joined("\n".join((passage.text, *passage.headings, passage.path))))):
         return {}
+    terms = _placed(passage)
+    found = {}
+    for word in wanted.stems:
+        share = 1.0 if word in terms.body else _IN_HEADING if word in terms.above else 0.0
+        if not share and len(word) >= 4 and word in terms.written:
+            share = _IN_COMPOUND if any(_compounded(word, other) for other in terms.written.split()) else 0.0
+        if share := share or (_IN_NAME if word in terms.named else 0.0):
+            found[word] = share
+    return found if set(found) - terms.named else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """The terms of a passage by where they stand: in it, above it (of a row the columns, too), in the file's name.
+    `written`: the first two, with blanks between."""
+
+    body: frozenset[str]
+    above: frozenset[str]
+    named: frozenset[str]
+    written: str
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _placed(passage: Passage) -> _Placed:
     above = _terms(" ".join(passage.headings))
     body = _terms(passage.text)
     if passage.kind == "row":
         above = above | (columns := _terms(" ".join(_COLUMN.findall(passage.text))))
         body = _terms(_COLUMN.sub(" ", passage.text)) or columns
-    named = _terms(passage.path.rpartition("/")[2])
-    found = {}
-    for word in wanted.stems:
-        share = 1.0 if word in body else _IN_HEADING if word in above else 0.0
-        if not share and len(word) >= 4 and any(_compounded(word, other) for other in (*body, *above)):
-            share = _IN_COMPOUND
-        if share := share or (_IN_NAME if word in named else 0.0):
-            found[word] = share
-    return found if set(found) - named else {}
+    return _Placed(body, above, _terms(passage.path.rpartition("/")[2]), " ".join(body | above))
 
 
 def _compounded(word: str, other: str) -> bool:
@@ -232,7 +254,7 @@ def _compounded(word: str, other: str) -> bool:
     return len(other) > len(word) and (other.startswith(word) or (len(word) >= 5 and other.endswith(word)))
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@lru_cache(maxsize=_TEXTS_REPEATED)
 def _terms(text: str) -> frozenset[str]:
     return frozenset(term(token) for token in tokens(_joined(text)))
 
@@ -247,12 +269,17 @@ def _may_answer(wanted: Wanted, passage: Passage, found: Mapping[str, float], sh
     something of the kind that it asks for."""
     if len(wanted.telling) <= _FEW and not wanted.telling <= set(found):
         return False
-    if not wanted.answered_in(passage, shares):
+    if not wanted.answered_in(passage, shares) or not wanted.decimals <= _decimals(passage):
         return False
     if not wanted.required <= set(found) or 2 * len(wanted.telling & set(found)) <= len(wanted.telling):
         return False
-    # The columns' names stand in each row.
-    return passage.kind != "row" or any(found[word] == 1 for word in wanted.telling & set(found))
+    # The columns' names stand in each row, and the year in most.
+    own = (word for word in wanted.telling & set(found) if found[word] == 1 and not _YEAR.fullmatch(word))
+    return passage.kind != "row" or any(own)
+
+
+def _decimals(passage: Passage) -> frozenset[str]:
+    return frozenset(_DECIMAL.findall(_joined("\n".join((passage.text, *passage.headings)))))
 
 
 def _phrase_factor(wanted: Wanted, passage: Passage) -> float:

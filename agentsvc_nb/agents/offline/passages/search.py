@@ -59,9 +59,13 @@ async def passages_for(
         return Found(wanted.words, _in_order(chosen))
     # From here on nothing is claimed: what follows is shown as near, with the words that no file has.
     held, absent = await _parted(wanted, ranking.absent, reading, corpus)
-    meant = [one for one in reading.passages if wanted.suits(one) and (not named or one.path in named)]
+    meant = await asyncio.to_thread(_suited, wanted, reading.passages, named)
     near, fault = await _near(question, meant, ranking.scored, limit, embeddings)
     return Found([*held, *absent], near, guessed=True, absent=absent, cut=reading.cut, fault=fault)
+
+
+def _suited(wanted: Wanted, passages: Sequence[Passage], named: Collection[str]) -> list[Passage]:
+    return [one for one in passages if (not named or one.path in named) and wanted.suits(one)]
 
 
 async def _near(

@@ -13,6 +13,7 @@ from agentsvc_nb.agents.offline.languages import languages_of
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.columns import title_words
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.links import FoundLinks
 from agentsvc_nb.agents.offline.tables.question import Word, alike, words
 from agentsvc_nb.agents.offline.tables.understanding import (
     READINGS_MAX,
@@ -49,6 +50,7 @@ class JoinedLinks(TableLinks):
             replace(table, columns=(*table.columns, *added)), language, alone=False, elsewhere=title_words(other)
         )
         self._added = {column.name for column in added}
+        self._found = FoundLinks()  # of two tables, which are rarely asked together again
 
     @property
     def tables(self) -> Tables:

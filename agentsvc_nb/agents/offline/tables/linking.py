@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cache, cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
+from agentsvc_nb.agents.offline.languages import LANGUAGES
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.columns import NAMES, UNITS
+from agentsvc_nb.agents.offline.tables.links import Link, found_before
 from agentsvc_nb.agents.offline.tables.question import Word, alike, edits, forms, is_form_of_any
 from agentsvc_nb.agents.offline.tables.topics import done, is_plural, letter_of, says_rows, stem_of, told_again
 from agentsvc_nb.agents.offline.tables.values import TableValues
@@ -30,6 +33,7 @@ _NOUN_WORDS_MAX: Final = 4
 _FUNCTION_LETTERS_MAX: Final = 3
 SHORT_VERBS: Final = frozenset(("won", "ran", "met", "hit"))
 """Words that may be without a meaning, but not where they are values: no articles or prepositions."""
+_DONE: Final = re.compile(r"\w+ed|won|lost|sold|bought|sent|paid|held|left|kept|built|taken|given|shown|gone|written")
 _DATES: Final = frozenset(("date", "dates", "day", "time"))
 _TYPO_LETTERS_MIN: Final = 5
 _SMALL_LETTERS_MAX: Final = 4
@@ -37,16 +41,6 @@ _NOUN_LETTERS_MIN: Final = 4
 _SEVERAL: Final = frozenset(("people", "children", "men", "mice"))
 _KINDS_MAX: Final = 40
 _KIND_NEAR: Final = 0.58
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A column (`cell` is None), or a value of it; `told` says how the words were read, when they stand otherwise."""
-
-    column: Column
-    cell: str | None
-    distance: float
-    told: str = ""
 
 
 class TableLinks(TableValues):
@@ -62,9 +56,7 @@ class TableLinks(TableValues):
         """`alone` says that no other table could be meant; `elsewhere` are the words of the titles of others."""
         super().__init__(table, language)
         self.alone, self.elsewhere = alone, elsewhere
-        # A span is asked for again by each look at what comes next.
-        self._found: dict[tuple[Word, ...], tuple[Link, ...]] = {}
-        self._columns_found: dict[tuple[str, ...], list[Link]] = {}
+        self._found = found_before(table, language.code)
 
     @property
     def tables(self) -> Tables:
@@ -120,12 +112,6 @@ class TableLinks(TableValues):
         known = {*self.vocabulary, *(part for parts in self.opened_headers.values() for part in parts)}
         return frozenset(form for token in known for form in forms(token))
 
-    @cached_property
-    def _nouns(self) -> frozenset[str]:
-        """The words of which something else that is called a noun may be meant."""
-        groups = (*self.language.nouns, *self.language.alike)
-        return frozenset(word for group in groups for word in group) | _PARTICLES
-
     def tied(self, verb: str) -> tuple[Column, ...]:
         """The columns that a verb without a meaning of its own only says again; none, if it says what the rows are."""
         nouns = self.language.ties.get(verb, ())
@@ -135,14 +121,16 @@ class TableLinks(TableValues):
     def links(self, span: Sequence[Word]) -> Sequence[Link]:
         """What the words mean together."""
         key = tuple(span)
-        if key not in self._found:
-            self._found[key] = tuple(self._links(span))
-        return self._found[key]
+        found = self._found.of_spans.get(key)
+        if found is None:
+            self._found.make_room()
+            found = self._found.of_spans[key] = tuple(self._links(span))
+        return found
 
     def _links(self, span: Sequence[Word]) -> Iterator[Link]:
         asked = tuple(token for word in span for token in word.tokens)
         letter = len(span) == 1 and not span[0].quoted and len("".join(asked)) == 1
-        if not asked or (letter and asked[0] not in self.vocabulary and asked not in self._cells):
+        if not asked or (letter and asked[0] not in self.vocabulary and asked not in self._said.cells):
             return
         yield from self._columns(asked)
         yield from self._around(asked)
@@ -158,15 +146,15 @@ class TableLinks(TableValues):
             near = self._columns((essential[0], asked[-1]))
             yield from (replace(link, distance=NAMING) for link in near if link.distance <= FORM)
 
-    def _columns(self, asked: tuple[str, ...]) -> list[Link]:
-        if asked not in self._columns_found:
-            self._columns_found[asked] = list(self._near_columns(asked))
-        return self._columns_found[asked]
+    def _columns(self, asked: tuple[str, ...]) -> Sequence[Link]:
+        found = self._found.of_phrases.get(asked)
+        if found is None:
+            found = self._found.of_phrases[asked] = tuple(self._near_columns(asked))
+        return found
 
     def _near_columns(self, asked: tuple[str, ...]) -> Iterator[Link]:
         dated = len(asked) == 2 and asked[1] in _DATES
-        known = self._nouns | self._known_forms
-        if any(known.isdisjoint(forms(one)) and not self._is_done(one) for one in asked) and not dated:
+        if not dated and not all(map(self._is_known, asked)):
             return
         if asked not in self.headers.values() and (
             not _PARTICLES.isdisjoint((asked[0], asked[-1]))
@@ -205,6 +193,11 @@ class TableLinks(TableValues):
             self.headers[one.name][:1] == (verb,) and {"on", "at"}.issuperset(self.headers[one.name][1:])
             for one in self.dates()
         )
+
+    def _is_known(self, word: str) -> bool:
+        spelled = forms(word)
+        known = not (spelled.isdisjoint(self._known_forms) and spelled.isdisjoint(_nouns(self.language.code)))
+        return known or self._is_done(word)
 
     def _is_done(self, verb: str) -> bool:
         """`guided`, where a column is called `Guide`."""
@@ -254,9 +247,10 @@ class TableLinks(TableValues):
             return None
         found = [self._header_distance(asked, opened_header)] if opened_header != header else []
         for phrase in self._called(asked):
-            near = [_translated(phrase, one) for one in {header, opened_header}]
-            second = 0.5 if self._has_name(header) else 0.0
-            found += [distance + second for distance in near if distance is not None]
+            near = [one for header in {header, opened_header} if (one := _translated(phrase, header)) is not None]
+            if near:
+                second = 0.5 if self._has_name(header) else 0.0
+                found += [distance + second for distance in near]
         if len(asked) > 1 and _PARTICLES.isdisjoint((asked[0], asked[-1])):
             found.append(self._translated_each(asked, opened_header))
         return min((one for one in found if one is not None), default=None)
@@ -298,35 +292,44 @@ class TableLinks(TableValues):
         return bool(of) and any(of <= other and other - of <= NAMES for other in others)
 
     def _values(self, asked: tuple[str, ...], span: Sequence[Word]) -> Iterator[Link]:
-        if asked in self._cells:
+        if asked in self._said.cells:
             written = " ".join(word.text for word in span)
-            if self._is_function_word(asked) and all(value != written for _, value in self._cells[asked]):
+            if self._is_function_word(asked) and all(value != written for _, value in self._said.cells[asked]):
                 return  # `de` is no `DE`
             pronoun = 1.0 if len(written) == 1 and written.casefold() in self.language.light else 0.0
             pronoun = NAMING if pronoun and written.isupper() and written != "I" else pronoun  # `A` may be either
-            for name, value in self._cells[asked]:
+            for name, value in self._said.cells[asked]:
                 yield Link(self.column(name), value, pronoun + (EXACT if value == written else FORM / 2))
             return
-        if asked in self._cells_without_asides:
-            places = self._cells_without_asides[asked]
+        if asked in self._said.without_asides:
+            places = self._said.without_asides[asked]
             if len({name for name, _ in places}) == len(places):
                 for name, value in places:
                     yield Link(self.column(name), value, NAMING, f"{' '.join(asked)} was read as {value}.")
             return
         for form in forms(asked[-1]):
-            for folded in self._cells_by_form.get(form, ()):
+            for folded in self._said.by_form.get(form, ()):
                 if len(folded) == len(asked) and folded[:-1] == asked[:-1]:
-                    for name, value in self._cells[folded]:
+                    for name, value in self._said.cells[folded]:
                         yield Link(self.column(name), value, FORM, f"{' '.join(asked)} was read as {value}.")
-        if len(span) == 1 and len(same := done(span[0], self._cells, self.language.code)) == 1:
-            for name, value in self._cells[same[0]]:
+        if len(span) == 1 and len(same := done(span[0], self._said.cells, self.language.code)) == 1:
+            for name, value in self._said.cells[same[0]]:
                 yield Link(self.column(name), value, PART, f"{span[0].text} was read as {value}.")
+        if len(span) == 1 and len(of := self.done_in(asked[0])) == 1:
+            yield Link(self.column(of[0][0]), of[0][1], PART, f"{span[0].text} was read as {of[0][1]}.")
         for name, value in letter_of(asked, self):
             yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
         if len(asked) > 1 or asked[0] not in self.language.light:
             for phrase in self.language.values.get(asked, ()):
-                for name, value in self._cells.get(phrase, ()):
+                for name, value in self._said.cells.get(phrase, ()):
                     yield Link(self.column(name), value, TRANSLATED, f"{' '.join(asked)} was read as {value}.")
+
+    def done_in(self, verb: str) -> Sequence[tuple[str, str]]:
+        """The values that say more than the verb, as `Closed Won` does for `won`."""
+        if self.language.code != "en" or not _DONE.fullmatch(verb):
+            return ()
+        few = [one for one in self.table.columns if one.kind == "text" and one.distinct <= _KINDS_MAX]
+        return [(one.name, value) for one in few for value in one.values if verb in tokens(value)]
 
     def _is_function_word(self, asked: tuple[str, ...]) -> bool:
         short = len(asked) == 1 and len(asked[0]) <= _FUNCTION_LETTERS_MAX
@@ -351,7 +354,7 @@ class TableLinks(TableValues):
             essential = [one for one in header if not _is_unit(one, header) and one not in _NAMING]
             if len(essential) == 1 and (apart := edits(written, essential[0])) is not None:
                 near[name, None] = apart
-        for folded, places in self._cells.items():
+        for folded, places in self._said.cells.items():
             if len(folded) == 1 and (apart := edits(written, folded[0])) is not None:
                 near |= dict.fromkeys(places, apart)
         best = [place for place, apart in near.items() if apart == min(near.values())]
@@ -360,6 +363,14 @@ class TableLinks(TableValues):
             name, value = best[0]
             told = f"{word.text} was read as {value if value is not None else f'the column {name}'}."
             yield Link(self.column(name), value, TYPO, told)
+
+
+@cache
+def _nouns(code: str) -> frozenset[str]:
+    """The words of a language of which something else that is called a noun may be meant."""
+    language = next(one for one in LANGUAGES if one.code == code)
+    groups = (*language.nouns, *language.alike)
+    return frozenset(word for group in groups for word in group) | _PARTICLES
 
 
 def _is_unit(word: str, header: Sequence[str]) -> bool:

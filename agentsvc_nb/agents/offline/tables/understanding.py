@@ -86,10 +86,6 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
         # The next language is tried only where this one leaves no plan: words of two languages can look alike.
         if any(isinstance(one, Understood) for one in found):
             break
-    titled = [isinstance(one, Understood) and one.titled for one in found]
-    # Of several tables with an answer the one that the question names is meant.
-    if titled.count(True) == 1:
-        return found[titled.index(True)]
     return _chosen(found)
 
 
@@ -102,13 +98,22 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
     plans = [one for one in found if isinstance(one, Understood)]
     nearest = min((one.cost for one in plans), default=0.0)
     plans = [one for one in plans if one.cost <= nearest + _MARGIN]
-    if len(plans) == 1:
+    # Of several tables with an answer the one that the question names is meant, unless another is nearer to its words.
+    titled = [one for one in plans if one.titled and one.cost == nearest]
+    if len(plans) > 1 and len(titled) == 1:
+        plans = titled
+    if len(plans) == 1 and not (plans[0].told and not plans[0].titled and any(map(_knows_all, found))):
         return plans[0]
     if plans:
         readings = tuple(one.reading for one in plans)[:READINGS_MAX]
         return AskedBack((), "Several tables have an answer to this: name the file that is meant.", readings, 1.0)
     asked = [one for one in found if isinstance(one, AskedBack)]
     return max(asked, key=lambda one: one.fit) if asked else NotAboutTables()
+
+
+def _knows_all(found: Understanding) -> bool:
+    """Whether a table has all words, but no reading: it may be meant where another table's reading is a loose one."""
+    return isinstance(found, AskedBack) and found.unclear and found.fit == 1.0
 
 
 def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
@@ -175,7 +180,7 @@ def _rows_by_period(items: Sequence[Item], links: TableLinks) -> list[Item]:
     """`the days with rain`, where each row is another day."""
     of = links.row_period()
     return [
-        Item("rows", "period") if item.tag == "period" and item.value == of and before.tag != "wh" else item
+        Item("rows", "period", of=item.of) if item.tag == "period" and item.value == of and before.tag != "wh" else item
         for before, item in zip([Item("start"), *items], items, strict=False)
     ]
 

@@ -117,7 +117,19 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
         return None
     # A form that has a place for the noun of the rows comes first: there it is what is asked for.
     found = _formed(parts) or _without_row_names(parts)
+    found = _each_counted(found, parts) if found else None
     return _ordered(found, directions) if found and directions else found
+
+
+def _each_counted(found: QuestionReading, parts: Parts) -> QuestionReading:
+    """`how many said yes, maybe and no`: each for itself, as all of them together limit nothing."""
+    listed = [one for one in parts.conditions if isinstance(one, OneOf)]
+    plan = found.plan
+    if plan.measures != (Aggregate("count"),) or plan.groups or len(listed) != 1 or len(parts.conditions) > 1:
+        return found
+    of = column_of(listed[0].subject)
+    is_all = len(listed[0].values) == parts.links.profile(of).distinct
+    return replace(found, plan=replace(plan, groups=(Group(of),))) if is_all else found
 
 
 def _computed(core: Sequence[Item]) -> list[Column]:

@@ -132,7 +132,7 @@ def difference(parts: Parts) -> QuestionReading | None:
 def compared_amount(of: Column | None, parts: Parts) -> Aggregate | None:
     """What two are compared by: the sum of an amount, how many rows there are, or the value of their one row."""
     columns, links = values(parts.core, "column"), parts.links
-    if not columns and has(parts.core, "rows"):
+    if not columns and not has(parts.core, "measure") and has(parts.core, "rows"):
         return Aggregate("count")
     if len(columns) == 1 and not links.adds_up(links.profile(columns[0])) and of and links.is_key(links.profile(of)):
         return aggregate("max", columns[0], links)  # of one row

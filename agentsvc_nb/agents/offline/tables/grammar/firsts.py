@@ -73,6 +73,8 @@ def first_of(
         [made] = cast(tuple[Measure, ...], measured) if len(cast(tuple[Measure, ...], measured)) == 1 else [None]
     if made is None:
         return None
+    if not descending and parts.conditions and isinstance(made, Aggregate) and made.operation in ("count", "distinct"):
+        return None  # `the fewest orders in March` has who has none of them, whom no row names
     by = group or grouped(cast(Column, named), links)
     return QuestionReading(parts.plan(made, groups=[by], order=(Order(1, descending),), limit=limit), (0,))
 

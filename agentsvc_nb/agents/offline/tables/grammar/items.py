@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Final
@@ -17,6 +17,7 @@ from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     Told,
     amounts,
     is_count,
+    is_owner,
     is_row_noun,
     may_be_noun,
     named_rate,
@@ -33,20 +34,25 @@ from agentsvc_nb.agents.offline.tables.linking import (
     SPAN_MAX,
     TRANSLATED,
     TYPO,
-    Link,
     TableLinks,
 )
+from agentsvc_nb.agents.offline.tables.links import Link
 from agentsvc_nb.agents.offline.tables.question import Word
 from agentsvc_nb.agents.offline.tables.topics import is_participle
 
 PATHS_MAX: Final = 30
 _UNKNOWN: Final = 8.0
+_OWNERS: Final = ("column", "rows", "period")
+_WHICH: Final = (("which",), ("what",), ("the",))
 _PER: Final = (("per",), ("pro",), ("je",))
 _NOUN: Final = 1.2
 _NOT: Final = frozenset(("not", "nicht", "pas", "non", "no"))
 _PEOPLE: Final = frozenset(("people", "persons"))
 _OF_PEOPLE: Final = (
-    "name",
+    "surname",
+    "firstname",
+    "email",
+    "salary",
     "person",
     "player",
     "employee",
@@ -63,7 +69,7 @@ _OF_PEOPLE: Final = (
     "driver",
     "rep",
 )
-"""What tables of people have."""
+"""What tables of people have; a name have cars, too."""
 _DATED_PERIOD: Final = 0.8
 _VERB_LETTERS_MIN: Final = 4
 """A verb that is a value or that of a header is never without a meaning, as `delivered` beside `Delivered on`."""
@@ -85,7 +91,9 @@ def paths(words: Sequence[Word], links: TableLinks, language: Vocabulary) -> lis
     reached[0][(), ()] = 0.0
     for start in range(len(words)):
         here = sorted(reached[start].items(), key=lambda one: one[1])[:PATHS_MAX]
-        for item, length, cost in _meanings(words, start, links, language):
+        theirs = is_owner(words[:start])
+        for meant, length, cost in _meanings(words, start, links, language):
+            item = replace(meant, of=True) if theirs and meant.tag in _OWNERS else meant
             for (items, unknown), before in here:
                 # Ways that differ in light words alone are one way, and the nearest counts.
                 after = items if item.tag in ("light", "unknown") else (*items, item)
@@ -142,7 +150,10 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
     if light and (_is_compared(words, start, language) or _is_out_of(words, start, language)):
         return  # `more than one` is a number, and `out of stock` are no pieces in stock
-    if light and not (told.done and is_verb) and not told.amount and not _asks_for_rows(words, start, links, language):
+    # `who` of `customers who` says nothing, and that which begins a question asks for somebody.
+    light = light and not (not start and ("wh", "person") in language.phrases.get(word.tokens, ()))
+    says_nothing = light and not (told.done and is_verb) and not told.amount and not links.done_in(word.tokens[0])
+    if says_nothing and not _asks_for_rows(words, start, links, language):
         yield Item("light"), 1, WORD + (LIGHT_BESIDES if meant else 0.0)
     elif told.any and not told.known and is_participle(word.text, language.code):
         yield from _tied(word, links, language)
@@ -209,12 +220,23 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
         for link in links.links(span):
             if link.cell is not None and start and words[start - 1].tokens in _PER[links.language.code == "de" :]:
                 continue  # `tickets per team`, where a tier is called `Team`; German pays `per Karte`
+            if (
+                link.cell is not None
+                and start
+                and words[start - 1].tokens == ("which",)
+                and _is_verb_next(words[start + length :], links.language)
+            ):
+                continue  # `which speaker led it` asks for a name, and not for what tickets of speakers have
             if words[start].tokens == ("total",) and start and words[start - 1].tokens == ("in",) and link.distance:
                 continue  # `in total` is no `Order Total`
             if length == 1 and _is_part_of_period(link, words[start], links):
                 continue
             if not words[start].bracketed or link.distance < PART:
                 yield link, length
+
+
+def _is_verb_next(words: Sequence[Word], language: Vocabulary) -> bool:
+    return bool(words) and len(words[0].tokens) == 1 and words[0].tokens[0] in language.light
 
 
 def _is_part_of_period(link: Link, word: Word, links: TableLinks) -> bool:
@@ -250,7 +272,8 @@ def _phrases(
     for length in range(1, min(PHRASE_MAX, len(words) - start) + 1):
         phrase = phrase_of(words[start : start + length])
         for part, which in language.phrases.get(phrase, ()):
-            is_noun = phrase == ("name",) and phrase_of(words[start + 1 : start + 2]) == ("of",)
+            before, after = phrase_of(words[max(start - 1, 0) : start]), phrase_of(words[start + 1 : start + 2])
+            is_noun = phrase == ("name",) and (before in _WHICH or after == ("of",))
             asks_aside = (part == "wh" and (words[start].bracketed or is_noun)) or (part == "yesno" and start)
             if part in ("relative", "doing", "copula", "in_one") or asks_aside or (example and part != "anyone"):
                 continue

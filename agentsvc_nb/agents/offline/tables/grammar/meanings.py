@@ -10,7 +10,8 @@ from typing import Final, Literal
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
-from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, FORM, PART, TRANSLATED, Link, TableLinks
+from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, FORM, PART, TRANSLATED, TableLinks
+from agentsvc_nb.agents.offline.tables.links import Link
 from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
 from agentsvc_nb.agents.offline.tables.topics import is_participle, is_person
 from agentsvc_nb.formats.plans.plan import Aggregate, Column, Compared
@@ -106,8 +107,11 @@ def of_rows(
     """What the rows are called."""
     word = words[start]
     if len(word.tokens) == 1 and links.is_title(word.tokens[0]):
-        yield Item("rows", "title"), 1, WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
-        if not is_count(words[:start], language):  # `in how many orders was a coupon used` counts orders
+        counted = is_count(words[:start], language)
+        within = bool(start) and words[start - 1].tokens in _WITHIN
+        if counted or within or not told.amount:  # `the wheat of years`, of `wheat.csv` with a column called so
+            yield Item("rows", "title"), 1, WORD + (0.6 + told.nearest if told.exact or told.nearest >= ALIKE else 0.1)
+        if not told.exact and not counted:  # `in how many orders was a coupon used` counts orders
             yield Item("light"), 1, WORD + 2 * LIGHT_BESIDES + told.nearest
     elif len(word.tokens) == 1 and not word.quoted and not told.any:
         noun = word.tokens[0]
@@ -117,6 +121,19 @@ def of_rows(
             yield Item("rows", "called", (line,)), 1, WORD + 0.2
         elif is_topic(noun, links) and (noun,) not in language.phrases:
             yield Item("light"), 1, WORD + LIGHT_BESIDES
+
+
+_WITHIN: Final = (("in",), ("from",), ("aus",), ("dans",), ("en",))
+_OF: Final = frozenset(("of", "among", "von", "unter", "de", "des", "du", "del", "entre"))
+_ALL: Final = frozenset(("the", "all", "these", "our", "den", "allen", "los", "las", "les", "todos", "todas", "tous"))
+
+
+def is_owner(before: Sequence[Word]) -> bool:
+    """Whether what follows these words is what something is of: `of`, `among all the`."""
+    left = [word.tokens[0] for word in before[-3:] if len(word.tokens) == 1]
+    while left and left[-1] in _ALL:
+        left.pop()
+    return bool(left) and left[-1] in _OF
 
 
 def may_be_noun(word: Word, meant: bool, language: Vocabulary) -> bool:

@@ -249,6 +249,8 @@ def column(parts: Parts) -> QuestionReading | None:
     """`revenue in March`, `the price of X`, `which city is X in`."""
     of = values(parts.core, "column")[0]
     links, profile = parts.links, parts.links.profile(of)
+    if "person" in values(parts.core, "wh") and links.headers[of.name][-1:] == ("id",):
+        return None  # `who supplies X` is told a name
     if has(parts.core, "much") and profile.kind not in ("number", "time"):
         return None
     names_rows = links.is_key(profile) and not links.is_measure(profile) and not has(parts.core, "wh")

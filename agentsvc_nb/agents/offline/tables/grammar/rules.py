@@ -20,6 +20,8 @@ class Item:
     told: tuple[str, ...] = ()
     plural: bool = False
     """Of a column: whether it was named in the plural, unlike its header."""
+    of: bool = False
+    """Of a column, and of rows: whether something else is said to be theirs, as `the highest price of products`."""
 
 
 _PIECE: Final = re.compile(r"\((?P<group>[^)]*)\)(?P<times>[?*+]?)|(?P<tag>[\w|]+)(?P<often>[?*+]?)")

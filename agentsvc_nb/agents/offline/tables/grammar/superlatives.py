@@ -43,6 +43,8 @@ def superlative(parts: Parts) -> QuestionReading | None:
     named, measured = _named_and_measured(parts, sup)
     if sup.tag == "most" and isinstance(measured, Column) and not _is_several(measured, parts):
         return None  # `the most that any team won`
+    if is_value := _asks_for_value(parts):
+        named = []
     if measured is None or len(named) > 1 or (summed and not _sums(measured, parts)):
         return None
     if sup.tag == "sup" and isinstance(measured, Column) and _is_numbering(measured, parts):
@@ -58,13 +60,13 @@ def superlative(parts: Parts) -> QuestionReading | None:
     first = parts.core[0]
     asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
     asks = asks or (first.tag == "wh" and first.value != "list")
-    asks = asks or first.tag == "rows"
-    if group is None and not named and asks and (column := focus(parts) or _row_names(parts)):
+    asks = asks or first.tag == "rows" or (first.tag == "wh" and has(parts.core[1:at], "rows"))
+    if group is None and not named and asks and not is_value and (column := focus(parts) or _row_names(parts)):
         named = [column]
     limit = how_many(parts)
     if not 1 <= limit <= LIMIT_MAX or (group is not None and named):
         return None
-    if group is None and not named and _asks_for_rows(parts):
+    if group is None and not named and not is_value and _asks_for_rows(parts):
         return None  # `which match had the biggest crowd`, where no column names a match
     if group is None and not named:
         return extreme(measured, descending, parts) if sup.tag == "sup" and limit == 1 else None
@@ -107,6 +109,15 @@ def _is_several(counted: Column, parts: Parts) -> bool:
 
 def _is_numbering(measured: Column, parts: Parts) -> bool:
     return is_identifier(parts.links.profile(measured), parts.links.table) and parts.links.size() is not None
+
+
+def _asks_for_value(parts: Parts) -> bool:
+    """`what is the highest price of products`: no product, but a price."""
+    core = [item for item in parts.core if item.tag != "wh" or item.value != "place"]  # `where`
+    before, after = core[:3], core[3:]
+    tags = [item.tag for item in before]
+    asked = tags in (["wh", "sup", "column"], ["wh", "measure", "sup"]) and before[0].value == "thing"
+    return asked and bool(after) and all(item.tag in ("column", "rows") and item.of for item in after)
 
 
 def _asks_for_rows(parts: Parts) -> bool:

@@ -125,8 +125,8 @@ def _amount(how: Item, of: Column | None, parts: Parts) -> Aggregate | None:
     found = implied_columns(which, parts.links, direction == "desc")
     named = values(parts.core, "column")
     if which == "rows":
-        return Aggregate("count") if not named else None
-    if len(found) != 1 or (named and named != found):
+        return Aggregate("count") if not named and not has(parts.core, "measure") else None
+    if len(found) != 1 or (named and named != found) or has(parts.core, "measure"):
         return None
     return compared_amount(of, replace(parts, core=[Item("column", found[0])]))
 
