@@ -32,6 +32,8 @@ CHOICES = {
     "web_search": "brave",
     "web_search_url": OWN,
     "meta_url": OWN,
+    "trace_content": "yes",
+    "log_format": "json",
     "whisper_model": "whisper",
     "sync_hold_seconds": "0.1",
 }
@@ -93,7 +95,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
         monkeypatch.chdir(starter.folder.path)
         if getattr(starter.plan().settings, name) != meant:
             lost.add(name)
-    assert lost == {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token"}
+    assert lost == {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token", "metrics_token"}
     assert starter.folder.settings.read_text().count("\n") > len(SETTINGS) - len(lost)
 
 
