@@ -18,8 +18,8 @@ from agentsvc_nb import setting_values as values
 from agentsvc_nb.wire import limits
 
 PREFIX: Final = "AGENTSVC_"
-ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL"})
-"""`AGENTSVC_*` variables that are not settings of the service: the notebook reads them."""
+ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL", "AGENTSVC_LOG"})
+"""`AGENTSVC_*` variables that are not settings of the service: the client reads them."""
 
 
 class SettingsError(ValueError):

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.client.events import RunEvent
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.testing import RunningService, running_service
@@ -21,7 +22,7 @@ from agentsvc_nb.wire.limits import (
     OUTPUT_BYTES,
     RESULT_BYTES,
 )
-from agentsvc_nb.wire.runs import Event, Run
+from agentsvc_nb.wire.runs import Run
 from tests.contract.conftest import Wire
 from tests.contract.faces import Face
 from tests.contract.service_fixture import operate
@@ -44,7 +45,7 @@ def ended(client: AgentService, message: str, **options: Any) -> Run:
     return client.runs.wait(client.runs.start(message, **options).run_id, poll=0.05, timeout=120)
 
 
-def read_by_all(client: AgentService, run: Run) -> list[Event]:
+def read_by_all(client: AgentService, run: Run) -> list[RunEvent]:
     """The events of a run as pages and as a stream have them, which are the same; none is larger than may be."""
     pages = list(client.runs.iterate_events(run.run_id))
     with client.runs.attach(run.run_id) as following:
@@ -71,7 +72,7 @@ def whole(client: AgentService, run: Run, payload: dict[str, Any]) -> dict[str, 
     return found
 
 
-def only(events: list[Event], kind: str) -> dict[str, Any]:
+def only(events: list[RunEvent], kind: str) -> dict[str, Any]:
     (payload,) = [event.payload for event in events if event.type == kind]
     return payload
 
