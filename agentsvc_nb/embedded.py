@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import Met, Unproved, meet
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
-from agentsvc_nb.service.plan import BLOBS, ServicePlan, plan_of, restart_command, without_blobs
+from agentsvc_nb.service.plan import BLOBS, DATABASE, ServicePlan, for_embedded, plan_of, restart_command
 from agentsvc_nb.service.serve import EXIT_HELD, Child
 from agentsvc_nb.settings import data_folder
 
@@ -229,14 +229,15 @@ def _start(folder: DataFolder, plan: ServicePlan, timeout: float) -> Ready:
 
 
 def _spawn(folder: DataFolder, plan: ServicePlan) -> Child:
-    if place := plan.kept.settings.get(BLOBS):
+    lies = {DATABASE: "its data in PostgreSQL", BLOBS: f"its contents in {plan.kept.settings.get(BLOBS)}"}
+    if elsewhere := [what for name, what in lies.items() if name in plan.kept.settings]:
         advice = "start it with `agentsvc serve`, or name another folder with AGENTSVC_DATA"
-        raise EmbeddedError(f"The service in {folder.path} has its contents in {place}: {advice}.")
+        raise EmbeddedError(f"The service in {folder.path} has {' and '.join(elsewhere)}: {advice}.")
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
     if not plan.model_is_kept:  # the child inherits all other named settings in its environment
         arguments += ["--model", plan.settings.model]
     try:
-        return Child(folder, arguments, env=without_blobs(os.environ))
+        return Child(folder, arguments, env=for_embedded(os.environ))
     except ForeignFolder as error:
         raise EmbeddedError(str(error)) from None
     except OSError as error:
@@ -332,8 +333,9 @@ def _notice(ready: Ready, plan: ServicePlan) -> str | None:
     if ready.version != __version__:
         restart = restart_command(plan.settings.data)
         return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
-    if os.environ.get(BLOBS) and BLOBS not in plan.kept.settings:
-        return f"{BLOBS} is for `agentsvc serve`: this service has its contents in {plan.settings.data}."
+    for name, what in ((DATABASE, "data"), (BLOBS, "contents")):
+        if os.environ.get(name) and name not in (plan.kept.secrets | plan.kept.settings):
+            return f"{name} is for `agentsvc serve`: this service has its {what} in {plan.settings.data}."
     return plan.notice(ready)
 
 

@@ -86,6 +86,13 @@ def flag(text: str) -> bool:
     return _FLAGS[text.lower()]
 
 
+def database(text: str) -> str:
+    """Check the address of a PostgreSQL database, as PostgreSQL's own programs take it."""
+    if urlsplit(text).scheme not in ("postgresql", "postgres"):
+        raise ValueError("postgresql://USER:PASSWORD@HOST/NAME")
+    return text
+
+
 def log_format(text: str) -> str:
     """Parse the format of the log."""
     if text.lower() not in ("text", "json"):
@@ -149,6 +156,16 @@ def without_secrets(address: str) -> bool:
     """
     parts = urlsplit(address)
     return not (parts.query or parts.fragment or "@" in parts.netloc)
+
+
+def without_password(address: str) -> bool:
+    """The `keep` of addresses of databases, which name parameters in their query.
+
+    >>> without_password("postgresql://ada@/agents?host=/run/postgresql"), without_password("postgresql://ada:secret@db/x")
+    (True, False)
+    """
+    parts = urlsplit(address)
+    return not parts.password and "password" not in parts.query.lower()
 
 
 def _listed(text: str) -> list[str]:

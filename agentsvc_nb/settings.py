@@ -48,7 +48,7 @@ def setting(
     secret: bool = False,
 ) -> Any:
     """A dataclass field of `Settings`, with its `Setting` as metadata."""
-    return field(default=default, metadata={"setting": Setting(read, about, keep, secret)})
+    return field(default=default, repr=not secret, metadata={"setting": Setting(read, about, keep, secret)})
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,13 @@ class Settings:
                 values.never,
             )
         }
+    )
+    database: str | None = setting(
+        values.database,
+        "A PostgreSQL database, `postgresql://USER:PASSWORD@HOST/NAME`, in place of the data folder's own: see "
+        "operations.md.",
+        secret=True,
+        keep=values.without_password,
     )
     blobs: str | None = setting(
         values.bucket,
@@ -242,8 +249,9 @@ class Settings:
 
     @property
     def settings_hash(self) -> str:
-        """A hash of all settings but `data`: equal for services that behave alike (docs/api/embedded.md "Settings")."""
-        behaviour = {name: value for name, value in asdict(self).items() if name != "data"}
+        """A hash of all settings but where data is kept: equal for services that behave alike (docs/api/embedded.md
+        "Settings")."""
+        behaviour = {name: value for name, value in asdict(self).items() if name not in ("data", "database")}
         return hashlib.sha256(json.dumps(behaviour, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
@@ -258,6 +266,13 @@ def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
     given = data or env.get(variable("data"))
     path: Path = _read("data", str(given), source="data") if given else default_data()
     return path
+
+
+def database_address(env: Mapping[str, str]) -> str | None:
+    """AGENTSVC_DATABASE; None without it. Raises `SettingsError`."""
+    given = env.get(variable("database"))
+    address: str | None = _read("database", given, source=variable("database")) if given else None
+    return address
 
 
 def default_data() -> Path:

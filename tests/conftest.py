@@ -8,7 +8,7 @@ import re
 import shlex
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.testing import service as service_for_tests
+from tests import databases
 
 if TYPE_CHECKING:
     from tests.s3_server import S3Server
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
 
-TIERS: Final = ("long", "browser", "hosts", "model", "slow")
+TIERS: Final = ("long", "browser", "hosts", "model", "postgres", "slow")
 """Markers of tests that the README's command leaves out."""
 
 
@@ -64,10 +65,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="folder",
         help="where services keep contents: in their folders, or in an S3 server that the tests start",
     )
+    parser.addoption("--database", choices=databases.CHOICES, default="sqlite", help="where services keep their data")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Run tests named by their ids (`file::test`) whatever their tier: drop the default marker expression."""
+    databases.chosen = config.option.database
+    if databases.chosen != "sqlite":
+        _begin_with(databases.settings)
+        # of databases that tests which fail, as of mutants, leave open
+        config.addinivalue_line("filterwarnings", "ignore:.*was deleted while still open:ResourceWarning")
     _, _, rest = shlex.join(config.getini("addopts")).partition("-m ")
     if rest and any("::" in arg for arg in config.args) and config.option.markexpr == shlex.split(rest)[0]:
         config.option.markexpr = ""
@@ -84,12 +91,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if has_quick else True
 
 
+def _begin_with(settings: Callable[[], dict[str, object]]) -> None:
+    """Give each service of the tests these settings, too."""
+    made = RunningService.__init__
+
+    def with_more(self: RunningService, data: Path, model: str, given: dict[str, object]) -> None:
+        made(self, data, model, {**settings(), **given})
+
+    setattr(RunningService, "__init__", with_more)  # noqa: B010 - not assigned for the type checker
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest selects tests by their markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test with the tier of its longest matching row in tiers.toml.
 
     Raises `pytest.UsageError` if a row matches no test, in a run of all tests. `--last-failed` leaves out whole files.
     """
+    for item in items:
+        if databases.chosen != "sqlite" and item.get_closest_marker("sqlite"):
+            item.add_marker(pytest.mark.skip("of the data folder's own database"))
     rows = [_Row(text, tier) for tier, texts in _table().items() for text in texts]
     for item in items:
         found = [row for row in rows if row.matches(item.nodeid)]

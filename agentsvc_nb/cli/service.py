@@ -1,4 +1,4 @@
-"""`agentsvc serve`, `status`, `sign-in`, `stop`, `restart`, `backup` and `restore`: the service of a data folder."""
+"""`agentsvc serve`, `status`, `sign-in`, `stop`, `restart`, `migrate`, `backup`, `restore`: a data folder's service."""
 
 from __future__ import annotations
 
@@ -47,6 +47,8 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     restart = commands.add_parser("restart", parents=[data], help="end it, and start it with the settings of here")
     _add_model(restart)
     restart.set_defaults(run=_restart)
+    migrate = commands.add_parser("migrate", parents=[data], help="bring the database up to date, as serve does")
+    migrate.set_defaults(run=_migrate)
 
 
 def _add_model(command: Parser) -> None:
@@ -74,6 +76,13 @@ def _serve(args: argparse.Namespace) -> int:
     if args.host not in ("127.0.0.1", "::1", "localhost"):
         print(f"agentsvc: {_PUBLIC_HOST_WARNING.format(host=args.host)}", file=sys.stderr)
     serve(plan, ListenAddress(args.host, args.port, args.ready_file, args.idle_stop))
+    return 0
+
+
+def _migrate(args: argparse.Namespace) -> int:
+    """Raises `SchemaTooNew`, `NoService`, `StoreAway` and `StoreUnusable`."""
+    with arguments.database(args.data):
+        print("The schema of the database is up to date.")
     return 0
 
 
@@ -114,6 +123,9 @@ def _restart(args: argparse.Namespace) -> int:
 
     arguments.existing_folder(args.data)
     plan = plan_of(args.data, args.model)
+    if plan.settings.database:
+        advice = "end it with `agentsvc stop`, and start it with `agentsvc serve`"
+        raise SettingsError(f"A service with AGENTSVC_DATABASE is not started in the background: {advice}.")
     if fault := plan.fault():
         raise SettingsError(fault)
     data = plan.settings.data

@@ -67,6 +67,7 @@ def back_up(folder: DataFolder, file: Path, progress: Progress, *, contents: boo
     Raises `BackupError` when `file` exists, the database can't be read or another backup is being made,
     `SchemaTooNew`, and `OSError`.
     """
+    _check_own(folder)
     if file.exists():
         raise BackupError(f"{file} exists already: name another file.")
     with folder.hold_blobs(WAIT_SECONDS) as held:
@@ -158,7 +159,17 @@ def restore(file: Path, folder: DataFolder, progress: Progress) -> Manifest:
     return manifest
 
 
+def _check_own(folder: DataFolder) -> None:
+    """Raises `BackupError` if the folder's database is in PostgreSQL."""
+    if folder.address:
+        raise BackupError(
+            f"The database is in PostgreSQL: back that up and restore it with its own tools (pg_dump, pg_restore), and "
+            f"copy {folder.blobs} after that, see docs/operations.md."
+        )
+
+
 def _check_empty(folder: DataFolder) -> None:
+    _check_own(folder)
     if folder.has_database():
         raise BackupError(f"There is a service in {folder.path} already: name another folder with --data.")
 

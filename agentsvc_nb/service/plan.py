@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import setting_values as values
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
-from agentsvc_nb.settings import SETTINGS, Settings, SettingsError, data_folder, variable
+from agentsvc_nb.settings import SETTINGS, Settings, SettingsError, data_folder, database_address, variable
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.port import Agent
@@ -154,6 +154,7 @@ def _of_earlier_version(folder: DataFolder) -> KeptSettings:
 MODEL: Final = variable("model")
 MODEL_URL: Final = variable("model_url")
 BLOBS: Final = variable("blobs")
+DATABASE: Final = variable("database")
 
 
 @dataclass(frozen=True)
@@ -272,10 +273,10 @@ def _held(kept: KeptSettings) -> set[str]:
 
 def plan_of(data: str | Path | None = None, model: str | None = None, *, embedded: bool = False) -> ServicePlan:
     """The plan for a service of the folder: the settings that it keeps, overridden by those named in the environment
-    and by `model`. An empty variable stands for the default. An `embedded` service has its contents in the folder.
-    Raises `SettingsError`."""
+    and by `model`. An empty variable stands for the default. An `embedded` service has its database and its contents in
+    the folder. Raises `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
-    environment = without_blobs(os.environ) if embedded else os.environ
+    environment = for_embedded(os.environ) if embedded else os.environ
     env = environment if model is None else {**environment, MODEL: model}
     kept = KeptSettings.read(folder)
     before = kept.beside(env.get(MODEL, kept.settings.get(MODEL, "")).strip())
@@ -285,9 +286,21 @@ def plan_of(data: str | Path | None = None, model: str | None = None, *, embedde
     return ServicePlan(settings, kept, named, before.changed(named, settings), kept_url)
 
 
-def without_blobs(env: Mapping[str, str]) -> dict[str, str]:
+def for_embedded(env: Mapping[str, str]) -> dict[str, str]:
     """The environment without what only `agentsvc serve` heeds."""
-    return {name: text for name, text in env.items() if name != BLOBS}
+    return {name: text for name, text in env.items() if name not in (DATABASE, BLOBS)}
+
+
+def folder_of(data: str | Path | None = None) -> DataFolder:
+    """The data folder with its database: that of AGENTSVC_DATABASE, else the one that the folder keeps, else its own.
+    Raises `SettingsError`."""
+    path = data_folder(os.environ, data)
+    if DATABASE in os.environ:
+        return DataFolder(path, database_address(os.environ))
+    try:
+        return DataFolder(path, KeptSettings.read(DataFolder(path)).settings.get(DATABASE))
+    except SettingsError:  # what is wrong with the others is told where they are needed
+        return DataFolder(path)
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:

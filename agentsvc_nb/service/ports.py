@@ -42,6 +42,14 @@ class StoreBusy(Exception):
     """Another process locked the database for too long. Nothing was written; a later try may succeed."""
 
 
+class StoreAway(StoreBusy):
+    """The database's server does not answer. Nothing was written; a later try may succeed."""
+
+
+class StoreUnusable(Exception):
+    """The database can't be used as it is; the message says why, and what to do."""
+
+
 class Database(Protocol):
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.
@@ -54,12 +62,36 @@ class Database(Protocol):
         of processor time."""
         ...
 
-    def read_single(self, use: Callable[[Tx], T]) -> T:
-        """`read` for a `use` of one statement, which sees a snapshot without a transaction."""
+    async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
+        """`read` for a quick `use`, without holding up the event loop. `single`: it is one statement, which sees a
+        snapshot without a transaction."""
         ...
 
-    def version(self) -> int:
-        """A number that changes, for this thread, after each commit of any other thread or process."""
+    def version(self) -> int | None:
+        """A number that changes, for this thread, after each commit of any other thread or process; None where asking
+        for it would be no quicker than reading."""
+        ...
+
+
+class DatabaseEngine(Database, Protocol):
+    """A database as the service and the command line open and close it, with the index that is in it."""
+
+    @property
+    def index(self) -> Index: ...
+    def open(self) -> DatabaseEngine:
+        """Bring its schema up to date. Raises `SchemaTooNew`, and `StoreAway` when nothing answers."""
+        ...
+
+    def hold(self) -> None:
+        """Keep other services from working with it, until it is closed. Raises `StoreBusy` when one does."""
+        ...
+
+    def close(self) -> None:
+        """Finish requested writes, then close all connections. To be called in the event loop's thread."""
+        ...
+
+    def write_now(self, use: Callable[[Tx], T]) -> T:
+        """A blocking `write` for the command line and tests; needs no event loop."""
         ...
 
 

@@ -64,7 +64,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
     """
     from agentsvc_nb.formats.memory import return_large_buffers
 
-    folder = DataFolder(plan.settings.data)
+    folder = DataFolder(plan.settings.data, plan.settings.database)
     try:
         folder.make()
     except FolderFault as error:
@@ -168,12 +168,17 @@ def _make_key(folder: DataFolder) -> None:
     import sqlite3
 
     from agentsvc_nb.service.keyring import ensure_own_key
+    from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     try:
-        ensure_own_key(folder)
-    except (SchemaTooNew, FolderFault) as error:
+        ensure_own_key(folder, serving=True)
+    except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None
+    except StoreAway as error:
+        raise ServeError(f"{error}: check AGENTSVC_DATABASE, and its server.") from None
+    except StoreBusy as error:
+        raise ServeError(f"{error}.") from None
     except sqlite3.DatabaseError as error:
         if fault := disk_fault(error):
             raise ServeError(f"The database {folder.database} can't be opened: {fault} ({error}).") from None

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import uuid
 from collections.abc import Iterator
 from typing import Final
 
 import httpx
 
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.routes.route import V1
+from tests import databases
 from tests.contents import incoming, lose
 from tests.contract.conftest import Wire
 from tests.contract.refused_requests import Provoke, start
@@ -154,13 +153,8 @@ def _stopped(stage: ServiceFixture) -> httpx.Response:
 
 def _locked(stage: ServiceFixture) -> httpx.Response:
     service = stage.other(run_capacity=1)
-    holder = sqlite3.connect(DataFolder(service.data).database, isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    try:
+    with databases.kept_busy(service.folder):
         return stage.open(service)("POST", "/projects", json={"name": "x"})
-    finally:
-        holder.execute("ROLLBACK")
-        holder.close()
 
 
 def _cut_off(stage: ServiceFixture) -> httpx.Response:

@@ -21,7 +21,6 @@ from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import chats, files
 from agentsvc_nb.service.usecases import jobs as job_usecases
 from agentsvc_nb.service.usecases.chats import ChatSelector
@@ -37,6 +36,7 @@ from agentsvc_nb.wire.limits import (
     RESULT_BYTES,
 )
 from agentsvc_nb.wire.runs import Event, Run
+from tests import databases
 from tests.service import contexts
 
 WORST: Final = "\x01"
@@ -155,7 +155,7 @@ class Talkative(ToolDeclaration):
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
-    database = SqliteDatabase(tmp_path / "s.sqlite").open()
+    database = databases.opened(tmp_path / "s.sqlite")
     yield contexts.storage(database, tmp_path / "blobs")
     database.close()
 

@@ -14,6 +14,7 @@ from agentsvc_nb.settings import SETTINGS, SettingsError, variable
 
 OWN = "http://127.0.0.1:8000/v1"
 CHOICES = {
+    "database": "postgresql:///agents",
     "public_url": "https://agents.example.com",
     "origins": "https://other.example.com",
     "model": "openai-chat:x",
@@ -32,6 +33,8 @@ CHOICES = {
     "web_search": "brave",
     "web_search_url": OWN,
     "meta_url": OWN,
+    "trace_content": "yes",
+    "log_format": "json",
     "whisper_model": "whisper",
     "sync_hold_seconds": "0.1",
 }
@@ -93,7 +96,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
         monkeypatch.chdir(starter.folder.path)
         if getattr(starter.plan().settings, name) != meant:
             lost.add(name)
-    assert lost == {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token"}
+    assert lost == {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token", "metrics_token"}
     assert starter.folder.settings.read_text().count("\n") > len(SETTINGS) - len(lost)
 
 
