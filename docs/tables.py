@@ -1,4 +1,4 @@
-"""Write docs/errors.md, routes.md, limits.md, settings.md, tools.md, magics.md, cli.md from what stands in the code.
+"""Write docs/errors.md, routes.md, limits.md, settings.md, metrics.md, tools.md, magics.md and cli.md from the code.
 
     python -m docs.tables
 
@@ -12,6 +12,8 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 
 from agentsvc_nb import setting_values as values
+from agentsvc_nb.service.http.metrics import GAUGES
+from agentsvc_nb.service.telemetry.metrics import Metrics
 from agentsvc_nb.settings import SETTINGS, Settings, variable
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code
@@ -24,7 +26,9 @@ KEPT = {
     values.always: "yes",
     values.never: "no",
     values.without_secrets: "without a password or query",
+    values.without_password: "unless it has a password",
 }
+METRICS = (*(counted.metric for counted in vars(Metrics()).values()), *GAUGES)
 STATED = "*stated*: part of the API as it was first described; *ours*: decided by this project ([api/](api/README.md))."
 
 
@@ -35,6 +39,7 @@ def pages() -> dict[str, str]:
         "routes.md": routes(),
         "limits.md": limits_page(),
         "settings.md": settings(),
+        "metrics.md": metrics(),
         "tools.md": tool_pages.page(),
         "magics.md": magic_pages.page(),
         "cli.md": command_pages.page(),
@@ -131,6 +136,24 @@ def settings() -> str:
             "name is kept, so that `agentsvc status` can say what is missing.",
             "",
             *table(("variable", "default", "kept", "what it does"), rows),
+            "",
+        ]
+    )
+
+
+def metrics() -> str:
+    rows = (
+        (f"`{metric.name}`", metric.kind, ", ".join(f"`{label}`" for label in metric.labels), metric.help)
+        for metric in METRICS
+    )
+    return "\n".join(
+        [
+            "# Metrics",
+            "",
+            "Rendered from `service/telemetry/metrics.py` and `service/http/metrics.py` by `python -m docs.tables`; do",
+            "not edit by hand. How to read them: [telemetry.md](telemetry.md).",
+            "",
+            *table(("metric", "type", "labels", "what it tells"), rows),
             "",
         ]
     )

@@ -18,7 +18,8 @@ PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 
 
 @pytest.mark.parametrize(
-    "name", ["errors.md", "routes.md", "limits.md", "settings.md", "tools.md", "magics.md", "cli.md"]
+    "name",
+    ["errors.md", "routes.md", "limits.md", "settings.md", "metrics.md", "tools.md", "magics.md", "cli.md"],
 )
 def test_a_table_is_as_the_wire_has_it(name: str) -> None:
     assert (DOCS / name).read_text() == tables.pages()[name], "run `python -m docs.tables`"

@@ -22,21 +22,23 @@ from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.http import metrics
 from agentsvc_nb.service.http.access import Access, KnownKeys
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import routes, unknown_path
-from agentsvc_nb.service.ports import Clock
+from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
+from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.fts import FtsIndex
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.store.contents import blobs_of
+from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
@@ -49,24 +51,25 @@ THREADS: Final = (os.cpu_count() or 1) + 4
 
 @dataclass(frozen=True)
 class Engines:
-    """The engines of the service: database, blob store and clock; by default those of `embedded`."""
+    """The engines of the service: database, blob store and clock; by default those of `named`."""
 
-    database: SqliteDatabase
-    blobs: LocalBlobs
+    database: DatabaseEngine
+    blobs: Blobs
     clock: Clock
 
     @classmethod
-    def embedded(cls, settings: Settings) -> Engines:
-        """SQLite and local files in the data folder, and the machine's clock."""
-        folder = DataFolder(settings.data)
-        return cls(SqliteDatabase(folder.database), LocalBlobs(folder.blobs), SystemClock())
+    def named(cls, settings: Settings) -> Engines:
+        """The database and the blob store that the settings name or the data folder's own, and the machine's clock.
+        Raises what `blobs_of` raises."""
+        folder = DataFolder(settings.data, settings.database)
+        return cls(database_of(folder), blobs_of(settings), SystemClock())
 
 
 class ServiceState:
     """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
 
     def __init__(
-        self, services: Services, database: SqliteDatabase, retention: Retention, blob_check: BlobCheck
+        self, services: Services, database: DatabaseEngine, retention: Retention, blob_check: BlobCheck | None
     ) -> None:
         self.services = services
         self.lifecycle: RequestLifecycleMiddleware | None = None
@@ -95,9 +98,9 @@ class ServiceState:
     async def start(self) -> None:
         """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
         asyncio.get_running_loop().set_default_executor(fairness.FairThreads(THREADS))
-        self._database.open()
+        self._database.open().hold()
         await files.index_older_files(self.services.use_case)
-        self.services.blobs.sweep_incoming()
+        self.services.blobs.prepare()
         self.services.storage.tables.start()
         waiting = await self.services.runs.recover()
         await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
@@ -106,8 +109,9 @@ class ServiceState:
         await self.services.storage.readings.wake()
         self._keeping = [
             asyncio.create_task(self._retention.keep_on(), name="retention"),
-            asyncio.create_task(self._blob_check.keep_on(), name="blob check"),
         ]
+        if self._blob_check is not None:
+            self._keeping.append(asyncio.create_task(self._blob_check.keep_on(), name="blob check"))
 
     async def close(self) -> None:
         """Interrupt all runs and jobs, which are left for recovery, and close the database."""
@@ -126,6 +130,7 @@ class ServiceState:
         self.services.judges.close()
         await asyncio.to_thread(self.services.storage.tables.close)
         await asyncio.to_thread(self.services.use_case.searches.close)
+        await asyncio.to_thread(self.services.use_case.tracing.close)
         self._database.close()
 
 
@@ -143,11 +148,11 @@ def create_app(
 
     `instance` is the id that `/healthz` answers, `origin` the public address, `names` what the service is called
     (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
-    pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `engines` the embedded
-    engines. Raises `ValueError` for a model that has no agent.
+    pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `engines` the engines
+    that they name. Raises `ValueError` for a model that has no agent.
     """
     build_all()  # now, rather than during the first requests
-    agent, engines = agent or choose(settings.model, settings), engines or Engines.embedded(settings)
+    agent, engines = agent or choose(settings.model, settings), engines or Engines.named(settings)
     names = names or OwnNames(None, frozenset([origin]))
     state = _assemble(settings, instance, origin, names, sign_in_token, agent, engines)
 
@@ -160,10 +165,14 @@ def create_app(
             await state.close()
 
     def lifecycle(app: ASGIApp) -> RequestLifecycleMiddleware:
-        state.lifecycle = RequestLifecycleMiddleware(app, settings.gateway_seconds, state.services.access, names)
+        state.lifecycle = RequestLifecycleMiddleware(
+            app, settings.gateway_seconds, state.services.access, names, state.services.use_case
+        )
         return state.lifecycle
 
-    app = _Application(routes=[*routes(), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan)
+    app = _Application(
+        routes=[*routes(), *metrics.routes(settings), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan
+    )
     app.state.service = state
     return app
 
@@ -192,6 +201,7 @@ class _Application(Starlette):
             match, found = route.matches(scope)
             if match is Match.FULL:
                 scope.update(found)
+                scope["state"]["route"] = cast(StarletteRoute, route).path
                 return cast(StarletteRoute, route).app(scope, receive, send)
         return unknown_path(scope, receive, send)
 
@@ -203,7 +213,10 @@ def _assemble(
     # Its runners are set below: they need the use case context, which needs the workers to wake.
     workers = LocalWorkers()
     judges = Judges()
-    use_case = UseCaseContext(database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers)
+    tracing = choose_tracing(settings.trace_content)
+    use_case = UseCaseContext(
+        database, database.index, engines.clock, settings, origin, LocalSignals(), workers, tracing=tracing
+    )
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
     workers.readings = storage.readings
@@ -228,4 +241,6 @@ def _assemble(
         jobs=workers.jobs,
         sign_in_token=sign_in_token,
     )
-    return ServiceState(services, database, retention, BlobCheck(blobs))
+    # A bucket's server looks after its disks itself, and hashing all of it here would be paid by the byte.
+    check = BlobCheck(blobs) if isinstance(blobs, LocalBlobs) else None
+    return ServiceState(services, database, retention, check)

@@ -1,5 +1,5 @@
-"""Logs of the service: one line per record on stderr, with fields as `name=value` and secrets hidden. What anybody can
-have logged is counted, and the file is put aside when it is large."""
+"""Logs of the service: one line per record on stderr, as `name=value` or as JSON, with secrets hidden, and with
+the ids of its trace. What anybody can have logged is counted, and the file is put aside when it is large."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, disk_fault
+from agentsvc_nb.service.telemetry import tracing
 
 _SECRET: Final = re.compile(r"(svc_sk_|svc_oat_|token=)[A-Za-z0-9_-]+")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:+-]+")
@@ -25,26 +26,43 @@ def fields(**known: object) -> dict[str, Any]:
     return {"fields": known}
 
 
-class OneLine(logging.Formatter):
-    """`time=... level=warning logger=... message="..."`, the record's fields, and `error="..."` with the traceback."""
+class JsonLine(logging.Formatter):
+    """A JSON object: `time`, `level`, `logger`, `message`, the record's fields, `trace_id` and `span_id` in a
+    trace, and `error` with the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         known = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": _quoted(record.getMessage()),
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
         }
-        known |= {name: _value(value) for name, value in getattr(record, "fields", {}).items()}
+        if ids := tracing.ids():
+            known["trace_id"], known["span_id"] = ids
         if record.exc_info:
-            known["error"] = _quoted(self._failure(record.exc_info))
-        line = " ".join(f"{name}={value}" for name, value in known.items())
-        return _SECRET.sub(r"\1[hidden]", line)
+            known["error"] = self._failure(record.exc_info)
+        return _SECRET.sub(r"\1[hidden]", self._line(known))
+
+    def _line(self, known: dict[str, Any]) -> str:
+        return json.dumps(known, default=str)
 
     def _failure(self, failed: Any) -> str:
         """The traceback; of a full disk, which is nobody's bug and comes by the thousand, only what it said."""
         fault = failed[1] and disk_fault(failed[1])
         return f"{fault} ({failed[1]})" if fault else self.formatException(failed)
+
+
+class OneLine(JsonLine):
+    """`time=... level=warning logger=... message="..."` and so on, quoted where needed."""
+
+    def _line(self, known: dict[str, Any]) -> str:
+        always = {"message", "error"}
+        return " ".join(f"{name}={_quoted(it) if name in always else _value(it)}" for name, it in known.items())
+
+
+FORMATTERS: Final = {"text": OneLine, "json": JsonLine}
+"""By the setting `log_format`."""
 
 
 def _value(value: object) -> str:
@@ -126,11 +144,11 @@ def _open_as(path: Path, descriptors: Iterable[int]) -> None:
             os.dup2(file.fileno(), descriptor)
 
 
-def log_to_stderr(folder: DataFolder) -> None:
+def log_to_stderr(folder: DataFolder, format: str = "text") -> None:
     """Log this package's records from INFO and other libraries' from WARNING."""
     logging.raiseExceptions = False  # a log that can't be written has nowhere to say so
     handler = RotatingHandler(folder)
-    handler.setFormatter(OneLine())
+    handler.setFormatter(FORMATTERS[format]())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("agentsvc_nb").setLevel(logging.INFO)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # its warnings are of requests that anybody can send

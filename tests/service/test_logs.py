@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import json
 import logging
 import os
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, Ready
-from agentsvc_nb.service.logs import OneLine, Tally, fields
+from agentsvc_nb.service.logs import JsonLine, OneLine, Tally, fields
 from agentsvc_nb.service.serve import Child
 from agentsvc_nb.testing import RunningService, running_service
 from tests.waiting import PATIENCE_SECONDS, until
@@ -116,6 +117,27 @@ def test_values_that_are_not_plain_are_quoted() -> None:
     record = logging.LogRecord("x", logging.INFO, "", 0, "hello", (), None)
     record.__dict__.update(fields(code="a b=c", number=7, none=None))
     assert OneLine().format(record).endswith('message="hello" code="a b=c" number=7 none=None')
+
+
+def test_a_line_as_json_says_the_same() -> None:
+    record = logging.LogRecord("a.b", logging.WARNING, "", 1, 'told "%s"\n', ("svc_sk_abc-1",), None)
+    record.fields = {"run": "r1", "ms": 4.1, "path": "/ä\n", "key": None}
+    line = JsonLine().format(record)
+    assert "\n" not in line
+    read = json.loads(line)
+    assert read.pop("time").endswith("Z")
+    named = {"level": "warning", "logger": "a.b", "message": 'told "svc_sk_[hidden]"\n'}
+    assert read == {**named, "run": "r1", "ms": 4.1, "path": "/ä\n", "key": None}
+
+
+def test_the_log_is_json_where_the_operator_wants_it() -> None:
+    """Each line that the service logs, and one that failed with its traceback in one line."""
+    with running_service(log_format="json") as running:
+        ask(running, "POST", f"{API}/files?chat_id=chat_x", Authorization=f"Bearer {running.api_key}")
+        found = until(lambda: [line for line in lines(running) if f'"{API}/files"' in line])
+    read = json.loads(found[0])
+    assert (read["method"], read["status"], read["level"]) == ("POST", 400, "info")
+    assert "trace_id" not in read, "nothing is traced"
 
 
 def test_a_log_over_10_mb_is_put_aside_at_the_start(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, Credential, c
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import Tally, fields
+from agentsvc_nb.service.telemetry.tracing import Span
+from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire.limits import BODY_BYTES_PER_SECOND, DISCARD_BYTES, DISCARD_SECONDS
 
 log = logging.getLogger(__name__)
@@ -48,6 +50,24 @@ def tell(scope: Scope, status: int | None, seconds: float) -> None:
     log.log(logging.WARNING if status and status >= 500 else logging.INFO, "request", extra=fields(**known))
 
 
+def route_of(scope: Scope) -> str:
+    """The path of the route that answers, with its parameters as `{name}`; empty before one was found, or without."""
+    found: str = scope["state"].get("route", "")
+    return found
+
+
+def _describe(span: Span, scope: Scope, status: int | None) -> None:
+    """Name the span of a request that is over. Those without a key are dropped: anybody can send them in a loop."""
+    if "caller" not in scope["state"]:
+        return span.drop()
+    method, route = scope["method"], route_of(scope)
+    found = {"http.request.method": method, "http.route": route, "agentsvc.request_id": scope["state"]["request_id"]}
+    span.rename(f"{method} {route}")
+    span.set(found if status is None else {**found, "http.response.status_code": status})
+    if status is not None and status >= 500:
+        span.end(str(status))
+
+
 _LAST_WORDS: Final = b": this key's access has ended\n\n"
 """A comment at the end of an event stream, which clients ignore."""
 
@@ -70,8 +90,11 @@ def _has_one_host(scope: Scope) -> bool:
 class RequestLifecycleMiddleware:
     """ASGI middleware. `open` is the number of open requests, `last_seen` the time (monotonic) when one last ended."""
 
-    def __init__(self, app: ASGIApp, gateway_seconds: float, access: Access, names: OwnNames) -> None:
+    def __init__(
+        self, app: ASGIApp, gateway_seconds: float, access: Access, names: OwnNames, use_case: UseCaseContext
+    ) -> None:
         self._app = app
+        self._use_case = use_case
         self._names = names
         self._access = access
         self._gateway_seconds = gateway_seconds
@@ -86,7 +109,7 @@ class RequestLifecycleMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send)
+        exchange = _Exchange(scope, receive, send, self._use_case)
         self._exchanges.add(exchange)
         self._empty.clear()
         if self._check_timer is None:
@@ -156,7 +179,9 @@ class _Exchange:
         "_awaiting_body",
         "_cut",
         "_last_sign",
+        "_metrics",
         "_receive",
+        "_received",
         "_replacement",
         "_request_id",
         "_scope",
@@ -164,14 +189,16 @@ class _Exchange:
         "_sending",
         "_status",
         "_task",
+        "_tracing",
         "_unread",
         "_whole",
         "has_one_host",
         "host",
     )
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._last_sign = time.monotonic()
+    def __init__(self, scope: Scope, receive: Receive, send: Send, use_case: UseCaseContext) -> None:
+        self._metrics, self._tracing = use_case.metrics, use_case.tracing
+        self._received = self._last_sign = time.monotonic()
         self._arrears = 0.0  # seconds that the body is behind the slowest pace
         self._replacement: asyncio.Task[None] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -193,8 +220,16 @@ class _Exchange:
 
     async def go(self, app: ASGIApp) -> None:
         """Have the application answer the request, and log it."""
-        received = time.monotonic()
         self._task = asyncio.current_task()
+        if not self._tracing.on:
+            return await self._answered(app)
+        with self._tracing.request(self._scope["method"], dict(self._scope["headers"])) as span:
+            try:
+                await self._answered(app)
+            finally:
+                _describe(span, self._scope, self._status)
+
+    async def _answered(self, app: ASGIApp) -> None:
         try:
             await app(self._scope, self.receive, self.send)
         except asyncio.CancelledError:
@@ -205,7 +240,7 @@ class _Exchange:
             else:
                 raise
         finally:
-            tell(self._scope, self._status, time.monotonic() - received)
+            tell(self._scope, self._status, time.monotonic() - self._received)
 
     async def _interrupted(self) -> None:
         """Answer `brain_unavailable`: the service stops and no longer waits for this request."""
@@ -280,6 +315,8 @@ class _Exchange:
     async def _pass(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._status, self._answered_with = message["status"], message["headers"]
+            seconds = time.monotonic() - self._received
+            self._metrics.answered(self._scope["method"], route_of(self._scope), self._status, seconds)
             message["headers"].append((b"x-request-id", self._request_id.encode()))
             if self._unread or self._status == 401:  # a connection that has shown no key is not kept
                 MutableHeaders(scope=message)["Connection"] = "close"

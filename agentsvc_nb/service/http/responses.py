@@ -92,7 +92,7 @@ class EventStreamResponse(Response):
         hooks = scope.setdefault("on_disconnect", [])
         hooks.append(end)
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             async with aclosing(self.body_iterator):
                 async for frame in self.body_iterator:
                     await send({"type": "http.response.body", "body": frame, "more_body": True})
@@ -115,6 +115,11 @@ class Streams:
         self._full: dict[tuple[str, int], _EventPage] = {}
         """The last pages that were followed by more, by run and cursor. They never change, and who follows a run from
         its start shares them with others who do."""
+
+    @property
+    def followers(self) -> int:
+        """The number of open streams."""
+        return self._followers.total()
 
     def response(self, run_id: str, after: int, *, silent: bool = False) -> EventStreamResponse:
         """The stream of a run's events after the id `after`, until the run ends. `silent`: the headers only, for a HEAD

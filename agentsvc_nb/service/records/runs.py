@@ -56,6 +56,8 @@ class RunRecord:
     """Paths of the files that came with the message."""
     basis: str | None
     """As JSON, the payload of `answer.basis`."""
+    traceparent: str | None
+    """The span of the request that started it (`telemetry.tracing`)."""
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -95,6 +97,7 @@ def insert(
     output_config: dict[str, Any] | None,
     model: str,
     attachments: Sequence[str] = (),
+    traceparent: str | None = None,
     now: int,
 ) -> RunRecord:
     row = tx.one(
@@ -110,6 +113,7 @@ def insert(
         model=model,
         message_chars=len(message),
         attachments=json.dumps(attachments),
+        traceparent=traceparent,
         now=now,
     )
     assert row is not None

@@ -2,9 +2,9 @@
 
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
-    attachments, last_event, created_at)
+    attachments, traceparent, last_event, created_at)
 VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :output_config, :model, :message_chars,
-    :attachments, 1, :now)
+    :attachments, :traceparent, 1, :now)
 RETURNING *
 
 -- name: insert_message
@@ -16,6 +16,10 @@ SELECT message FROM run_message WHERE run_id = :run_id
 -- name: message_beginning
 -- As bytes: SUBSTR of a text ends where it has a NUL.
 SELECT SUBSTR(CAST(message AS BLOB), 1, 4 * :chars) AS message FROM run_message WHERE run_id = :run_id
+
+-- name: message_beginning, in PostgreSQL
+-- Twice as many: a NUL is written as two characters.
+SELECT LEFT(message, CAST(2 * :chars AS INTEGER)) AS message FROM run_message WHERE run_id = :run_id
 
 -- name: get
 SELECT * FROM run WHERE run_id = :run_id
@@ -39,7 +43,7 @@ SELECT * FROM run WHERE chat = :chat AND status IN ('queued', 'running', 'cancel
 
 -- name: of_chat
 SELECT * FROM run
-WHERE chat = :chat AND (:last IS NULL OR rowid <= (SELECT rowid FROM run WHERE run_id = :last AND chat = :chat))
+WHERE chat = :chat AND (CAST(:last AS TEXT) IS NULL OR rowid <= (SELECT rowid FROM run WHERE run_id = :last AND chat = :chat))
 ORDER BY rowid DESC LIMIT :limit
 
 -- name: said

@@ -40,6 +40,7 @@ class EventLog:
         self._writing: asyncio.Task[None] | None = None
         self._sent_at = float("-inf")
         self._later: asyncio.Task[None] | None = None
+        self._first_since = run.created_at if run.attempt == 1 else None
 
     async def speak(self, kind: str, text: str) -> None:
         """Add to the text (`text.delta`) or to the thinking (`thinking.delta`)."""
@@ -105,3 +106,6 @@ class EventLog:
 
     async def _write(self, kind: str, found: Sequence[dict[str, Any]]) -> None:
         await attempts.append(self._use_case, self._run_id, self.attempt, kind, found)
+        if self._first_since is not None:
+            seconds, self._first_since = (self._use_case.now - self._first_since) / 1000, None
+            self._use_case.metrics.first_event_seconds.observe(value=max(0.0, seconds))

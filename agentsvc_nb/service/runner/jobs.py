@@ -15,6 +15,7 @@ from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
+from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
@@ -107,6 +108,7 @@ class JobRunner:
                 return None
             return JobEnding("cancelled", [])
         except jobs.LostJob:
+            self._use_case.metrics.fences_refused.add("job")
             log.warning("job %s was taken over", job.job_id)
             return None
         except WorkFailure as failure:
@@ -124,7 +126,13 @@ class JobRunner:
             raise WorkFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
         if job.attempt > 1 and not repeatable(tool):
             raise WorkFailure("outcome_unknown", UNKNOWN)
-        return await performed(tool, await asyncio.to_thread(_given, tool, job), task)
+        checked = await asyncio.to_thread(_given, tool, job)
+        if job.run_id is not None:  # the run's own call is the span
+            return await performed(tool, checked, task)
+        with spans.tool_call_of_request(self._use_case, tool.name, job.chat, checked) as span:
+            outcome = await performed(tool, checked, task)
+            spans.tool_returned(self._use_case, span, outcome)
+        return outcome
 
     def _task(self, job: JobRecord, written: list[str]) -> LiveToolContext:
         """The tool context of the job; the paths of files that the tool writes are added to `written`."""

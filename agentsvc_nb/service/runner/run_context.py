@@ -16,6 +16,7 @@ from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.spans import ModelCalls
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
@@ -65,6 +66,7 @@ class LiveRunContext:
         self._jobs = job_runner
         self._judges = judges
         self._held = run.hold_microcents
+        self._model_calls = ModelCalls(self._use_case, run)
         self._restore(saved)
 
     @property
@@ -88,6 +90,7 @@ class LiveRunContext:
         self._steps += 1
         self._called = 0
         await self.log.append("step.started", {"step": self._steps})
+        self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:
         """Add to the answer. Raises `WorkFailure("output_too_long")` when it exceeds `OUTPUT_BYTES`, after writing what
@@ -132,7 +135,10 @@ class LiveRunContext:
     def _calls(self) -> ToolCalls:
         # Made for each use: one that is kept would hold this context, and a message and an answer of megabytes with it,
         # until the garbage collector comes by.
-        return ToolCalls(self._storage, self._run, self.message, self._tools, self._jobs, self.log, self.hold_charges)
+        asked_by = self._model_calls.parent(self.log.attempt)
+        return ToolCalls(
+            self._storage, self._run, self.message, self._tools, self._jobs, self.log, self.hold_charges, asked_by
+        )
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         worst = self._cost(input_tokens, output_tokens, microcents)
@@ -153,13 +159,16 @@ class LiveRunContext:
         return min(microcents, MICROCENTS_MAX)
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        self._spent.use(input_tokens, output_tokens, self._cost(input_tokens, output_tokens, microcents))
+        cost = self._cost(input_tokens, output_tokens, microcents)
+        self._spent.use(input_tokens, output_tokens, cost)
+        self._model_calls.used(input_tokens, output_tokens, cost)
 
     def use_uncounted(self) -> None:
         self._spent.uncounted = True
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
         self.state = state
+        self._model_calls.end()
         await self.log.flush()
         saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
         # What the calls so far did not use of their worst case is free again; no more than that is held unasked.
@@ -168,6 +177,7 @@ class LiveRunContext:
         await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, self._held)
 
     async def rewind(self) -> None:
+        self._model_calls.rewound()
         await self.log.flush()
         run_id = self._run.run_id
         record = await attempts.resume(self._use_case, run_id, self.log.attempt)
@@ -182,6 +192,7 @@ class LiveRunContext:
 
     def ending(self, status: str, **fields: Any) -> Ending:
         """An `Ending` with the steps and usage so far, and of a completed run what its answer rests on."""
+        self._model_calls.end(fields.get("last_error"))
         basis = self._basis.model_dump(mode="json") if self._basis and status == "completed" else None
         return Ending(status, **fields, basis=basis, steps=self._steps, spent=self._spent)
 

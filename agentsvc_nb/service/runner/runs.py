@@ -18,7 +18,8 @@ from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
-from agentsvc_nb.service.usecases import attempts, runs
+from agentsvc_nb.service.telemetry import tracing
+from agentsvc_nb.service.usecases import attempts, observing, runs
 from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
@@ -64,11 +65,13 @@ class RunRunner:
         # Threads and processes serve accounts in turn: what this run has done there counts to its account and key.
         fairness.account.set(run.account)
         caller.set(run.key_id)
+        tracing.enter(observing.attempt_span(run))
         context: LiveRunContext | None = None
         try:
             context = await self._context(run)
             ending = await self._ending(run, context) if context is not None else None
         except attempts.LostRun:
+            self._use_case.metrics.fences_refused.add("run")
             log.warning("run %s was taken over", run_id)
             return
         except Exception:  # its state is none that can be gone on from, or its last events could not be written

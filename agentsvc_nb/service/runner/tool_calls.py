@@ -16,6 +16,7 @@ from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord, State
+from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
@@ -50,6 +51,8 @@ class ToolCalls:
     log: EventLog
     hold: Callable[[int], Awaitable[None]]
     """Holds what the run has spent and so many micro-cents for per-use charges, or raises `WorkFailure`."""
+    asked_by: str | None
+    """The span of what made the call (`telemetry.tracing`)."""
 
     @property
     def use_case(self) -> UseCaseContext:
@@ -59,7 +62,9 @@ class ToolCalls:
         """The outcome of the call with this key: the recorded one, or else that of making the call now."""
         call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
         await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given})
-        outcome = call.outcome or await self._checked(call)
+        with spans.tool_call(self.use_case, self.run, self.asked_by, call.call_id, name, given) as span:
+            outcome = call.outcome or await self._checked(call)
+            spans.tool_returned(self.use_case, span, outcome)
         content, is_error = outcome.content, outcome.error is not None
         result = {"call_id": call.call_id, "tool": name, "is_error": is_error, "content": content}
         await self.log.append("tool.result", result)

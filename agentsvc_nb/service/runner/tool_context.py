@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -18,6 +21,7 @@ from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.media import Facts
 from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import media
@@ -25,6 +29,7 @@ from agentsvc_nb.tools.port import CODE_CHARS, Outcome, Tool, WorkFailure
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import MESSAGE_CHARS, RESULT_BYTES
 from agentsvc_nb.wire.resources import MediaKind
+from agentsvc_nb.wire.runs import CENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class StoredMedia:
     url: str | None
     duration_s: float | None
     transcript: dict[str, Any] | None
-    file: Path
+    open: Callable[[], AbstractAsyncContextManager[Path]]
 
 
 class MediaStore:
@@ -55,8 +60,8 @@ class MediaStore:
         kind = content.media_type.partition("/")[0]
         if kind not in get_args(MediaKind):
             return None  # its blob is removed with other garbage
-        file = self._storage.blobs.path(content.sha256)
-        length = None if kind == "image" else await asyncio.to_thread(recordings.seconds, file)
+        async with self._storage.blobs.file(content.sha256) as file:
+            length = None if kind == "image" else await asyncio.to_thread(recordings.seconds, file)
         facts = Facts(cast(MediaKind, kind), source, url, length)
         return (await media.keep(self._use_case, self._account, content, facts)).id
 
@@ -64,8 +69,8 @@ class MediaStore:
         found = await media.find(self._use_case, self._account, media_id)
         if found is None:
             return None
-        file = self._storage.blobs.path(found.sha256)
-        return StoredMedia(found.id, found.kind, found.url, found.duration_s, found.transcript, file)
+        opened = partial(self._storage.blobs.file, found.sha256)
+        return StoredMedia(found.id, found.kind, found.url, found.duration_s, found.transcript, opened)
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
         await media.keep_transcript(self._use_case, self._account, media_id, transcript)
@@ -99,6 +104,8 @@ class LiveToolContext:
         self.key = key
         self.fetch_only = settings.approved_hosts if settings.approve_effects and author.run_id else None
         self._hold = hold
+        self._model = settings.model
+        self.metrics = storage.use_case.metrics
         self.spent = Spent()
         self.charges: dict[str, int] = {}
         self.workspace = ChatWorkspace(storage, chat)
@@ -116,6 +123,7 @@ class LiveToolContext:
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         self.spent.use(input_tokens, output_tokens, microcents)
+        self.metrics.model_used(self._model, input_tokens, output_tokens, microcents / CENT)
 
     def charge(self, kind: str) -> None:
         self.charges[kind] = self.charges.get(kind, 0) + 1
@@ -150,12 +158,29 @@ class LiveToolContext:
 
 async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
     """Run the tool; its outcome. A result that is too large is shortened and names the file that has all of it."""
-    outcome = await tool.run(given, task)
+    outcome = await _counted(tool, given, task)
     if outcome.error is not None:
         code, message = outcome.error
         outcome = outcome.model_copy(update={"error": (code[:CODE_CHARS], message[:MESSAGE_CHARS])})
     size = await asyncio.to_thread(payloads.size, [outcome.content, outcome.data])
     return outcome if size <= RESULT_BYTES else await _shortened(outcome, task)
+
+
+async def _counted(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
+    """Run the tool, and count how long it worked and how it failed; one that is cancelled has not failed."""
+    began, code = time.monotonic(), None
+    try:
+        outcome = await tool.run(given, task)
+        code = None if outcome.error is None else outcome.error[0]
+        return outcome
+    except WorkFailure as failure:
+        code = failure.code
+        raise
+    except Exception:
+        code = "agent_error"
+        raise
+    finally:
+        task.metrics.tool_ended(tool.name, time.monotonic() - began, code)
 
 
 async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
@@ -191,13 +216,15 @@ async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, 
     cancelled. A failure of the tool is not raised; it is `Outcome.error`."""
     task = LiveToolContext(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
     task.charges = charges
-    try:
-        outcome = await performed(tool, given, task)
-    except WorkFailure as failure:
-        outcome = _failed(failure.code, failure.message)
-    except Exception:
-        log.exception("the tool %s failed", tool.name)
-        outcome = _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+    with spans.tool_call_of_request(storage.use_case, tool.name, chat.id, given) as span:
+        try:
+            outcome = await performed(tool, given, task)
+        except WorkFailure as failure:
+            outcome = _failed(failure.code, failure.message)
+        except Exception:
+            log.exception("the tool %s failed", tool.name)
+            outcome = _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+        spans.tool_returned(storage.use_case, span, outcome)
     return outcome
 
 

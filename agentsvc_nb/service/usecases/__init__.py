@@ -13,6 +13,8 @@ from typing import Final, TypeVar
 from agentsvc_nb.formats.children.fairness import FairTurns
 from agentsvc_nb.formats.memory import return_freed
 from agentsvc_nb.service.ports import Clock, Database, Index, Signals, Tx, Workers
+from agentsvc_nb.service.telemetry.metrics import Metrics
+from agentsvc_nb.service.telemetry.tracing import Tracing
 from agentsvc_nb.settings import Settings
 
 T = TypeVar("T")
@@ -78,6 +80,8 @@ class UseCaseContext:
     searches: Lane = field(default_factory=Lane)
     more_events: FairTurns = field(default_factory=lambda: FairTurns(1))
     """To be taken before events are read that go on from others: one such read in each turn of the event loop."""
+    metrics: Metrics = field(default_factory=Metrics)
+    tracing: Tracing = field(default_factory=Tracing)
 
     @property
     def now(self) -> int:
@@ -91,11 +95,11 @@ class UseCaseContext:
 
     async def read(self, use: Callable[[Tx], T]) -> T:
         """Run `use` on a snapshot. Quick reads only."""
-        return self.database.read(use)
+        return await self.database.read_soon(use)
 
     async def read_single(self, use: Callable[[Tx], T]) -> T:
         """`read` for a `use` of one statement."""
-        return self.database.read_single(use)
+        return await self.database.read_soon(use, single=True)
 
     async def read_long(self, use: Callable[[Tx], T]) -> T:
         """`read` in a thread."""

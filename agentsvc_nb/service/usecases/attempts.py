@@ -12,7 +12,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.usecases import UseCaseContext, money, runs
+from agentsvc_nb.service.usecases import UseCaseContext, money, observing, runs
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 
 log = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecor
     record = await context.write(use)
     if record is not None:
         context.signals.notify(run_id)
+        await observing.resumed(context, record)
     return record
 
 
@@ -113,25 +114,34 @@ async def recover(context: UseCaseContext) -> list[RunRecord]:
     The caller holds the folder's lock, so no other worker has any of these runs.
     """
     now = context.now
-    return await context.write(lambda tx: _recover(tx, context.origin, context.settings.model, now))
+    waiting, ended = await context.write(lambda tx: _recover(tx, context.origin, context.settings.model, now))
+    for record in ended:
+        await observing.ended(context, record)
+    return waiting
 
 
-def _recover(tx: Tx, origin: str, model: str, now: int) -> list[RunRecord]:
-    waiting = []
+def _recover(tx: Tx, origin: str, model: str, now: int) -> tuple[list[RunRecord], list[RunRecord | None]]:
+    """The runs that go on, and those that were ended."""
+    waiting: list[RunRecord] = []
+    ended: list[RunRecord | None] = []
+
+    def end(record: RunRecord, ending: Ending) -> None:
+        ended.append(runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now))
+
     for record in run_records.active(tx):
         if record.status == "cancelling":
-            runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, Ending("cancelled")), origin, now)
+            end(record, Ending("cancelled"))
         elif record.restarts >= RESTARTS_MAX:
             ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
-            runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now)
+            end(record, ending)
         elif record.model != model:
             why = f"It was begun by the model {record.model}, and the service was started again with {model}."
             ending = Ending("failed", last_error="model_changed", last_error_message=why)
-            runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now)
+            end(record, ending)
         else:
             run_records.restarted(tx, record.run_id, 1)
             waiting.append(record)
-    return waiting
+    return waiting, ended
 
 
 async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: Ending) -> RunRecord | None:
@@ -141,6 +151,9 @@ async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: End
     long = len(ending.output or "") > runs.LONG_CHARS
     record = await context.write(lambda tx: runs.end(tx, run_id, attempt, ending, context.origin, now), long=long)
     context.signals.notify(run_id)
+    if record is None:
+        context.metrics.fences_refused.add("run")
+    await observing.ended(context, record)
     return record
 
 

@@ -138,14 +138,12 @@ async def cancel(context: UseCaseContext, account: str, job_id: str, where: Chat
 
     def use(tx: Tx) -> JobRecord:
         record = _job_of(tx, account, job_id, where)
-        if record.follows is None:
-            return _request_stop(tx, record, now)
-        runs.request_stop(tx, runs.of_account(tx, account, record.follows), context.origin, now)
-        return jobs.get(tx, job_id) or record
+        return record if record.follows is not None else _request_stop(tx, record, now)
 
     record = await context.write(use)
     if record.follows is not None:
-        context.workers.interrupt_run(record.follows)
+        await runs.cancel(context, account, record.follows)
+        record = await find(context, job_id) or record
     context.workers.interrupt_job(record.job_id)
     return record
 
@@ -221,6 +219,8 @@ async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: Job
 
     record = await context.write(use)
     context.signals.notify(job_id)
+    if record is None:
+        context.metrics.fences_refused.add("job")
     return record
 
 

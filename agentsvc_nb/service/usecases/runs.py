@@ -17,7 +17,8 @@ from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money
+from agentsvc_nb.service.telemetry import tracing
+from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money, observing
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
 from agentsvc_nb.wire.runs import TERMINAL
@@ -44,6 +45,7 @@ class Start:
     output_config: dict[str, Any] | None = None
     contents: Sequence[Content] = field(default_factory=tuple)
     idempotency_key: str | None = None
+    traceparent: str | None = field(default_factory=tracing.current)
 
 
 async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRecord:
@@ -194,8 +196,15 @@ async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecor
     Raises what `get` raises.
     """
     now = context.now
-    record = await context.write(lambda tx: request_stop(tx, of_account(tx, account, run_id), context.origin, now))
+
+    def use(tx: Tx) -> tuple[RunRecord, RunRecord]:
+        before = of_account(tx, account, run_id)
+        return before, request_stop(tx, before, context.origin, now)
+
+    before, record = await context.write(use)
     context.workers.interrupt_run(record.run_id)
+    if before.ended_at is None:
+        await observing.ended(context, record)
     return record
 
 
@@ -301,6 +310,7 @@ def _insert(tx: Tx, bill: money.Bill, given: Start, chat: ChatRecord, attached: 
         output_config=given.output_config,
         model=given.model,
         attachments=attached,
+        traceparent=given.traceparent,
         now=now,
     )
     announce(tx, record, record.last_event, now)

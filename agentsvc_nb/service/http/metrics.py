@@ -1,0 +1,100 @@
+"""`GET /metrics`, for Prometheus (docs/telemetry.md). It is there only with a token of its own; whoever asks
+without it gets the answer of an unknown path."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.http.context import Services
+from agentsvc_nb.service.http.responses import refusal
+from agentsvc_nb.service.http.routing import answered, unknown_path
+from agentsvc_nb.service.telemetry import metrics
+from agentsvc_nb.service.telemetry.metrics import Labels, Metric, gauge
+from agentsvc_nb.service.usecases import observing
+from agentsvc_nb.settings import Settings
+
+PATH: Final = "/metrics"
+
+RUNS: Final = Metric("agentsvc_runs", "gauge", "Active runs by status.", ("status",))
+JOBS: Final = Metric("agentsvc_jobs", "gauge", "Active jobs of tools by status.", ("status",))
+QUEUE_DEPTH: Final = Metric("agentsvc_queue_depth", "gauge", "Runs and jobs that wait for a worker.", ("work",))
+QUEUE_OLDEST: Final = Metric(
+    "agentsvc_queue_oldest_seconds", "gauge", "How long the oldest of them has waited; 0 without any.", ("work",)
+)
+APPROVALS: Final = Metric("agentsvc_approvals_waiting", "gauge", "Tool calls that wait for somebody's approval.")
+FOLLOWERS: Final = Metric("agentsvc_stream_followers", "gauge", "Open streams of events.")
+DATABASE: Final = Metric("agentsvc_database_bytes", "gauge", "The size of the database.")
+DISK_SIZE: Final = Metric("agentsvc_disk_size_bytes", "gauge", "The disk that the data folder is on.")
+DISK_FREE: Final = Metric("agentsvc_disk_free_bytes", "gauge", "What is free of it for the service.")
+GAUGES: Final = (
+    RUNS,
+    JOBS,
+    QUEUE_DEPTH,
+    QUEUE_OLDEST,
+    APPROVALS,
+    FOLLOWERS,
+    DATABASE,
+    DISK_SIZE,
+    DISK_FREE,
+)
+"""What is looked up when it is asked for."""
+
+
+def routes(settings: Settings) -> list[BaseRoute]:
+    """The route; none without a token."""
+    return [Route(PATH, MetricsEndpoint(settings.metrics_token))] if settings.metrics_token else []
+
+
+class MetricsEndpoint:
+    """An ASGI endpoint that knows one token."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        opens = kind.lower() == "bearer" and secrets.compare_digest(given.strip().encode("latin-1"), self._token)
+        if not opens or request.method not in ("GET", "HEAD"):
+            return await unknown_path(scope, receive, send)
+        response = await answered(request, _respond(scope["app"].state.service.services), refusal)
+        if response is not None:
+            await response(scope, receive, send)
+
+
+async def _respond(services: Services) -> Response:
+    lines = [*services.use_case.metrics.lines(), *await _looked_up(services)]
+    return Response("\n".join(lines) + "\n", media_type=metrics.CONTENT_TYPE, headers={"Cache-Control": "no-store"})
+
+
+async def _looked_up(services: Services) -> Iterator[str]:
+    now, found = services.use_case.now, await observing.under_way(services.use_case)
+    waiting = {"run": found.runs, "job": found.jobs}
+    values: dict[Metric, dict[Labels, float]] = {
+        RUNS: {(status,): count for status, count in found.runs.by_status.items()},
+        JOBS: {(status,): count for status, count in found.jobs.by_status.items()},
+        QUEUE_DEPTH: {(work,): active.by_status["queued"] for work, active in waiting.items()},
+        QUEUE_OLDEST: {
+            (work,): 0 if active.queued_since is None else max(0, now - active.queued_since) / 1000
+            for work, active in waiting.items()
+        },
+        APPROVALS: {(): found.approvals},
+        FOLLOWERS: {(): services.streams.followers},
+        DATABASE: {(): found.database_bytes},
+        **_disk(DataFolder(services.settings.data)),
+    }
+    return (line for metric in GAUGES for line in gauge(metric, values.get(metric, {})))
+
+
+def _disk(folder: DataFolder) -> dict[Metric, dict[Labels, float]]:
+    disk = shutil.disk_usage(folder.path)
+    return {DISK_SIZE: {(): disk.total}, DISK_FREE: {(): disk.free}}

@@ -1,0 +1,39 @@
+"""What an operator sees of the service: metrics (`metrics`) and traces (`tracing`; `otel` with the extra `telemetry`).
+
+Metrics are always counted, which costs a request less than a microsecond; spans exist only with an endpoint to send
+them to (docs/telemetry.md, docs/decisions/0054-metrics-by-hand-spans-by-library.md).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+from typing import Final
+
+from agentsvc_nb.service.telemetry.tracing import Tracing
+
+log = logging.getLogger(__name__)
+
+ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_LACKING: Final = "%s is set, but traces need a package: pip install 'agentsvc-nb[telemetry]'. Nothing is traced."
+
+
+def choose_tracing(content: bool) -> Tracing:
+    """The tracing that the environment asks for. The library is imported only if there is an endpoint."""
+    wanted = next((name for name in ENDPOINTS if os.environ.get(name)), None)
+    if wanted is None or os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return Tracing()
+    if not _is_installed("opentelemetry.exporter.otlp.proto.http"):
+        log.warning(_LACKING, wanted)
+        return Tracing()
+    from agentsvc_nb.service.telemetry.otel import OtelTracing
+
+    return OtelTracing(content)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package above it
+        return False

@@ -1,0 +1,175 @@
+"""Metrics in Prometheus' text format: counters and histograms of this process, and their rendering.
+
+Only for the event loop's thread. Labels have few values by construction: never an id, a chat or an account, and a code
+or tool that somebody made up is counted as `other`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final, Literal
+
+from agentsvc_nb.wire.failures import FAILURES
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+OTHER: Final = "other"
+
+SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+LONG_SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
+"""Upper bounds of the buckets: of requests and first events, and of tools, some of which work for minutes."""
+
+Kind = Literal["counter", "gauge", "histogram"]
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a metric is called and says: a row of `docs/metrics.md`."""
+
+    name: str
+    kind: Kind
+    help: str
+    labels: Labels = ()
+
+    def header(self) -> Iterator[str]:
+        yield f"# HELP {self.name} {self.help}"
+        yield f"# TYPE {self.name} {self.kind}"
+
+    def sample(self, labels: Labels, value: float) -> str:
+        return f"{self.name}{{{self.told(labels)}}} {_number(value)}" if labels else f"{self.name} {_number(value)}"
+
+    def told(self, labels: Labels) -> str:
+        return ",".join(f'{name}="{_escaped(text)}"' for name, text in zip(self.labels, labels, strict=True))
+
+
+class Counter:
+    """A sum for each combination of labels, from the start of the process."""
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+        # Without labels there is one sum, which is shown before anything was counted.
+        self._sums: dict[Labels, float] = {} if metric.labels else {(): 0}
+
+    def add(self, *labels: str, by: float = 1) -> None:
+        self._sums[labels] = self._sums.get(labels, 0) + by
+
+    def lines(self) -> Iterator[str]:
+        yield from self.metric.header()
+        for labels, value in self._sums.items():
+            yield self.metric.sample(labels, value)
+
+
+class Histogram:
+    """How many observations were at most as large as each bound, for each combination of labels."""
+
+    def __init__(self, metric: Metric, bounds: tuple[float, ...]) -> None:
+        self.metric = metric
+        self._bounds = bounds
+        self._counts: dict[Labels, list[int]] = {}
+        self._sums: dict[Labels, float] = {}
+
+    def observe(self, *labels: str, value: float) -> None:
+        counts = self._counts.get(labels)
+        if counts is None:
+            counts = self._counts[labels] = [0] * (len(self._bounds) + 1)
+            self._sums[labels] = 0.0
+        counts[bisect_left(self._bounds, value)] += 1
+        self._sums[labels] += value
+
+    def lines(self) -> Iterator[str]:
+        yield from self.metric.header()
+        name, bounds = self.metric.name, [*map(_number, self._bounds), "+Inf"]
+        for labels, counts in self._counts.items():
+            told = self.metric.told(labels)
+            within = f"{told}," if told else ""
+            for bound, count in zip(bounds, accumulate(counts), strict=True):
+                yield f'{name}_bucket{{{within}le="{bound}"}} {count}'
+            yield f"{name}_sum{{{told}}} {_number(self._sums[labels])}"
+            yield f"{name}_count{{{told}}} {sum(counts)}"
+
+
+def gauge(metric: Metric, values: Mapping[Labels, float]) -> Iterator[str]:
+    """The lines of a value that was looked up just now."""
+    yield from metric.header()
+    for labels, value in values.items():
+        yield metric.sample(labels, value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
+RUNS_ENDED: Final = Metric(
+    "agentsvc_runs_ended_total", "counter", "Runs that ended, by final status and last_error.", ("status", "last_error")
+)
+ATTEMPTS_RESUMED: Final = Metric(
+    "agentsvc_attempts_resumed_total", "counter", "Attempts that took a run over at its last checkpoint."
+)
+FENCES_REFUSED: Final = Metric(
+    "agentsvc_fences_refused_total",
+    "counter",
+    "Workers that were overtaken: the write of an earlier attempt was refused.",
+    ("work",),
+)
+MODEL_TOKENS: Final = Metric("agentsvc_model_tokens_total", "counter", "Tokens of model calls.", ("model", "direction"))
+MODEL_CENTS: Final = Metric("agentsvc_model_cost_cents_total", "counter", "Cost of model calls in cents.", ("model",))
+TOOL_ERRORS: Final = Metric("agentsvc_tool_errors_total", "counter", "Tools that failed, by code.", ("tool", "code"))
+TOOL_SECONDS: Final = Metric("agentsvc_tool_seconds", "histogram", "Seconds that tools worked.", ("tool",))
+REQUEST_SECONDS: Final = Metric(
+    "agentsvc_request_seconds",
+    "histogram",
+    "Seconds from a request until its answer began, of streams until their headers.",
+    ("method", "route", "status"),
+)
+FIRST_EVENT_SECONDS: Final = Metric(
+    "agentsvc_first_event_seconds", "histogram", "Seconds from a run's start to the first event of its agent."
+)
+
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class Metrics:
+    """What one service has counted since its start."""
+
+    def __init__(self) -> None:
+        self.runs_ended = Counter(RUNS_ENDED)
+        self.attempts_resumed = Counter(ATTEMPTS_RESUMED)
+        self.fences_refused = Counter(FENCES_REFUSED)
+        self.model_tokens = Counter(MODEL_TOKENS)
+        self.model_cents = Counter(MODEL_CENTS)
+        self.tool_errors = Counter(TOOL_ERRORS)
+        self.tool_seconds = Histogram(TOOL_SECONDS, LONG_SECONDS)
+        self.request_seconds = Histogram(REQUEST_SECONDS, SECONDS)
+        self.first_event_seconds = Histogram(FIRST_EVENT_SECONDS, SECONDS)
+
+    def run_ended(self, status: str, last_error: str | None) -> None:
+        self.runs_ended.add(status, _code(last_error))
+
+    def model_used(self, model: str, input_tokens: int, output_tokens: int, cents: float) -> None:
+        self.model_tokens.add(model, "input", by=input_tokens)
+        self.model_tokens.add(model, "output", by=output_tokens)
+        self.model_cents.add(model, by=cents)
+
+    def tool_ended(self, tool: str, seconds: float, code: str | None) -> None:
+        self.tool_seconds.observe(tool, value=seconds)
+        if code is not None:
+            self.tool_errors.add(tool, _code(code))
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        self.request_seconds.observe(method if method in _METHODS else OTHER, route, str(status), value=seconds)
+
+    def lines(self) -> Iterator[str]:
+        for metric in vars(self).values():
+            yield from metric.lines()
+
+
+def _code(code: str | None) -> str:
+    """A code of the failure table; empty without one, `other` for any that a tool or a script made up."""
+    return "" if code is None else code if code in FAILURES else OTHER

@@ -1,0 +1,139 @@
+"""Spans by OpenTelemetry, sent by OTLP over HTTP. Imported only where an endpoint is set.
+
+The library reads the standard variables (`OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, ...).
+The provider is our own: what else in this process uses the library is left alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.trace import Link, SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from agentsvc_nb import __version__
+from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Attributes, Kind, Past, Span, Tracing
+
+NAME: Final = "agentsvc"
+DELAY_MS: Final = 1_000
+"""Spans are sent every second unless `OTEL_BSP_SCHEDULE_DELAY` says otherwise: what a killed process had not sent is
+lost."""
+CLOSE_SECONDS: Final = 2.0
+TOLD_SECONDS: Final = 60.0
+_KINDS: Final = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
+_NS: Final = 1_000_000
+_W3C: Final = TraceContextTextMapPropagator()
+
+
+class OtelTracing(Tracing):
+    on = True
+
+    def __init__(self, content: bool) -> None:
+        self.content = content
+        self._ids = _Ids()
+        named = {} if os.environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: NAME}
+        resource = Resource.create({SERVICE_VERSION: __version__, **named})
+        delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else DELAY_MS
+        self._sending = BatchSpanProcessor(OTLPSpanExporter(), schedule_delay_millis=delay)
+        self._provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
+        self._provider.add_span_processor(self._sending)
+        self._tracer = self._provider.get_tracer(NAME, __version__)
+        logging.getLogger(OTLPSpanExporter.__module__).addFilter(_OnceAMinute())
+
+    def request(self, method: str, headers: Mapping[bytes, bytes]) -> Span:
+        given = headers.get(b"traceparent", b"").decode("latin-1")
+        context = _W3C.extract({"traceparent": given}, Context())
+        return RecordedSpan(self._tracer.start_span(method, context, SpanKind.SERVER))
+
+    def begin(self, name: str, kind: Kind, parent: str | None, attributes: Attributes) -> Span:
+        if parent is None:
+            return NO_SPAN
+        return RecordedSpan(self._tracer.start_span(name, _context(parent), _KINDS[kind], dict(attributes)))
+
+    def record(self, past: Past) -> None:
+        links = [Link(trace.get_current_span(_context(past.link)).get_span_context())] if past.link else []
+        self._ids.next = int(past.traceparent[36:52], 16)
+        span = self._tracer.start_span(
+            past.name,
+            _context(past.parent),
+            SpanKind.INTERNAL,
+            dict(past.attributes),
+            links,
+            past.began_at * _NS,
+        )
+        _end(span, past.error, max(past.began_at, past.ended_at) * _NS)
+
+    def close(self) -> None:
+        # In a thread of its own that ends with the process: the library waits for a collector that stands still.
+        sending = threading.Thread(target=self._sending.shutdown, name="last spans", daemon=True)
+        sending.start()
+        sending.join(CLOSE_SECONDS)
+
+
+class RecordedSpan(Span):
+    def __init__(self, span: trace.Span) -> None:
+        carrier: dict[str, str] = {}
+        _W3C.inject(carrier, trace.set_span_in_context(span, Context()))
+        super().__init__(carrier.get("traceparent"))
+        self._span: trace.Span | None = span
+
+    def rename(self, name: str) -> None:
+        if self._span is not None:
+            self._span.update_name(name)
+
+    def set(self, attributes: Attributes) -> None:
+        if self._span is not None:
+            self._span.set_attributes(dict(attributes))
+
+    def end(self, error: str | None = None) -> None:
+        span, self._span = self._span, None
+        if span is not None:
+            _end(span, error)
+
+    def drop(self) -> None:
+        self._span = None  # a span that is never ended is never sent
+
+
+class _Ids(RandomIdGenerator):
+    """Random ids, but for a span whose id is known beforehand. Used in the event loop's thread alone."""
+
+    next: int | None = None
+
+    def generate_span_id(self) -> int:
+        known, self.next = self.next, None
+        return known or super().generate_span_id()
+
+
+def _end(span: trace.Span, error: str | None, at: int | None = None) -> None:
+    if error is not None:
+        span.set_attribute("error.type", error)
+        span.set_status(Status(StatusCode.ERROR))
+    span.end(at)
+
+
+def _context(traceparent: str) -> Context:
+    return _W3C.extract({"traceparent": traceparent}, Context())
+
+
+class _OnceAMinute(logging.Filter):
+    """Lets one error a minute pass: a collector that is away is one fault, however often it is tried."""
+
+    _until = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.ERROR or time.monotonic() < self._until:
+            return False
+        self._until = time.monotonic() + TOLD_SECONDS
+        return True

@@ -1,0 +1,112 @@
+"""Spans, as the service begins them: the port, and what it does without an endpoint, which is nothing.
+
+A span is known by its `traceparent` (W3C Trace Context), so that a run's can be kept in its row. Those of a run and its
+attempts outlive processes: their ids are derived from the run, and they are recorded when they are over, by whoever
+ends the run or takes it over (docs/decisions/0054-metrics-by-hand-spans-by-library.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Literal, Self
+
+Attributes = Mapping[str, str | int | float]
+Kind = Literal["server", "client", "internal"]
+
+_current: ContextVar[str | None] = ContextVar("traceparent", default=None)
+
+
+def current() -> str | None:
+    """The `traceparent` of the span in which this code runs; None outside of all, and where nothing is traced."""
+    return _current.get()
+
+
+def enter(traceparent: str | None) -> None:
+    """Go on in the span with this `traceparent`, for the rest of this task."""
+    _current.set(traceparent)
+
+
+def ids() -> tuple[str, str] | None:
+    """The ids of the current trace and span, for logs."""
+    found = _current.get()
+    return None if found is None else (found[3:35], found[36:52])
+
+
+def derived(traceparent: str | None, name: str) -> str | None:
+    """The span `name` of this trace, whose id is the same in every process that asks for it."""
+    if traceparent is None:
+        return None
+    return f"{traceparent[:36]}{hashlib.sha256(name.encode()).hexdigest()[:16]}{traceparent[52:]}"
+
+
+class Span:
+    """A span that nobody records. As a context it is current, and ends with the block."""
+
+    def __init__(self, traceparent: str | None = None) -> None:
+        self.traceparent = traceparent
+        self._before: Token[str | None] | None = None
+
+    def rename(self, name: str) -> None: ...
+
+    def set(self, attributes: Attributes) -> None: ...
+
+    def end(self, error: str | None = None) -> None:
+        """End the span; `error` is a code, or the name of an exception without one, when what it stands for failed."""
+
+    def drop(self) -> None:
+        """Forget the span: it is not recorded."""
+
+    def __enter__(self) -> Self:
+        if self.traceparent is not None:
+            self._before = _current.set(self.traceparent)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            _current.reset(self._before)
+        self.end(None if kind is None else getattr(error, "code", kind.__name__))
+
+
+NO_SPAN: Final = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A span that is over: of a run, or of an attempt. Times are in ms; `traceparent` is its own, `link` that of the
+    attempt before."""
+
+    name: str
+    traceparent: str
+    parent: str
+    began_at: int
+    ended_at: int
+    attributes: Attributes = field(default_factory=dict)
+    error: str | None = None
+    link: str | None = None
+
+
+class Tracing:
+    """What traces the service: nothing, without the extra `telemetry` or an endpoint."""
+
+    on = False
+    content = False
+    """True if spans show messages, answers, and what tools were given and returned."""
+
+    def request(self, method: str, headers: Mapping[bytes, bytes]) -> Span:
+        """Begin the span of a request, in the trace that its `traceparent` names, else in a new one."""
+        return NO_SPAN
+
+    def begin(self, name: str, kind: Kind, parent: str | None, attributes: Attributes) -> Span:
+        """Begin a span. Without a parent there is none: what nobody asked for is not traced."""
+        return NO_SPAN
+
+    def record(self, past: Past) -> None: ...
+
+    def close(self) -> None:
+        """Send what is left, for some seconds at most. Blocks."""
