@@ -22,6 +22,7 @@ _FILES: Final = frozenset(
 _AMOUNT: Final = frozenset(("value", "values", "amount", "amounts"))
 _AMOUNT_WORDS: Final = tuple((word,) for word in _AMOUNT)
 _TOTALS: Final = ("revenue", "sales", "turnover", "total", "amount", "value")
+_PRICES: Final = frozenset(("price", "prices", "unit"))
 _LETTERS_MIN: Final = 6
 """Shorter words that are put together may be of two others by chance."""
 
@@ -77,7 +78,9 @@ def _may_limit(word: Word, links: TableLinks) -> bool:
 def _is_before_column(words: Sequence[Word], start: int, links: TableLinks) -> bool:
     """Whether a header comes next."""
     spans = (words[start : start + length] for length in range(1, min(SPAN_MAX, len(words) - start) + 1))
-    return any(link.cell is None and link.distance <= ALIKE for span in spans for link in links.links(span))
+    found = (link for span in spans for link in links.links(span) if link.cell is None and link.distance <= ALIKE)
+    # `stock cost` is more than the sum of a list's prices.
+    return any(_PRICES.isdisjoint(links.meant[link.column.name]) for link in found)
 
 
 def asks_for_value(words: Sequence[Word], start: int, links: TableLinks) -> bool:
