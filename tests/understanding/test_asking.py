@@ -138,6 +138,17 @@ def test_a_value_in_place_of_what_is_asked_for_is_no_condition(question: str) ->
     assert _read(question, DEALS) == ""
 
 
+def test_prices_of_one_each_are_not_added_up_as_costs() -> None:
+    stock = TableProfile(
+        "stock", "stock.csv", 90,
+        (texts("Item", "Bolt", "Hinge"), numbers("Unit cost", "1", "9"), numbers("Units left", "1", "9")),
+    )  # fmt: skip
+    assert _read("total cost", stock) == ""
+    assert _read("cost by item", stock) == ""
+    assert _read("total unit cost", stock) == ""
+    assert _read("cost of the Bolt", stock) != ""
+
+
 def test_who_is_told_a_name_and_no_id() -> None:
     stock = TableProfile("stock", "stock.csv", 9, (texts("Item", "Bolt", "Hinge"), texts("Supplier ID", "S1", "S2")))
     assert _read("who supplies the Bolt", stock) == ""

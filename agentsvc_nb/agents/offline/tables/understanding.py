@@ -27,7 +27,7 @@ from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
 from agentsvc_nb.agents.offline.tables.mending import gathered, mended
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
 from agentsvc_nb.formats.plans.checks import objections
-from agentsvc_nb.formats.plans.plan import Plan
+from agentsvc_nb.formats.plans.plan import Column, Plan, aggregates
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.sql import statement
 
@@ -132,7 +132,7 @@ def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
     if len(rivals) > 1:
         reason = "The question can be read in more than one way."
         return AskedBack((), reason, tuple(one.reading for one in rivals[:READINGS_MAX]), 1.0)
-    speaks_against = objected(rivals[0].reading, links.tables)
+    speaks_against = objected(rivals[0].reading, links.tables) or _sums_prices(rivals[0], links)
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
@@ -142,6 +142,20 @@ def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
         any(links.is_title(token) for word in asked for token in word.tokens)
         or any(names_table(asked, at, links) for at in range(len(asked))),
     )
+
+
+_PRICES: Final = frozenset(("price", "preis", "prix", "precio"))
+_EACH: Final = frozenset(("unit", "stuck", "einzel", "unitaire", "unitario", "unidad"))
+
+
+def _sums_prices(read: _Read, links: TableLinks) -> str:
+    """Why `total cost` is not the sum of a column of prices, each of one thing, that was not named."""
+    for one in aggregates(read.reading.plan.measures):
+        if one.operation == "sum" and isinstance(one.operand, Column):
+            line = next((line for line in read.told if line.endswith(f" the column {one.operand.name}.")), "")
+            if line and not (_PRICES | _EACH).isdisjoint(links.headers[one.operand.name]):
+                return f"{line} It has the price of one each, so that its sum is the cost of nothing."
+    return ""
 
 
 def objected(reading: QuestionReading, tables: Tables) -> str:
