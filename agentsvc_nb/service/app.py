@@ -237,6 +237,7 @@ def _assemble(
         tools=catalog,
         runs=workers.runs,
         jobs=workers.jobs,
+        hosted=getattr(agent, "hosted", False),
         sign_in_token=sign_in_token,
     )
     return ServiceState(services, database, retention, BlobCheck(blobs))

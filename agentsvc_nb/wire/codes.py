@@ -105,6 +105,13 @@ _ROWS = (
     Code("invalid_sync", 400, "`sync` is not a boolean.", "Send true or false."),
     Code("invalid_on_busy", 400, "`on_busy` is not `reject`.", "Leave it out, or send `reject`."),
     Code(
+        "invalid_limits",
+        400,
+        "`max_steps` or `max_cents` is not valid.",
+        "Send `max_steps` as an integer from 1 to 1,500, and `max_cents` as a number over 0.",
+        "ours",
+    ),
+    Code(
         "invalid_output_config",
         400,
         "`output_config` breaks a structured-output rule.",

@@ -68,8 +68,9 @@ FAILURES: dict[str, Failure] = {
         Failure("budget_limited", "The run reached 1,500 model steps; it is not billed.", "Ask for less.", "stated"),
         Failure(
             "limit_reached",
-            "The wallet, the plan's pool or the key's budget has no room for the next call of a model or priced tool.",
-            "See its message: add credit, raise the budget, or wait for its reset.",
+            "The run reached its `max_steps` or `max_cents`, or the wallet, the plan's pool or the key's budget has no "
+            "room for its next call of a model or priced tool.",
+            "See its message: start it with a higher limit, add credit, raise the budget, or wait for its reset.",
         ),
         Failure("output_schema_mismatch", "The answer did not fit the schema.", "Simplify the schema, or ask again."),
         Failure(

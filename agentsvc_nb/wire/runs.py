@@ -16,6 +16,7 @@ from agentsvc_nb.wire.limits import (
     HEADLINE_CHARS,
     REASON_CHARS,
     SESSION_CHARS,
+    STEPS_MAX,
 )
 from agentsvc_nb.wire.text import label
 
@@ -51,6 +52,14 @@ class NewRun(Request):
     )
     file_ids: Annotated[list[UploadId], Field(max_length=ATTACHMENTS_MAX)] | None = Field(
         default=None, description="Staged files to attach; with `files`, at most 10."
+    )
+    max_steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] | None = Field(
+        default=None, description="Model steps that the run may take; it fails with `limit_reached` at the next one."
+    )
+    max_cents: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="What the run may cost, in cents; it fails with `limit_reached` at the next call of a model or "
+        "priced tool. Left out: 50 on a hosted model, else no limit of its own.",
     )
 
 

@@ -187,3 +187,12 @@ def test_a_call_is_made_only_when_the_wallet_can_pay_the_largest_answer(wallet_c
     with claude("claude-sonnet-4-6", wallet_cents=wallet_cents) as it:
         run = it.ask("hi", Reply(("Tea.",)))
         assert (run.last_error, len(it.server.asked)) == (code, 0 if code else 1)
+
+
+def test_a_run_on_a_hosted_model_stops_at_fifty_cents(sonnet: Claude) -> None:
+    """100,000 tokens at 3 dollars a million: 30 cents a call."""
+    calls = (Reply(("Looking.",), calls=(("list_files", {}),), input_tokens=100_000),)
+    run = sonnet.ask("hi", *calls)
+    assert (run.status, run.last_error, len(sonnet.server.asked)) == ("failed", "limit_reached", 2)
+    assert run.output == "Looking.\n\nLooking."
+    assert "50 cents" in (run.last_error_message or "")

@@ -80,6 +80,7 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "invalid_sync": lambda s: start(s, sync="yes"),
     "invalid_on_busy": lambda s: start(s, on_busy="queue"),
     "invalid_output_config": lambda s: start(s, output_config={"type": "array"}),
+    "invalid_limits": lambda s: start(s, max_cents=0),
     "invalid_json": lambda s: s.wire("POST", "/runs", content=b"{"),
     "invalid_multipart": _no_multipart,
     "invalid_idempotency_key": lambda s: start(s, {"Idempotency-Key": "a b"}),

@@ -33,6 +33,8 @@ class Language:
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
         self._engine = Engine(choice.gguf, choice.context) if choice.gguf else None
+        self.hosted = choice.gguf is None and own_server(choice) is None
+        """Whether the model is a provider's, and costs money."""
 
     async def run(self, turn: RunContext) -> str | None:
         loop, served = await self._loaded()

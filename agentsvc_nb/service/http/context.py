@@ -43,6 +43,8 @@ class Services:
     tools: Mapping[str, Tool]
     runs: RunRunner
     jobs: JobRunner
+    hosted: bool = False
+    """Whether the model is a provider's, and what it does costs money."""
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
     """Keys that a settings page has created and not shown yet, by the session's digest. Their secrets are nowhere

@@ -58,6 +58,8 @@ class RunRecord:
     """As JSON, the payload of `answer.basis`."""
     traceparent: str | None
     """The span of the request that started it (`telemetry.tracing`)."""
+    max_steps: int | None
+    max_microcents: int | None
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -65,6 +67,14 @@ class RunRecord:
     def document(self, origin: str) -> dict[str, Any]:
         """The wire model as a JSON document, without validating it."""
         return document({name: getattr(self, name) for name in self.__slots__}, origin)
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The model steps and the micro-cents that a start allows its run; None: no limit of its own."""
+
+    max_steps: int | None = None
+    max_microcents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,7 @@ def insert(
     model: str,
     attachments: Sequence[str] = (),
     traceparent: str | None = None,
+    limits: RunLimits = RunLimits(),
     now: int,
 ) -> RunRecord:
     row = tx.one(
@@ -114,6 +125,8 @@ def insert(
         message_chars=len(message),
         attachments=json.dumps(attachments),
         traceparent=traceparent,
+        max_steps=limits.max_steps,
+        max_microcents=limits.max_microcents,
         now=now,
     )
     assert row is not None
@@ -200,6 +213,19 @@ def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: i
         return False
     tx.run(_sql["save"], run_id=run_id, state=_dump(state))
     return True
+
+
+def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
+    """Store what the run used so far; its record shows it while it runs."""
+    tx.run(
+        _sql["used"],
+        run_id=run_id,
+        attempt=attempt,
+        steps=steps,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost_microcents=spent.cost_microcents,
+    )
 
 
 def hold(tx: Tx, run_id: str, attempt: int, tokens: int, charges: int) -> bool:

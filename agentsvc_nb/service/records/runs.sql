@@ -2,9 +2,9 @@
 
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
-    attachments, traceparent, last_event, created_at)
+    attachments, traceparent, max_steps, max_microcents, last_event, created_at)
 VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :output_config, :model, :message_chars,
-    :attachments, :traceparent, 1, :now)
+    :attachments, :traceparent, :max_steps, :max_microcents, 1, :now)
 RETURNING *
 
 -- name: insert_message
@@ -66,6 +66,11 @@ UPDATE run SET restarts = restarts + :by WHERE run_id = :run_id
 
 -- name: checkpoint
 UPDATE run SET checkpoint_event = last_event, hold_microcents = :hold
+WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling')
+
+-- name: used
+UPDATE run SET steps = :steps, input_tokens = :input_tokens, output_tokens = :output_tokens,
+    cost_microcents = :cost_microcents
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling')
 
 -- name: save

@@ -49,8 +49,9 @@ class ToolCalls:
     tools: Mapping[str, Tool]
     jobs: JobRunner
     log: EventLog
-    hold: Callable[[int], Awaitable[None]]
-    """Holds what the run has spent and so many micro-cents for per-use charges, or raises `WorkFailure`."""
+    hold: Callable[[int, int], Awaitable[None]]
+    """Holds what the run has spent and so many micro-cents for per-use charges, beside those that a job of it holds, or
+    raises `WorkFailure`."""
     asked_by: str | None
     """The span of what made the call (`telemetry.tracing`)."""
 
@@ -131,7 +132,7 @@ class ToolCalls:
             # (docs/decisions/0014-calls-are-kept.md).
             call = await self._move(call, "begun")
         if worst := price_of(tool.max_charges(given)):
-            await self.hold(worst)
+            await self.hold(worst, 0)
         author = Author("output", run_id=self.run.run_id)
         key = f"{call.run_id}/{call.key}"
         run = self.run
@@ -183,7 +184,7 @@ class ToolCalls:
 
     async def _submit(self, call: CallRecord, tool: Tool, given: BaseModel) -> JobRecord:
         if worst := price_of(tool.max_charges(given)):
-            await self.hold(0)  # the job holds the call: the run needs only what it has spent
+            await self.hold(0, worst)  # the job holds the call: the run needs only what it has spent
         return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst)
 
     async def _follow(self, job: JobRecord) -> JobRecord:

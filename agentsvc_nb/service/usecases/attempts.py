@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import jobs
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
@@ -16,6 +17,14 @@ from agentsvc_nb.service.usecases import UseCaseContext, money, observing, runs
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What the agent of a run used so far; its jobs have their own."""
+
+    steps: int
+    spent: Spent
 
 
 class LostRun(Exception):
@@ -59,12 +68,20 @@ async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecor
 
 
 async def append(
-    context: UseCaseContext, run_id: str, attempt: int, type: str, found: Sequence[dict[str, Any]]
+    context: UseCaseContext,
+    run_id: str,
+    attempt: int,
+    type: str,
+    found: Sequence[dict[str, Any]],
+    used: Used | None = None,
 ) -> None:
-    """Append one event of type `type` for each payload in `found`, in order. Raises `LostRun`."""
+    """Append one event of type `type` for each payload in `found`, in order, and show what the run `used` so far.
+    Raises `LostRun`."""
     now = context.now
 
     def use(tx: Tx) -> bool:
+        if used is not None:
+            _show(tx, run_id, attempt, used)
         # A run that was taken over refuses all of them, since the attempt cannot change within a transaction.
         written = [run_records.append(tx, run_id, attempt, type, payload, now) for payload in found]
         return None not in written
@@ -74,10 +91,20 @@ async def append(
     context.signals.notify(run_id)
 
 
-async def checkpoint(context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> None:
+def _show(tx: Tx, run_id: str, attempt: int, used: Used) -> None:
+    run_records.used(tx, run_id, attempt, used.steps, used.spent + jobs.spent_in(tx, run_id))
+
+
+async def checkpoint(
+    context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: Used
+) -> None:
     """Store the state from which a takeover resumes the run, and hold `hold` micro-cents. Raises `LostRun`."""
-    long = len(state.get("said", "")) > runs.LONG_CHARS
-    if not await context.write(lambda tx: run_records.checkpoint(tx, run_id, attempt, state, hold), long=long):
+
+    def use(tx: Tx) -> bool:
+        _show(tx, run_id, attempt, used)
+        return run_records.checkpoint(tx, run_id, attempt, state, hold)
+
+    if not await context.write(use, long=len(state.get("said", "")) > runs.LONG_CHARS):
         raise LostRun(run_id)
 
 
@@ -161,6 +188,7 @@ def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
     """`ending` with the steps and tokens of the last checkpoint, which are billed although the run ends here."""
     try:
         counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
+        counted.pop("charged", None)
         return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
     except (AttributeError, TypeError, ValueError):  # a damaged state must not keep the service from starting
         log.exception("the saved state of run %s can't be read: it ends without what it used", record.run_id)

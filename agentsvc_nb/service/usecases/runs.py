@@ -15,7 +15,7 @@ from agentsvc_nb.service.records import idempotency, jobs, runs
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
-from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.records.runs import Ending, RunLimits, RunRecord
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money, observing
@@ -45,6 +45,7 @@ class Start:
     output_config: dict[str, Any] | None = None
     contents: Sequence[Content] = field(default_factory=tuple)
     idempotency_key: str | None = None
+    limits: RunLimits = field(default_factory=RunLimits)
     traceparent: str | None = field(default_factory=tracing.current)
 
 
@@ -235,6 +236,11 @@ async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
     return await context.read_single(lambda tx: runs.saved(tx, run_id))
 
 
+async def spent_in_jobs(context: UseCaseContext, run_id: str) -> Spent:
+    """What the jobs of the run used so far, as far as they have ended."""
+    return await context.read_single(lambda tx: jobs.spent_in(tx, run_id))
+
+
 async def status(context: UseCaseContext, run_id: str) -> str | None:
     return await context.read_single(lambda tx: runs.status(tx, run_id))
 
@@ -311,6 +317,7 @@ def _insert(tx: Tx, bill: money.Bill, given: Start, chat: ChatRecord, attached: 
         model=given.model,
         attachments=attached,
         traceparent=given.traceparent,
+        limits=given.limits,
         now=now,
     )
     announce(tx, record, record.last_event, now)

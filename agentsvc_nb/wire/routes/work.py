@@ -53,7 +53,14 @@ WORK: Final = (
         answer=runs.Run,
         status=202,
         also={200: runs.Run},
-        errors=(*START_ERRORS, "message_required", "invalid_sync", "invalid_on_busy", "invalid_output_config"),
+        errors=(
+            *START_ERRORS,
+            "message_required",
+            "invalid_sync",
+            "invalid_on_busy",
+            "invalid_output_config",
+            "invalid_limits",
+        ),
     ),
     Route(
         "runs.get",

@@ -17,6 +17,7 @@ from agentsvc_nb.service.http.endpoints import runs
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.records.runs import RunLimits
 from agentsvc_nb.service.runner import tool_context
 from agentsvc_nb.service.usecases import jobs, tool_calls
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
@@ -151,8 +152,8 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
     await runs.check_script(context, given.message)
     contents = await runs.staged(context, given.file_ids)
     shown, unreached = await _fetch_pictures(context, given.image_urls)
-    model = context.services.settings.model
-    start = Start(given.message, submit.where, model, context.received_at, contents=[*contents, *shown])
+    model, limits = context.services.settings.model, runs.allowed(context, RunLimits())
+    start = Start(given.message, submit.where, model, context.received_at, contents=[*contents, *shown], limits=limits)
     return AskRequest(start, submit, len(shown), tuple(unreached))
 
 
