@@ -228,6 +228,20 @@ _ROWS = (
     ),
     # -- 409, 413, 416, 431: conflicts and sizes ----------------------------------------------------------------------
     Code(
+        "run_not_resumable",
+        409,
+        "The run did not fail, or failed for a reason that would fail again.",
+        "Start a new run; only `model_unavailable`, `attempts_exhausted` and `limit_reached` can be resumed.",
+        "ours",
+    ),
+    Code(
+        "chat_moved_on",
+        409,
+        "The chat has had another turn since the run; nothing was started.",
+        "Start a new run in the chat.",
+        "ours",
+    ),
+    Code(
         "agent_run_rejected",
         409,
         "The chat already has an active turn; nothing was started and nothing is billed.",

@@ -60,6 +60,8 @@ class Failure:
     cause: str
     hint: str
     source: Source = "ours"
+    resumable: bool = False
+    """Whether a run that failed so can be resumed: the reason may pass."""
 
 
 FAILURES: dict[str, Failure] = {
@@ -70,7 +72,9 @@ FAILURES: dict[str, Failure] = {
             "limit_reached",
             "The run reached its `max_steps` or `max_cents`, or the wallet, the plan's pool or the key's budget has no "
             "room for its next call of a model or priced tool.",
-            "See its message: start it with a higher limit, add credit, raise the budget, or wait for its reset.",
+            "See its message: resume it, with a start of its own give a higher limit, add credit, raise the budget, or "
+            "wait for its reset.",
+            resumable=True,
         ),
         Failure("output_schema_mismatch", "The answer did not fit the schema.", "Simplify the schema, or ask again."),
         Failure(
@@ -87,7 +91,8 @@ FAILURES: dict[str, Failure] = {
         Failure(
             "model_unavailable",
             "The model's server can't be reached, is overloaded, or broke its answer off.",
-            "See that it runs.",
+            "See that it runs, and resume the run.",
+            resumable=True,
         ),
         Failure("model_refused", "The model's server refused the call.", "Correct what its message names."),
         Failure(
@@ -127,7 +132,12 @@ FAILURES: dict[str, Failure] = {
         Failure("no_text", "The file has no text that can be read.", "Use a file with text."),
         Failure("query_failed", "The question to the tables is wrong.", "Correct what its message names."),
         Failure("too_much_work", "The query took too long or too much memory.", "Ask for less."),
-        Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
+        Failure(
+            "attempts_exhausted",
+            "The work was restarted three times and did not end.",
+            "Resume the run; start a job again.",
+            resumable=True,
+        ),
         Failure("cancelled", "The work was cancelled.", "Start it again."),
         Failure("model_changed", "The service was started again with another model.", "Start it again."),
         Failure("not_approved", "Somebody refused the tool call.", "See the reason; ask for something else."),

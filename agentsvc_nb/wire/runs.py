@@ -126,7 +126,7 @@ class Run(Model):
 
     `output` is the final text; `structured_output` the same as data, when the run completed and its text is a JSON
     object; `last_error` a code of `wire.failures.FAILURES`, or the agent's own; `basis` what the answer of a completed
-    run rests on, when its agent said so.
+    run rests on, when its agent said so; `resumed_from` the failed run that this one goes on from.
     """
 
     object: str = "agent_run"
@@ -144,6 +144,7 @@ class Run(Model):
     steps: int = 0
     usage: Usage = Field(default_factory=Usage)
     model: str | None = None
+    resumed_from: str | None = None
     basis: AnswerBasis | None = None
     app_url: str | None = None
 

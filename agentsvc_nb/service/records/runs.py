@@ -10,7 +10,7 @@ from typing import Any, Final
 from agentsvc_nb.service.payloads import StoredEvent, encode
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import beginning, load
-from agentsvc_nb.service.records.usage import Pool, Spent
+from agentsvc_nb.service.records.usage import Payer, Pool, Spent
 from agentsvc_nb.wire.runs import Event, Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
@@ -60,6 +60,8 @@ class RunRecord:
     """The span of the request that started it (`telemetry.tracing`)."""
     max_steps: int | None
     max_microcents: int | None
+    resumed_from: str | None
+    effort: str | None
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -131,6 +133,25 @@ def insert(
     )
     assert row is not None
     tx.run(_sql["insert_message"], run_id=run_id, message=message)
+    return _read(row)
+
+
+def insert_resumed(
+    tx: Tx, run_id: str, old: RunRecord, payer: Payer, hold_microcents: int, traceparent: str | None, now: int
+) -> RunRecord:
+    """A queued run with the message, the settings and the limits of `old`."""
+    row = tx.one(
+        _sql["insert_resumed"],
+        run_id=run_id,
+        old=old.run_id,
+        key_id=payer.key_id,
+        pool=payer.pool,
+        hold_microcents=hold_microcents,
+        traceparent=traceparent,
+        now=now,
+    )
+    assert row is not None
+    tx.run(_sql["copy_message"], run_id=run_id, old=old.run_id)
     return _read(row)
 
 
@@ -211,8 +232,13 @@ def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: i
     """Store the state, and hold `hold` micro-cents for tokens from now on."""
     if tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, hold=hold) == 0:
         return False
-    tx.run(_sql["save"], run_id=run_id, state=_dump(state))
+    save(tx, run_id, state)
     return True
+
+
+def save(tx: Tx, run_id: str, state: dict[str, Any]) -> None:
+    """Store a state, without a word about the run's row."""
+    tx.run(_sql["save"], run_id=run_id, state=_dump(state))
 
 
 def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
@@ -350,6 +376,7 @@ def document(row: Row, origin: str) -> dict[str, Any]:
         "steps": row["steps"],
         "usage": {name: row[name] for name in ("input_tokens", "output_tokens", "cost_microcents")},
         "model": row["model"],
+        "resumed_from": row["resumed_from"],
         "basis": _load(row["basis"]),
         "app_url": f"{origin}/app/chats/{row['chat']}?run={row['run_id']}",
     }

@@ -7,6 +7,17 @@ VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'q
     :attachments, :traceparent, :max_steps, :max_microcents, 1, :now)
 RETURNING *
 
+-- name: insert_resumed
+INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
+    attachments, traceparent, max_steps, max_microcents, effort, resumed_from, last_event, created_at)
+SELECT :run_id, account, :key_id, :pool, :hold_microcents, chat, project, 'queued', output_config, model, message_chars,
+    attachments, :traceparent, max_steps, max_microcents, effort, run_id, 1, :now
+FROM run WHERE run_id = :old
+RETURNING *
+
+-- name: copy_message
+INSERT INTO run_message (run_id, message) SELECT :run_id, message FROM run_message WHERE run_id = :old
+
 -- name: insert_message
 INSERT INTO run_message (run_id, message) VALUES (:run_id, :message)
 
@@ -25,7 +36,7 @@ SELECT * FROM run WHERE run_id = :run_id AND account = :account
 
 -- name: shown
 SELECT run_id, status, chat, project, created_at, started_at, ended_at, output, structured_output, last_error,
-    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model, basis
+    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model, resumed_from, basis
 FROM run WHERE run_id = :run_id AND account = :account
 
 -- name: status

@@ -39,6 +39,8 @@ class LiveRunContext:
     state: dict[str, Any] | None
     _basis: AnswerBasis | None
     _steps: int
+    _before: int
+    """Steps of the run that it was resumed from."""
     _spent: Spent
     _held: int
     """Micro-cents that the run holds for tokens, the spent ones included."""
@@ -133,7 +135,7 @@ class LiveRunContext:
         self._called += 1
         # A takeover repeats the step: the same call in the same place finds the recorded one, another call does not.
         asked = json.dumps([tool, given], sort_keys=True).encode()
-        place = f"{self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
+        place = f"{self._before + self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
         return await self._calls.call(place, tool, given)
 
     def tools(self) -> Sequence[Tool]:
@@ -195,6 +197,7 @@ class LiveRunContext:
         self._model_calls.end()
         await self.log.flush()
         saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
+        saved["before"] = self._before
         # What the calls so far did not use of their worst case is free again; no more than that is held unasked.
         at_start = self._use_case.settings.run_hold_cents * CENT
         self._held = max(self._spent.cost_microcents, min(self._held, at_start))
@@ -230,6 +233,7 @@ class LiveRunContext:
         self._said.write(said)
         self._room = OUTPUT_BYTES - len(said.encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)
+        self._before = checkpoint.get("before", 0)
         self._charged = counted.pop("charged", 0)
         self._spent = Spent(**counted)
         self._called = checkpoint.get("called", 0)

@@ -87,7 +87,7 @@ def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat:
     """Insert a run and its attachments into the chat. Raises `agent_run_rejected` and `runtime_capacity_busy`."""
     if busy := runs.active_of_chat(tx, chat.id):
         raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
-    _check_capacity(tx, bill.account, context.settings.run_capacity)
+    check_capacity(tx, bill.account, context.settings.run_capacity)
     attached = [file.path for file in files.attach(tx, context.index, chat.id, given.contents, now)]
     return _insert(tx, bill, given, chat, attached, now)
 
@@ -251,7 +251,8 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
 
     def use(tx: Tx) -> list[tuple[RunRecord, str]]:
         found = runs.of_chat(tx, record.chat, record.run_id, limit + 1)
-        ended = [run for run in found if run.status in TERMINAL][:limit]
+        resumed = {run.resumed_from for run in found}  # the run that goes on from it is told instead
+        ended = [run for run in found if run.status in TERMINAL and run.run_id not in resumed][:limit]
         return [(run, runs.message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
 
     return await context.read_long(use)
@@ -281,7 +282,7 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
     return record
 
 
-def _check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
+def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
     """Raises `runtime_capacity_busy` when the service is full and the account has its fair share of active runs
     (docs/api/runs.md "Capacity")."""
     if capacity is None:

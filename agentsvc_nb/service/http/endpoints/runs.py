@@ -17,7 +17,8 @@ from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_lengt
 from agentsvc_nb.service.http.responses import answer, answer_json
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunLimits, RunRecord
-from agentsvc_nb.service.usecases import files, runs
+from agentsvc_nb.service.usecases import files, resuming, runs
+from agentsvc_nb.service.usecases.resuming import Resume
 from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS, JSON_MAX_BYTES
 from agentsvc_nb.wire.runs import CENT, TERMINAL
 
@@ -67,6 +68,11 @@ async def runs_get(context: RequestContext) -> Response:
 
 async def runs_cancel(context: RequestContext) -> Response:
     return answer_json((await cancel_run(context)).document(context.origin))
+
+
+async def runs_resume(context: RequestContext) -> Response:
+    given = Resume(context.path("run_id"), context.received_at, bodies.idempotency_key(context))
+    return _started(context, await resuming.resume(context.use_case, context.key, given))
 
 
 async def runs_approve(context: RequestContext) -> Response:
