@@ -84,6 +84,16 @@ class Settings:
         default=(),
     )
     model: str = setting(values.model, "The agent that answers: see models.md.", default="offline")
+    models: tuple[str, ...] = setting(
+        values.model_list,
+        "The models that a start may name, the first is the default in place of `AGENTSVC_MODEL`: see models.md.",
+        default=(),
+    )
+    prices: tuple[str, ...] = setting(
+        values.price_list,
+        "Prices of models in cents a million tokens, `MODEL=INPUT/OUTPUT`, where none are known or others count.",
+        default=(),
+    )
     model_url: str | None = setting(
         values.address,
         "A server that speaks OpenAI's chat completions, such as http://host:8000/v1.",
@@ -228,13 +238,31 @@ class Settings:
         for name in SETTINGS.keys() - given.keys():
             if text := env.get(variable(name)):
                 read[name] = _read(name, text, source=variable(name))
-        return cls(**{"data": default_data(), **read})
+        return cls(**{"data": default_data(), **read, **_default_first(read, named="model" in given)})
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The ids of the models that a start may name, the default first."""
+        return tuple(values.model_id(model) for model in self.models or (self.model,))
 
     @property
     def settings_hash(self) -> str:
         """A hash of all settings but `data`: equal for services that behave alike (docs/api/embedded.md "Settings")."""
         behaviour = {name: value for name, value in asdict(self).items() if name != "data"}
         return hashlib.sha256(json.dumps(behaviour, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _default_first(read: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
+    """`model` and `models` with one default: the first of `models`, or the `model` that was `named` for this start.
+    Raises `SettingsError` when `models` lacks that."""
+    models = read.get("models", ())
+    if not models:
+        return {}
+    chosen = read["model"] if named else models[0]
+    if chosen not in models:
+        listed = variable("models")
+        raise SettingsError(f"model is {chosen!r}, which {listed} does not name: add it there, or unset {listed}.")
+    return {"model": chosen, "models": (chosen, *(other for other in models if other != chosen))}
 
 
 def variable(name: str) -> str:

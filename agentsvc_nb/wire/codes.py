@@ -105,6 +105,13 @@ _ROWS = (
     Code("invalid_sync", 400, "`sync` is not a boolean.", "Send true or false."),
     Code("invalid_on_busy", 400, "`on_busy` is not `reject`.", "Leave it out, or send `reject`."),
     Code(
+        "invalid_model",
+        400,
+        "`model` is none that the service offers, or `effort` is not valid.",
+        "Send a model of `GET /models`, and `effort` as low, medium or high.",
+        "ours",
+    ),
+    Code(
         "invalid_limits",
         400,
         "`max_steps` or `max_cents` is not valid.",
@@ -325,6 +332,13 @@ _ROWS = (
         retry="transient",
         type_="rate_limit_error",
         retry_after=5,
+    ),
+    Code(
+        "model_unavailable",
+        503,
+        "The model that the start names can't answer now.",
+        "`GET /models` says why; name another model, or leave it out for the default.",
+        "ours",
     ),
     Code(
         "api_wallet_reconciliation_required",

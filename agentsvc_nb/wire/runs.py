@@ -18,6 +18,7 @@ from agentsvc_nb.wire.limits import (
     SESSION_CHARS,
     STEPS_MAX,
 )
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.text import label
 
 RunStatus = Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"]
@@ -52,6 +53,10 @@ class NewRun(Request):
     )
     file_ids: Annotated[list[UploadId], Field(max_length=ATTACHMENTS_MAX)] | None = Field(
         default=None, description="Staged files to attach; with `files`, at most 10."
+    )
+    model: str | None = Field(default=None, description="A model of `GET /models`; left out, the default.")
+    effort: Effort | None = Field(
+        default=None, description="How much thought the model is to give it, where its provider takes that."
     )
     max_steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] | None = Field(
         default=None, description="Model steps that the run may take; it fails with `limit_reached` at the next one."

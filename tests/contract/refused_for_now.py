@@ -65,6 +65,11 @@ def _mismatch(stage: ServiceFixture) -> httpx.Response:
     return start(stage, chat=stage.wire.finish("say x", project=ours)["chat"], project=theirs)
 
 
+def _unavailable(stage: ServiceFixture) -> httpx.Response:
+    service = stage.other(models="scripted,openai-chat:none", model_url="http://127.0.0.1:1")
+    return start(stage, wire=stage.open(service), model="openai-chat:none")
+
+
 def _resumed(stage: ServiceFixture, script: str, *, later: bool = False) -> httpx.Response:
     run = stage.wire.finish(script)
     if later:
@@ -194,6 +199,7 @@ REFUSED_FOR_NOW: Final[dict[str, Provoke]] = {
     "api_key_scope_forbidden": lambda s: s.keyed(scopes=("mcp",))("GET", "/tools"),
     "key_suspended": _suspended,
     "plan_access_required": _without_plan,
+    "model_unavailable": _unavailable,
     "run_not_resumable": lambda s: _resumed(s, "say x"),
     "chat_moved_on": lambda s: _resumed(s, "fail limit_reached Enough.", later=True),
     "agent_run_rejected": lambda s: _while_running(s.wire, same_chat=True),

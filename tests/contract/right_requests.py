@@ -63,6 +63,7 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "runs.cancel": _ended_run,
     "runs.resume": _failed_run,
     "runs.approve": _called,
+    "models.list": lambda s: Right(),
     "files.upload": lambda s: Right(options={"files": {"files": ("a.txt", b"x")}}),
     "files.list": _file,
     "files.search": _file,

@@ -20,13 +20,12 @@ def test_limits_that_are_right(limits: dict[str, Any], wire: Wire) -> None:
     assert wire.finish("say x", **limits)["status"] == "completed"
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [
-        *({"max_steps": wrong} for wrong in (0, -1, 1501, 1.5, "5", True, [1], 1e300)),
-        *({"max_cents": wrong} for wrong in (0, -0.5, "5", True, {})),
-    ],
-)
+STEPS: list[Any] = [0, -1, 1501, 1.5, "5", True, [1], 1e300]
+CENTS: list[Any] = [0, -0.5, "5", True, {}]
+WRONG: list[dict[str, Any]] = [*({"max_steps": wrong} for wrong in STEPS), *({"max_cents": wrong} for wrong in CENTS)]
+
+
+@pytest.mark.parametrize("limits", WRONG, ids=str)
 def test_limits_that_are_wrong(limits: dict[str, Any], wire: Wire) -> None:
     answer = wire("POST", "/runs", json={"message": "say x", **limits})
     assert (answer.status_code, code(answer)) == (400, "invalid_limits")

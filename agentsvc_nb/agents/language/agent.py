@@ -7,6 +7,7 @@ import asyncio
 import json
 import secrets
 import threading
+import time
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,12 +15,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, own_server
-from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, answers, own_server
+from agentsvc_nb.agents.port import ModelFacts, RunContext
 from agentsvc_nb.formats.sandbox import LimitedChild
 from agentsvc_nb.tools.port import Meter, WorkFailure
 
 T = TypeVar("T")
+LOOK_SECONDS: Final = 60.0
+"""How long what was found out about a model counts."""
 DYING_SECONDS: Final = 3.0
 """How long to wait for the engine's exit once its connections have broken."""
 
@@ -35,6 +38,8 @@ class Language:
         self._engine = Engine(choice.gguf, choice.context) if choice.gguf else None
         self.hosted = choice.gguf is None and own_server(choice) is None
         """Whether the model is a provider's, and costs money."""
+        self._facts: ModelFacts | None = None
+        self._looked_at = 0.0
 
     async def run(self, turn: RunContext) -> str | None:
         loop, served = await self._loaded()
@@ -45,6 +50,13 @@ class Language:
         """Answer a question of a tool (`tools.port.Complete`)."""
         loop, served = await self._loaded()
         return await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
+
+    async def facts(self) -> ModelFacts:
+        """What is known of the model, at most `LOOK_SECONDS` old."""
+        if self._facts is None or time.monotonic() - self._looked_at > LOOK_SECONDS:
+            self._facts = await asyncio.to_thread(facts_of, self._choice)
+            self._looked_at = time.monotonic()
+        return self._facts
 
     async def _loaded(self) -> tuple[Any, Served]:
         # Importing the library takes long: meanwhile the service answers others.
@@ -84,6 +96,9 @@ class Unconfigured:
     async def run(self, turn: RunContext) -> str | None:
         raise WorkFailure("not_configured", self._lacking)
 
+    async def facts(self) -> ModelFacts:
+        return ModelFacts("not_configured")
+
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
         """`tools.port.Complete`."""
         raise WorkFailure("not_configured", self._lacking)
@@ -100,6 +115,25 @@ def missing(choice: ModelChoice) -> str | None:
     if not choice.gguf.is_file():
         return f"There is no file {choice.gguf}: `agentsvc model pull smollm2` gets a small one and says how to use it."
     return None
+
+
+def facts_of(choice: ModelChoice) -> ModelFacts:
+    """What is known of a model. Loads the agent library, and asks a server of one's own whether it is there."""
+    if missing(choice):
+        return ModelFacts("not_configured", price=choice.price)
+    from agentsvc_nb.agents.language import served
+
+    if choice.gguf is not None:
+        model = served.local(choice, "http://127.0.0.1/v1", "none", choice.context or CONTEXT_TOKENS)
+        return _facts(model, choice.price or (0.0, 0.0))
+    url = own_server(choice)
+    reason = "unreachable" if url is not None and not answers(url) else None
+    model = served.by_name(choice)
+    return _facts(model, choice.price or served.published_price(model), reason)
+
+
+def _facts(model: Served, price: tuple[float, float] | None, reason: str | None = None) -> ModelFacts:
+    return ModelFacts(reason, model.context, model.sees, model.tools, price)
 
 
 def _lacking(choice: ModelChoice) -> str | None:

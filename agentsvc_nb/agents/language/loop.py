@@ -21,17 +21,18 @@ from pydantic_ai.messages import (
     ThinkingPart,
     ThinkingPartDelta,
 )
+from pydantic_ai.output import ToolOutput
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
 from agentsvc_nb.agents.language import conversation, served, structured
 from agentsvc_nb.agents.language.conversation import TurnTools, length, tokens
-from agentsvc_nb.agents.language.served import Served
+from agentsvc_nb.agents.language.served import Served, microcents, priced
 from agentsvc_nb.agents.port import RunContext, StepsExceeded
 from agentsvc_nb.formats.schemas.output import misfit
 from agentsvc_nb.tools.port import Meter, Tool, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
-from agentsvc_nb.wire.runs import CENT
 
 Tell = Callable[[object], Awaitable[None]]
 
@@ -51,18 +52,18 @@ async def call(
     of money has no room for.
     """
     await _hold(meter, model, [*run.all_messages(), node.request], beside)
-    response = await _streamed(run, node, meter, tell)
+    response = await _streamed(run, node, meter, tell, model)
     if not isinstance(response.usage, RequestUsage) or response.usage.unmeasured_requests:
         meter.use_uncounted()
     else:
-        _count(meter, response)
+        _count(meter, response, model)
     # After it was counted: an answer that is refused costs as much.
     served.check(response)
     return await run.next(node), response
 
 
 async def _streamed(
-    run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell
+    run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell, model: Served
 ) -> ModelResponse:
     """The response of a streamed call. A call that breaks off is counted if it was answered in part or cancelled.
 
@@ -78,22 +79,22 @@ async def _streamed(
             except (asyncio.CancelledError, WorkFailure, ModelAPIError) as cut:
                 if stream.response.parts or isinstance(cut, asyncio.CancelledError):
                     asked = sum(tokens(str(message.parts)) for message in run.all_messages())
-                    _count_cut(meter, stream.response, asked)
+                    _count_cut(meter, stream.response, asked, model)
                 raise
         return stream.response
 
 
-def _count(meter: Meter, response: ModelResponse) -> None:
+def _count(meter: Meter, response: ModelResponse, model: Served) -> None:
     usage = response.usage
-    meter.use(usage.input_tokens, usage.output_tokens, _microcents(response))
+    meter.use(usage.input_tokens, usage.output_tokens, microcents(response, model.price))
 
 
-def _count_cut(meter: Meter, response: ModelResponse, asked: int) -> None:
+def _count_cut(meter: Meter, response: ModelResponse, asked: int, model: Served) -> None:
     """Count a call that was cut off: it costs too, but reports no tokens, so they are estimated from the text's length.
     `asked` is the estimate for the prompt."""
     made = sum(tokens(str(getattr(part, "content", ""))) for part in response.parts)
     usage = RequestUsage(input_tokens=response.usage.input_tokens or asked, output_tokens=made)
-    _count(meter, replace(response, usage=usage))
+    _count(meter, replace(response, usage=usage), model)
 
 
 class Narration:
@@ -235,13 +236,18 @@ def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, A
         return conversation.fitted(messages, limit)
 
     config = turn.output_config
+    form = str if config is None else structured.form(config, served, tools=served.tools)
+    settings = ModelSettings(**(served.settings or {}))
+    # Some models that think can't be made to call the tool that takes the answer.
+    if turn.effort is not None and not isinstance(form, ToolOutput):
+        settings["thinking"] = turn.effort
     agent: Agent[None, Any] = Agent(
         served.model,
-        output_type=str if config is None else structured.form(config, served, tools=served.tools),
+        output_type=form,
         instructions=instructions,
         toolsets=[TurnTools(turn, served.context // 4)] if served.tools else [],
         retries=RETRIES_MAX,
-        model_settings=served.settings,
+        model_settings=settings,
         capabilities=[ProcessHistory(fitted)],
     )
     if config is not None:
@@ -275,19 +281,11 @@ _ANSWER_TOKENS: Final = 32_000
 """The largest answer of a hosted model that does not say how long its answers may get."""
 
 
-def _microcents(response: ModelResponse) -> int:
-    """What a call cost by the published prices; 0 for a model without a price, such as a self-hosted one."""
-    try:
-        return int(response.cost().total_price * 100 * CENT)
-    except (LookupError, ValueError, AssertionError):
-        return 0
-
-
 async def _hold(meter: Meter, served: Served, messages: Iterable[ModelMessage], beside: int) -> None:
     """Hold the worst case of a call: its request, of the messages and `beside` tokens beside them, and the model's
     largest answer. Raises `WorkFailure("limit_reached")`."""
     asked, answer = min(sum(map(length, messages)) + beside, served.context), _largest_answer(served)
-    await meter.hold(asked, answer, _price(served, asked, answer))
+    await meter.hold(asked, answer, priced(served, asked, answer))
 
 
 def _largest_answer(served: Served) -> int:
@@ -301,17 +299,3 @@ def _largest_answer(served: Served) -> int:
 def _described(tools: Iterable[Tool]) -> int:
     """An estimate of the tokens of the tools' descriptions."""
     return sum(tokens(tool.description) + tokens(json.dumps(tool.Input.model_json_schema())) for tool in tools)
-
-
-def _price(served: Served, asked: int, answer: int) -> int:
-    model = served.model
-    usage = RequestUsage(input_tokens=asked, output_tokens=answer)
-    return _microcents(
-        ModelResponse(
-            parts=[],
-            usage=usage,
-            model_name=model.model_name,
-            provider_name=model.system,
-            provider_url=model.base_url,
-        )
-    )

@@ -34,6 +34,8 @@ class ModelChoice:
     sees: bool | None = None
     tools: bool | None = None
     kept_url: str | None = None
+    price: tuple[float, float] | None = None
+    """Cents a million tokens of input and of output, by the operator."""
 
     @property
     def gguf(self) -> Path | None:
@@ -49,6 +51,23 @@ def own_server(choice: ModelChoice) -> str | None:
     if provider == "ollama":
         return os.environ.get("OLLAMA_BASE_URL") or OLLAMA_URL
     return os.environ.get("OPENAI_BASE_URL") if provider in ("openai", "openai-chat") else None
+
+
+ANSWER_SECONDS: Final = 2.0
+
+
+def answers(url: str) -> bool:
+    """Whether a server answers at this address, whatever it says."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    asked = kind(parts.netloc.rpartition("@")[2], timeout=ANSWER_SECONDS)
+    try:
+        asked.request("GET", f"{parts.path.rstrip('/')}/models")
+        return asked.getresponse().status > 0
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        asked.close()
 
 
 SECONDS: Final = 0.5

@@ -11,6 +11,7 @@ from agentsvc_nb.service.payloads import StoredEvent, encode
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import beginning, load
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import Event, Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
@@ -61,7 +62,7 @@ class RunRecord:
     max_steps: int | None
     max_microcents: int | None
     resumed_from: str | None
-    effort: str | None
+    effort: Effort | None
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -111,6 +112,7 @@ def insert(
     attachments: Sequence[str] = (),
     traceparent: str | None = None,
     limits: RunLimits = RunLimits(),
+    effort: Effort | None = None,
     now: int,
 ) -> RunRecord:
     row = tx.one(
@@ -129,6 +131,7 @@ def insert(
         traceparent=traceparent,
         max_steps=limits.max_steps,
         max_microcents=limits.max_microcents,
+        effort=effort,
         now=now,
     )
     assert row is not None

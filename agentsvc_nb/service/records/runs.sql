@@ -2,9 +2,9 @@
 
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
-    attachments, traceparent, max_steps, max_microcents, last_event, created_at)
+    attachments, traceparent, max_steps, max_microcents, effort, last_event, created_at)
 VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :output_config, :model, :message_chars,
-    :attachments, :traceparent, :max_steps, :max_microcents, 1, :now)
+    :attachments, :traceparent, :max_steps, :max_microcents, :effort, 1, :now)
 RETURNING *
 
 -- name: insert_resumed

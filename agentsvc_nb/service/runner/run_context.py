@@ -63,6 +63,8 @@ class LiveRunContext:
     ) -> None:
         self.message = message
         self.output_config = run.output_config
+        self.model = run.model
+        self.effort = run.effort
         self.workspace = ChatWorkspace(storage, run.chat)
         self.log = EventLog(storage, run)
         self._storage = storage

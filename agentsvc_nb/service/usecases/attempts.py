@@ -137,17 +137,17 @@ async def leave(context: UseCaseContext, run_id: str) -> None:
 async def recover(context: UseCaseContext) -> list[RunRecord]:
     """After a crash: end the active runs that cannot go on, and return the others, to be woken.
 
-    A run is ended if it was being cancelled, was cut off too often, or was begun by a model other than the settings'.
+    A run is ended if it was being cancelled, was cut off too often, or was begun by a model that is not offered now.
     The caller holds the folder's lock, so no other worker has any of these runs.
     """
     now = context.now
-    waiting, ended = await context.write(lambda tx: _recover(tx, context.origin, context.settings.model, now))
+    waiting, ended = await context.write(lambda tx: _recover(tx, context.origin, context.settings.offered, now))
     for record in ended:
         await observing.ended(context, record)
     return waiting
 
 
-def _recover(tx: Tx, origin: str, model: str, now: int) -> tuple[list[RunRecord], list[RunRecord | None]]:
+def _recover(tx: Tx, origin: str, offered: Sequence[str], now: int) -> tuple[list[RunRecord], list[RunRecord | None]]:
     """The runs that go on, and those that were ended."""
     waiting: list[RunRecord] = []
     ended: list[RunRecord | None] = []
@@ -161,8 +161,9 @@ def _recover(tx: Tx, origin: str, model: str, now: int) -> tuple[list[RunRecord]
         elif record.restarts >= RESTARTS_MAX:
             ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
             end(record, ending)
-        elif record.model != model:
-            why = f"It was begun by the model {record.model}, and the service was started again with {model}."
+        elif record.model not in offered:
+            there = ", ".join(offered)
+            why = f"It was begun by the model {record.model}, and the service was started again with {there}."
             ending = Ending("failed", last_error="model_changed", last_error_message=why)
             end(record, ending)
         else:

@@ -41,6 +41,11 @@ def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
     return input_tokens * price_in + output_tokens * price_out
 
 
+def price_per_million(model: str) -> tuple[float, float] | None:
+    """Cents a million tokens of input and of output of an agent without a language model; None for other models."""
+    return _CENTS_PER_MILLION.get(model)
+
+
 def price_of(charges: Mapping[str, int]) -> int:
     """The price of per-use charges in micro-cents; `charges` has the quantity of each kind in `PER_USE`.
 

@@ -4,6 +4,7 @@ old one (docs/api/runs.md "Resume", docs/decisions/0056-a-resumed-run-is-a-new-r
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +57,7 @@ def _resume(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Resume, now:
         record = run_records.get(tx, original)
         assert record is not None
         return record, False
-    _check_resumable(tx, old)
+    _check_resumable(tx, old, context.settings.offered)
     runs.check_capacity(tx, key.account, context.settings.run_capacity)
     record = _begin(tx, old, bill, now)
     if address:
@@ -71,14 +72,16 @@ def _address(account: str, old: RunRecord, given: Resume) -> idempotency.Idempot
     return idempotency.IdempotencyScope(account, "run", where, utc_day(given.received_at), given.idempotency_key)
 
 
-def _check_resumable(tx: Tx, old: RunRecord) -> None:
-    """Raises `run_not_resumable` unless the run failed for a reason that passes, and `chat_moved_on` when its chat has
-    had another turn since."""
+def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
+    """Raises `run_not_resumable` unless the run failed for a reason that passes, and its model is offered;
+    `chat_moved_on` when its chat has had another turn since."""
     if old.status != "failed":
         raise ApiError("run_not_resumable", f"The run is {old.status}; only one that failed can be resumed.")
     failure = FAILURES.get(old.last_error or "")
     if failure is None or not failure.resumable:
         raise ApiError("run_not_resumable", f"The run failed with {old.last_error}, which would fail again.")
+    if old.model not in offered:
+        raise ApiError("run_not_resumable", f"The service no longer offers the run's model {old.model}.")
     if run_records.of_chat(tx, old.chat, None, 1)[0].run_id != old.run_id:
         raise ApiError("chat_moved_on")
 

@@ -21,6 +21,7 @@ from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money, observing
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import TERMINAL
 from agentsvc_nb.wire.times import utc_day
 
@@ -46,6 +47,9 @@ class Start:
     contents: Sequence[Content] = field(default_factory=tuple)
     idempotency_key: str | None = None
     limits: RunLimits = field(default_factory=RunLimits)
+    effort: Effort | None = None
+    unavailable: str | None = None
+    """Why the model that the start names can't answer now, in a sentence."""
     traceparent: str | None = field(default_factory=tracing.current)
 
 
@@ -84,7 +88,10 @@ def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: i
 
 
 def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
-    """Insert a run and its attachments into the chat. Raises `agent_run_rejected` and `runtime_capacity_busy`."""
+    """Insert a run and its attachments into the chat. Raises `model_unavailable`, `agent_run_rejected` and
+    `runtime_capacity_busy`."""
+    if given.unavailable:
+        raise ApiError("model_unavailable", given.unavailable)
     if busy := runs.active_of_chat(tx, chat.id):
         raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
     check_capacity(tx, bill.account, context.settings.run_capacity)
@@ -319,6 +326,7 @@ def _insert(tx: Tx, bill: money.Bill, given: Start, chat: ChatRecord, attached: 
         attachments=attached,
         traceparent=given.traceparent,
         limits=given.limits,
+        effort=given.effort,
         now=now,
     )
     announce(tx, record, record.last_event, now)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.wire import files, runs, tools
+from agentsvc_nb.wire import files, models, runs, tools
 from agentsvc_nb.wire.routes import route as p
-from agentsvc_nb.wire.routes.route import CHAT_ERRORS, FILES, JOBS, MONEY_ERRORS, RUNS, TOOLS, V1, Errors, Route
+from agentsvc_nb.wire.routes.route import ANY, CHAT_ERRORS, FILES, JOBS, MONEY_ERRORS, RUNS, TOOLS, V1, Errors, Route
 
 CHAT_AND_PROJECT_ERRORS: Final[Errors] = (
     *CHAT_ERRORS,
@@ -60,6 +60,8 @@ WORK: Final = (
             "invalid_on_busy",
             "invalid_output_config",
             "invalid_limits",
+            "invalid_model",
+            "model_unavailable",
         ),
     ),
     Route(
@@ -134,6 +136,14 @@ WORK: Final = (
         body=runs.Verdict,
         answer=runs.CallApproval,
         errors=(*RUN_ERRORS, "invalid_approval", "call_not_found", "call_not_waiting"),
+    ),
+    Route(
+        "models.list",
+        "GET",
+        f"{V1}/models",
+        "Lists the models that a start may name.",
+        ANY,
+        answer=models.ModelList,
     ),
     # -- files ---------------------------------------------------------------------------------------------------------
     Route(
@@ -216,7 +226,7 @@ WORK: Final = (
         body=tools.NewCall,
         answer=tools.ToolResult,
         also={202: tools.JobAccepted},
-        errors=(*SUBMIT_ERRORS, *START_ERRORS),
+        errors=(*SUBMIT_ERRORS, *START_ERRORS, "invalid_model", "model_unavailable"),
     ),
     Route(
         "jobs.submit",

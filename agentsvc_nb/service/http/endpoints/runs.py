@@ -12,7 +12,7 @@ from agentsvc_nb.agents import scripted
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies, start_fields
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.endpoints import cancel_run, decide_approval, run_events
+from agentsvc_nb.service.http.endpoints import cancel_run, decide_approval, models, run_events
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.http.responses import answer, answer_json
 from agentsvc_nb.service.records.files import Content
@@ -33,6 +33,8 @@ FIELDS: Final = (
     "file_ids",
     "max_steps",
     "max_cents",
+    "model",
+    "effort",
 )
 """The fields of a start."""
 
@@ -90,27 +92,40 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
     bodies.sync(document)
     bodies.check_on_busy(document)
     config = await bodies.output_config(context, document)
-    limits = allowed(context, start_fields.limits(document))
+    limits = start_fields.limits(document)
+    named, effort = start_fields.choice(context, document)
     upload_ids = bodies.file_ids(document, len(form.files))
     key = bodies.idempotency_key(context)
-    model = context.services.settings.model
-    await check_script(context, message)
+    model = named or context.services.settings.offered[0]
+    await check_script(context, message, model)
     # Files last: what another field refuses is never kept.
     contents = [*await staged(context, upload_ids), *await _attached(context, form)]
-    return runs.Start(message, where, model, context.received_at, config, contents, key, limits)
+    unavailable = await models.why_unavailable(context, named) if named else None
+    return runs.Start(
+        message,
+        where,
+        model,
+        context.received_at,
+        config,
+        contents,
+        key,
+        allowed(context, limits, model),
+        effort,
+        unavailable,
+    )
 
 
-def allowed(context: RequestContext, given: RunLimits) -> RunLimits:
+def allowed(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
     """The limits of a run; on a hosted model some money, if the start names none."""
-    if given.max_microcents is None and context.services.hosted:
+    if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
         return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
     return given
 
 
-async def check_script(context: RequestContext, message: str) -> None:
+async def check_script(context: RequestContext, message: str, model: str) -> None:
     """Raises the error that a script demands for its own start, with the model `scripted` only (docs/api/models.md
     "scripted")."""
-    if context.services.settings.model != "scripted":
+    if model != "scripted":
         return
     if len(message) > runs.LONG_CHARS:
         refused = await asyncio.to_thread(scripted.refusal, message)
