@@ -109,6 +109,11 @@ class Settings:
     model_tools: bool | None = setting(
         values.flag, "Whether the model is offered tools; small ones can't choose among them."
     )
+    model_patience_seconds: float = setting(
+        values.seconds,
+        "How long a run waits in all for an answer of a model that is away or overloaded, before it fails.",
+        default=600.0,
+    )
     embedding_url: str | None = setting(
         values.address,
         "A server that speaks OpenAI's embeddings, such as http://host:8000/v1: the offline agent compares meanings "

@@ -58,7 +58,8 @@ def _choice(model: str, settings: Settings | None, kept_url: str | None) -> Mode
     price = prices(settings.prices).get(model_id(model))
     first = next((one for one in (settings.model, *settings.models) if ":" in one), model)
     if model.partition(":")[0] != first.partition(":")[0]:
-        return ModelChoice(model, price=price)  # what is set is about the models of the first provider
+        # What is set is about the models of the first provider.
+        return ModelChoice(model, patience=settings.model_patience_seconds, price=price)
     return ModelChoice(
         model,
         settings.model_url,
@@ -67,5 +68,6 @@ def _choice(model: str, settings: Settings | None, kept_url: str | None) -> Mode
         settings.model_sees,
         settings.model_tools,
         kept_url,
+        settings.model_patience_seconds,
         price,
     )

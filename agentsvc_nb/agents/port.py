@@ -132,7 +132,8 @@ class RunContext(Protocol):
         ...
 
     async def rewind(self) -> None:
-        """Go back to the last checkpoint as after a crash (`run.resumed`): `said` and `state` are as they were then."""
+        """Go back to the last checkpoint as after a crash (`run.resumed`): `said` and `state` are as they were then.
+        What was used since is used."""
         ...
 
 

@@ -97,8 +97,18 @@ FAILURES: dict[str, Failure] = {
         Failure("model_refused", "The model's server refused the call.", "Correct what its message names."),
         Failure(
             "content_filtered",
-            "The model refused to answer, or its provider's filter stopped the answer.",
+            "The provider's filter stopped the answer.",
             "Ask for something else, or in other words; in a new chat when it happens again.",
+        ),
+        Failure(
+            "answer_refused",
+            "The model refused to answer.",
+            "See its message; ask for something else, or in other words.",
+        ),
+        Failure(
+            "call_repeated",
+            "The model called a tool six times with the same input, while nothing changed.",
+            "Ask in other words, or choose a larger model.",
         ),
         Failure("model_failed", "The model's answer could not be used.", "Ask again, or choose a larger model."),
         Failure(

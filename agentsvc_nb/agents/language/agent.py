@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 import threading
 import time
@@ -16,11 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, answers, own_server
+from agentsvc_nb.agents.language.patience import Away, Patience, patiently
 from agentsvc_nb.agents.port import ModelFacts, RunContext
 from agentsvc_nb.formats.sandbox import LimitedChild
 from agentsvc_nb.tools.port import Meter, WorkFailure
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 60.0
 """How long what was found out about a model counts."""
 DYING_SECONDS: Final = 3.0
@@ -42,14 +45,31 @@ class Language:
         self._looked_at = 0.0
 
     async def run(self, turn: RunContext) -> str | None:
-        loop, served = await self._loaded()
-        answer: str = await self._seen_to(loop.answer(turn, served))
-        return answer
+        patience = Patience(self._choice.patience)
+
+        async def ask() -> str:
+            loop, served = await self._loaded()
+            answer: str = await self._seen_to(loop.answer(turn, served, patience))
+            return answer
+
+        async def again(fault: Away, seconds: float) -> None:
+            await turn.rewind()
+            await turn.warn("model_retried", f"{fault.message} It is asked again in {seconds:,.0f} seconds.")
+
+        return await patiently(ask, patience, again)
 
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
         """Answer a question of a tool (`tools.port.Complete`)."""
-        loop, served = await self._loaded()
-        return await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
+
+        async def ask() -> dict[str, Any]:
+            loop, served = await self._loaded()
+            found: dict[str, Any] = await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
+            return found
+
+        async def again(fault: Away, seconds: float) -> None:
+            log.info("a tool's question is asked again in %.0f s: %s", seconds, fault.message)
+
+        return await patiently(ask, Patience(self._choice.patience), again)
 
     async def facts(self) -> ModelFacts:
         """What is known of the model, at most `LOOK_SECONDS` old."""

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from agentsvc_nb.agents.language.patience import PATIENCE_SECONDS
+
 CONTEXT_TOKENS: Final = 8_192
 """The context assumed when it is unknown: most local servers are set up for that or more."""
 GGUF: Final = "gguf:"
@@ -34,6 +36,8 @@ class ModelChoice:
     sees: bool | None = None
     tools: bool | None = None
     kept_url: str | None = None
+    patience: float = PATIENCE_SECONDS
+    """Seconds that a run waits in all for an answer, while the model is away."""
     price: tuple[float, float] | None = None
     """Cents a million tokens of input and of output, by the operator."""
 

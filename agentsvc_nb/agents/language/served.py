@@ -22,6 +22,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, own_server
+from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.runs import CENT
 
@@ -36,8 +37,10 @@ def check(response: ModelResponse) -> None:
     """Raises `WorkFailure` for an answer that was held back, or that its provider could not end."""
     said = response.provider_details or {}
     if response.finish_reason == "content_filter":
-        reason = said.get("refusal") or said.get("refusal_category") or said.get("finish_reason") or "content filter"
-        raise WorkFailure("content_filtered", f"The model or its provider's filter held the answer back: {reason}")
+        reason = said.get("finish_reason") or "content filter"
+        if refusal := said.get("refusal") or said.get("refusal_category") or (reason == "refusal" and "without a word"):
+            raise WorkFailure("answer_refused", f"The model refused to answer: {refusal}")
+        raise WorkFailure("content_filtered", f"The provider's filter held the answer back: {reason}")
     if response.finish_reason == "error" and response.text and not response.tool_calls:
         reason = said.get("finish_reason", "error")
         raise WorkFailure("model_failed", f"The model's provider ended the answer with an error: {reason}")
@@ -54,11 +57,11 @@ def is_lost(response: ModelResponse) -> bool:
 
 @contextlib.contextmanager
 def readable() -> Iterator[None]:
-    """Raises `WorkFailure("model_unavailable")` for a stream that is empty or can't be read."""
+    """Raises `Away` for a stream that is empty or can't be read."""
     try:
         yield
     except UnexpectedModelBehavior as error:
-        raise WorkFailure("model_unavailable", f"The model's server sent no answer: {error.message}") from error
+        raise Away(f"The model's server sent no answer: {error.message}") from error
 
 
 def attend(model: Model) -> Model:
@@ -91,6 +94,19 @@ SMALL_TEMPERATURE: Final = 0.2
 
 _MANY: Final = 1_000
 """Tokens of a short call: longer ones cost more at some providers."""
+FIRST_EVENT_SECONDS: Final = 300.0
+SILENCE_SECONDS: Final = 120.0
+"""How long a stream that has begun may be silent; the pings of some providers are no silence."""
+
+
+def settings_of(served: Served) -> ModelSettings:
+    """What each call of the model is made with."""
+    found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, **(served.settings or {}))
+    if "timeout" not in served.model.unsupported_settings:
+        found["timeout"] = SILENCE_SECONDS
+    return found
+
+
 _PACKAGE: Final = re.compile(r'pip install "([^"]+)"')
 _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 

@@ -213,7 +213,9 @@ class LiveRunContext:
         if record is None:
             raise attempts.LostRun(run_id)
         self.log.attempt = record.attempt
+        spent, charged = self._spent, self._charged
         self._restore(await runs.saved(self._use_case, run_id))
+        self._spent, self._charged = spent, charged
 
     def counted(self) -> dict[str, Any]:
         """Steps, tokens and cost so far, as stored in a checkpoint."""
