@@ -46,14 +46,18 @@ if TYPE_CHECKING:
         StefanBrainError,
         ToolResultError,
     )
-    from agentsvc_nb.client.models import Job, Run
+    from agentsvc_nb.client.event_streams import AsyncEventStream, EventStream
+    from agentsvc_nb.client.events import Event
+    from agentsvc_nb.client.models import Answer, Job, Run
     from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.commands import Files
     from agentsvc_nb.notebook.host import allow_nested_loops
     from agentsvc_nb.notebook.previews.decoding import read_table
-    from agentsvc_nb.notebook.widgets.chat.chat import Chat
-    from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
+    from agentsvc_nb.notebook.widgets.chat.chat import Chat as Chat
+    from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm as ToolForm
+    from agentsvc_nb.wire.files import WorkspaceFile
+    from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 
 __version__ = "0.1.0"
 DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
@@ -64,12 +68,16 @@ __all__ = [
     "APIConnectionError",
     "AgentService",
     "AgentServiceError",
+    "Answer",
     "AsyncAgentService",
+    "AsyncEventStream",
     "AuthenticationError",
-    "Chat",
     "ChatBusyError",
+    "Event",
+    "EventStream",
     "Files",
     "Job",
+    "JobAccepted",
     "JobFailedError",
     "JobTimeoutError",
     "MapProgress",
@@ -79,9 +87,10 @@ __all__ = [
     "RetryNotice",
     "Run",
     "StefanBrainError",
-    "ToolForm",
+    "ToolResult",
     "ToolResultError",
     "WaitNotice",
+    "WorkspaceFile",
     "__version__",
     "allow_nested_loops",
     "load_ipython_extension",
@@ -89,19 +98,27 @@ __all__ = [
     "read_table",
     "unload_ipython_extension",
 ]
+# And `Chat` and `ToolForm`: `from agentsvc_nb import *` in a script must not load IPython, which they need.
 
 _HOMES = {
     "AgentService": "client.api",
+    "Answer": "client.models",
     "AsyncAgentService": "client.api",
+    "AsyncEventStream": "client.event_streams",
     "Chat": "notebook.widgets.chat.chat",
+    "Event": "client.events",
+    "EventStream": "client.event_streams",
     "Files": "notebook.commands",
     "MapProgress": "client.batch.runner",
     "MapStopped": "client.batch.mapping",
     "Job": "client.models",
+    "JobAccepted": "wire.tools",
     "RetryNotice": "client.request.options",
     "Run": "client.models",
     "ToolForm": "notebook.widgets.forms.tool_form",
+    "ToolResult": "wire.tools",
     "WaitNotice": "client.request.options",
+    "WorkspaceFile": "wire.files",
     "allow_nested_loops": "notebook.host",
     "local": "embedded",
     "read_table": "notebook.previews.decoding",
@@ -117,7 +134,7 @@ def _find_rest() -> str | None:
 
 _rest = _find_rest()
 if _rest is None:  # `import *` and `help` get each name
-    __all__[:] = [name for name in __all__ if _HOMES.get(name, "client").startswith("client")]
+    __all__[:] = [name for name in __all__ if _HOMES.get(name, "client").startswith(("client", "wire"))]
 elif _rest not in __path__:
     __path__.append(_rest)
 
@@ -151,4 +168,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    there = _HOMES if _rest else ()
+    return sorted({*globals(), *__all__, *there})

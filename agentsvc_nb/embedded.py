@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import Met, Unproved, meet
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
-from agentsvc_nb.service.plan import ServicePlan, plan_of, restart_command
+from agentsvc_nb.service.plan import BLOBS, DATABASE, ServicePlan, for_embedded, plan_of, restart_command
 from agentsvc_nb.service.serve import EXIT_HELD, Child
 from agentsvc_nb.settings import data_folder
 
@@ -229,11 +229,15 @@ def _start(folder: DataFolder, plan: ServicePlan, timeout: float) -> Ready:
 
 
 def _spawn(folder: DataFolder, plan: ServicePlan) -> Child:
+    lies = {DATABASE: "its data in PostgreSQL", BLOBS: f"its contents in {plan.kept.settings.get(BLOBS)}"}
+    if elsewhere := [what for name, what in lies.items() if name in plan.kept.settings]:
+        advice = "start it with `agentsvc serve`, or name another folder with AGENTSVC_DATA"
+        raise EmbeddedError(f"The service in {folder.path} has {' and '.join(elsewhere)}: {advice}.")
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
     if not plan.model_is_kept:  # the child inherits all other named settings in its environment
         arguments += ["--model", plan.settings.model]
     try:
-        return Child(folder, arguments)
+        return Child(folder, arguments, env=for_embedded(os.environ))
     except ForeignFolder as error:
         raise EmbeddedError(str(error)) from None
     except OSError as error:
@@ -247,7 +251,7 @@ def _late(folder: DataFolder, timeout: float, child: Child) -> str:
 
 
 def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, ServicePlan]:
-    plan = plan_of(data, model)
+    plan = plan_of(data, model, embedded=True)
     folder = DataFolder(plan.settings.data)
     return folder, _running(folder) or _start(folder, plan, timeout), plan
 
@@ -329,6 +333,9 @@ def _notice(ready: Ready, plan: ServicePlan) -> str | None:
     if ready.version != __version__:
         restart = restart_command(plan.settings.data)
         return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
+    for name, what in ((DATABASE, "data"), (BLOBS, "contents")):
+        if os.environ.get(name) and name not in (plan.kept.secrets | plan.kept.settings):
+            return f"{name} is for `agentsvc serve`: this service has its {what} in {plan.settings.data}."
     return plan.notice(ready)
 
 

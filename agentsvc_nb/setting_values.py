@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 _HOST = re.compile(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I)
+_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[\w.-]+)*/?", re.ASCII)
 _FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _MAIL = re.compile(r"[^@\s<>,]+@[\w.-]+")
 _RECIPIENT = re.compile(r"(?:[^@\s<>,]*|\*)@[\w.-]+")
@@ -67,11 +68,29 @@ def origin_list(text: str) -> tuple[str, ...]:
     return tuple(origin(one) for one in _listed(text))
 
 
+def bucket(text: str) -> str:
+    """Check the place of contents: a bucket, and what their keys begin with.
+
+    >>> bucket("s3://agents/contents/")
+    's3://agents/contents'
+    """
+    if not _BUCKET.fullmatch(text):
+        raise ValueError("s3://BUCKET or s3://BUCKET/PREFIX; keys belong into AWS_* variables")
+    return text.rstrip("/")
+
+
 def flag(text: str) -> bool:
     """Parse a yes or no, also as `true` or `1`, `false` or `0`."""
     if text.lower() not in _FLAGS:
         raise ValueError("yes or no")
     return _FLAGS[text.lower()]
+
+
+def database(text: str) -> str:
+    """Check the address of a PostgreSQL database, as PostgreSQL's own programs take it."""
+    if urlsplit(text).scheme not in ("postgresql", "postgres"):
+        raise ValueError("postgresql://USER:PASSWORD@HOST/NAME")
+    return text
 
 
 def log_format(text: str) -> str:
@@ -137,6 +156,16 @@ def without_secrets(address: str) -> bool:
     """
     parts = urlsplit(address)
     return not (parts.query or parts.fragment or "@" in parts.netloc)
+
+
+def without_password(address: str) -> bool:
+    """The `keep` of addresses of databases, which name parameters in their query.
+
+    >>> without_password("postgresql://ada@/agents?host=/run/postgresql"), without_password("postgresql://ada:secret@db/x")
+    (True, False)
+    """
+    parts = urlsplit(address)
+    return not parts.password and "password" not in parts.query.lower()
 
 
 def _listed(text: str) -> list[str]:

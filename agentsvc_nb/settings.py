@@ -18,8 +18,8 @@ from agentsvc_nb import setting_values as values
 from agentsvc_nb.wire import limits
 
 PREFIX: Final = "AGENTSVC_"
-ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL"})
-"""`AGENTSVC_*` variables that are not settings of the service: the notebook reads them."""
+ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL", "AGENTSVC_LOG"})
+"""`AGENTSVC_*` variables that are not settings of the service: the client reads them."""
 
 
 class SettingsError(ValueError):
@@ -48,7 +48,7 @@ def setting(
     secret: bool = False,
 ) -> Any:
     """A dataclass field of `Settings`, with its `Setting` as metadata."""
-    return field(default=default, metadata={"setting": Setting(read, about, keep, secret)})
+    return field(default=default, repr=not secret, metadata={"setting": Setting(read, about, keep, secret)})
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,23 @@ class Settings:
                 values.never,
             )
         }
+    )
+    database: str | None = setting(
+        values.database,
+        "A PostgreSQL database, `postgresql://USER:PASSWORD@HOST/NAME`, in place of the data folder's own: see "
+        "operations.md.",
+        secret=True,
+        keep=values.without_password,
+    )
+    blobs: str | None = setting(
+        values.bucket,
+        "Where the contents of files lie in place of the data folder: `s3://BUCKET/PREFIX`, with the endpoint and the "
+        "keys in `AWS_*` variables.",
+    )
+    blobs_cache_bytes: int = setting(
+        values.byte_count,
+        "What the data folder may hold of those contents for what reads files; the least recently used go first.",
+        default=2_000_000_000,
     )
     public_url: str | None = setting(
         values.origin, "The address that people use when a proxy stands before the service: links begin with it."
@@ -252,8 +269,9 @@ class Settings:
 
     @property
     def settings_hash(self) -> str:
-        """A hash of all settings but `data`: equal for services that behave alike (docs/api/embedded.md "Settings")."""
-        behaviour = {name: value for name, value in asdict(self).items() if name != "data"}
+        """A hash of all settings but where data is kept: equal for services that behave alike (docs/api/embedded.md
+        "Settings")."""
+        behaviour = {name: value for name, value in asdict(self).items() if name not in ("data", "database")}
         return hashlib.sha256(json.dumps(behaviour, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
@@ -281,6 +299,13 @@ def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
     given = data or env.get(variable("data"))
     path: Path = _read("data", str(given), source="data") if given else default_data()
     return path
+
+
+def database_address(env: Mapping[str, str]) -> str | None:
+    """AGENTSVC_DATABASE; None without it. Raises `SettingsError`."""
+    given = env.get(variable("database"))
+    address: str | None = _read("database", given, source=variable("database")) if given else None
+    return address
 
 
 def default_data() -> Path:

@@ -8,21 +8,26 @@ import re
 import shlex
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import service as service_for_tests
+from tests import databases
+
+if TYPE_CHECKING:
+    from tests.s3_server import S3Server
 
 # Tests share the CPU with services and browsers, so a slow example is no failure.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
 
-TIERS: Final = ("long", "browser", "hosts", "model", "slow")
+TIERS: Final = ("long", "browser", "hosts", "model", "postgres", "slow")
 """Markers of tests that the README's command leaves out."""
 
 
@@ -53,8 +58,23 @@ class _Row:
         return found
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--blobs",
+        choices=("folder", "s3"),
+        default="folder",
+        help="where services keep contents: in their folders, or in an S3 server that the tests start",
+    )
+    parser.addoption("--database", choices=databases.CHOICES, default="sqlite", help="where services keep their data")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Run tests named by their ids (`file::test`) whatever their tier: drop the default marker expression."""
+    databases.chosen = config.option.database
+    if databases.chosen != "sqlite":
+        _begin_with(databases.settings)
+        # of databases that tests which fail, as of mutants, leave open
+        config.addinivalue_line("filterwarnings", "ignore:.*was deleted while still open:ResourceWarning")
     _, _, rest = shlex.join(config.getini("addopts")).partition("-m ")
     if rest and any("::" in arg for arg in config.args) and config.option.markexpr == shlex.split(rest)[0]:
         config.option.markexpr = ""
@@ -71,12 +91,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if has_quick else True
 
 
+def _begin_with(settings: Callable[[], dict[str, object]]) -> None:
+    """Give each service of the tests these settings, too."""
+    made = RunningService.__init__
+
+    def with_more(self: RunningService, data: Path, model: str, given: dict[str, object]) -> None:
+        made(self, data, model, {**settings(), **given})
+
+    setattr(RunningService, "__init__", with_more)  # noqa: B010 - not assigned for the type checker
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest selects tests by their markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test with the tier of its longest matching row in tiers.toml.
 
     Raises `pytest.UsageError` if a row matches no test, in a run of all tests. `--last-failed` leaves out whole files.
     """
+    for item in items:
+        if databases.chosen != "sqlite" and item.get_closest_marker("sqlite"):
+            item.add_marker(pytest.mark.skip("of the data folder's own database"))
     rows = [_Row(text, tier) for tier, texts in _table().items() for text in texts]
     for item in items:
         found = [row for row in rows if row.matches(item.nodeid)]
@@ -113,6 +146,30 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("AGENTSVC_") or name == "SERVICE_API_KEY":
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """An S3 server, which `AWS_*` variables name."""
+    from tests.s3_server import running_s3
+
+    with running_s3() as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.env.items():
+            patch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def contents(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With `--blobs s3`, each service that a test starts keeps its contents there."""
+    if request.config.option.blobs == "folder":
+        yield
+        return
+    server: S3Server = request.getfixturevalue("s3")
+    usual = service_for_tests._environment
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service_for_tests, "_environment", lambda: {**usual(), "AGENTSVC_BLOBS": server.address()})
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ def lines() -> list[str]:
 
 
 def _names() -> Iterator[str]:
-    for name in agentsvc_nb.__all__:
+    for name in sorted({*agentsvc_nb.__all__, *agentsvc_nb._HOMES}):
         value = getattr(agentsvc_nb, name)
         if isinstance(value, type):
             bases = ", ".join(base.__name__ for base in value.__mro__[1:-1] if not base.__name__.startswith("_"))

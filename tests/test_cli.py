@@ -37,7 +37,9 @@ def command(*arguments: object) -> list[str]:
 
 
 def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), env=ENV | env, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    stores = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}  # set by `--blobs s3`
+    env = ENV | stores | env
+    return subprocess.run(command(*arguments), env=env, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
 
 def test_version() -> None:

@@ -106,12 +106,14 @@ def _expected_errors() -> tuple[type[Exception], ...]:
     from agentsvc_nb.service.api_error import ApiError
     from agentsvc_nb.service.backup import BackupError
     from agentsvc_nb.service.folder import NoService
-    from agentsvc_nb.service.ports import StoreBusy
+    from agentsvc_nb.service.ports import BlobsUnavailable, StoreBusy, StoreUnusable
     from agentsvc_nb.service.serve import ServeError
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     of_commands = (lab.LabError, models.PullError)
-    of_service = (ApiError, BackupError, NoService, SchemaTooNew, ServeError, StoreBusy)
+    of_service = (
+        ApiError, BackupError, BlobsUnavailable, NoService, SchemaTooNew, ServeError, StoreBusy, StoreUnusable,
+    )  # fmt: skip
     return (*of_commands, *of_service, EmbeddedError, StefanBrainError, OSError)
 
 

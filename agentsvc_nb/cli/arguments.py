@@ -7,7 +7,6 @@ to give instead.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentsvc_nb.service.folder import DataFolder
-    from agentsvc_nb.service.store.sqlite import SqliteDatabase
+    from agentsvc_nb.service.ports import DatabaseEngine
 
 Parser: TypeAlias = argparse.ArgumentParser
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no public name for it
@@ -30,11 +29,10 @@ def data_option() -> Parser:
 
 
 def data_folder(data: Path | None) -> DataFolder:
-    """The folder of `--data`, else of `AGENTSVC_DATA`, else this user's; it need not exist."""
-    from agentsvc_nb import settings
-    from agentsvc_nb.service.folder import DataFolder
+    """The folder of `--data`, else of `AGENTSVC_DATA`, else this user's, with its database; it need not exist."""
+    from agentsvc_nb.service.plan import folder_of
 
-    return DataFolder(settings.data_folder(os.environ, data))
+    return folder_of(data)
 
 
 def existing_folder(data: Path | None) -> DataFolder:
@@ -45,7 +43,7 @@ def existing_folder(data: Path | None) -> DataFolder:
     return data_folder(data).existing()
 
 
-def database(data: Path | None) -> AbstractContextManager[SqliteDatabase]:
+def database(data: Path | None) -> AbstractContextManager[DatabaseEngine]:
     """The database of `existing_folder`, open with a service running or not; a running one sees writes at once."""
     from agentsvc_nb.service.keyring import open_beside
 

@@ -21,7 +21,7 @@ from agentsvc_nb.cli.connection import (
 )
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.methods import EventStream
+    from agentsvc_nb.client.event_streams import EventStream
     from agentsvc_nb.wire.runs import Event, Run
 
 EXAMPLES = """examples:

@@ -5,6 +5,7 @@ Imported only when `doctor` runs.
 
 from __future__ import annotations
 
+import asyncio
 import importlib.metadata
 import importlib.util
 import os
@@ -20,17 +21,22 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from agentsvc_nb import embedded
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.plan import KeptSettings
+from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable, Tx
 from agentsvc_nb.service.records import files, newest
 from agentsvc_nb.service.serve import PORT
-from agentsvc_nb.service.store import migrations, sqlite
+from agentsvc_nb.service.store import database_of, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.store.contents import blobs_of
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.times import rfc3339
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.store.postgres import Looked
 
 T = TypeVar("T")
 
@@ -191,7 +197,9 @@ def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
     except FolderFault as error:
         yield fail(error.fault, error.remedy)
         return
-    if not folder.database.exists():
+    if folder.address:
+        yield ok(f"{folder.path} can be written to; the database is in PostgreSQL")
+    elif not folder.database.exists():
         yield note(f"no service has run in {folder.path} yet; the first one makes it")
     elif fault := _sqlite_fault(folder.path):
         yield fail(f"SQLite can't work in {folder.path} ({fault})", "use a folder on a local disk (--data)")
@@ -220,24 +228,32 @@ def _free_space(path: Path) -> Finding:
 
 
 def check_schema(folder: DataFolder) -> Iterator[Finding]:
-    if folder.database.exists():
-        try:
-            found = _schema_version(folder)
-        except sqlite3.DatabaseError as error:
-            yield fail(f"{folder.database} is no database that can be read ({error})", _RESTORE_FIX)
-            return
-        known = len(migrations.steps())
-        if found > known:
-            yield fail(f"a newer version wrote it: schema {found}, known are {known}", "pip install -U agentsvc-nb")
-        elif found < known:
-            yield note(f"schema {found}: the next start brings it to {known}; make a backup before (agentsvc backup)")
-        else:
-            yield ok(f"schema {found}, the newest known")
+    try:
+        versions = _schema_versions(folder)
+    except sqlite3.DatabaseError as error:
+        yield fail(f"{folder.database} is no database that can be read ({error})", _RESTORE_FIX)
+        return
+    except (StoreAway, StoreUnusable):  # reported by `check_database`
+        return
+    if versions is None:
+        return
+    found, known = versions
+    if found > known:
+        yield fail(f"a newer version wrote it: schema {found}, known are {known}", "pip install -U agentsvc-nb")
+    elif found < known:
+        yield note(f"schema {found}: the next start brings it to {known}; make a backup before (agentsvc backup)")
+    else:
+        yield ok(f"schema {found}, the newest known")
 
 
 def check_database(folder: DataFolder) -> Iterator[Finding]:
-    """Check every page of the database."""
-    if folder.database.exists():
+    """Check every page of the database, or that PostgreSQL answers."""
+    if folder.address:
+        try:
+            yield ok(f"PostgreSQL {_look(folder).server} answers; its own tools check and back it up")
+        except (StoreAway, StoreUnusable) as error:
+            yield fail(str(error), "check AGENTSVC_DATABASE, and its server")
+    elif folder.database.exists():
         try:
             damage = sqlite.damage(folder.database)
         except sqlite3.DatabaseError as error:
@@ -246,9 +262,14 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the blob of each file exists, with the content of its name. Reads all of them."""
+    """Check that the blob of each file exists, with the content of its name. Reads all of them, but for those in S3,
+    whose names are listed."""
     expected = _read(folder, files.referenced_contents)
     if expected is None:
+        return
+    settings = Settings.from_env(KeptSettings.read(folder).settings, data=folder.path)
+    if settings.blobs is not None:
+        yield _check_bucket(settings, expected)
         return
     paths = [blob_path(folder.blobs, sha256) for sha256 in expected]
     present = [path for path in paths if path.is_file()]
@@ -260,6 +281,17 @@ def check_contents(folder: DataFolder) -> Iterator[Finding]:
         yield fail(what, _RESTORE_FIX)
     if not missing and not altered:
         yield ok(f"all {len(paths):,} contents of files are there, and what they were")
+
+
+def _check_bucket(settings: Settings, expected: set[str]) -> Finding:
+    try:
+        missing = len(expected - asyncio.run(blobs_of(settings).names()))
+    except BlobsUnavailable as error:
+        return fail(error.message, "see AGENTSVC_BLOBS and the AWS_* variables")
+    if missing:
+        what = f"{missing:,} of {len(expected):,} contents of files are missing from {settings.blobs}"
+        return fail(what, "bring them back from the bucket's versions or its backup")
+    return ok(f"all {len(expected):,} contents of files are in {settings.blobs}")
 
 
 def check_clock(folder: DataFolder) -> Iterator[Finding]:
@@ -274,22 +306,36 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
         yield ok(rfc3339(now))
 
 
-def _schema_version(folder: DataFolder) -> int:
+def _schema_versions(folder: DataFolder) -> tuple[int, int] | None:
+    """The version of the database's schema and the newest known; None without a database."""
+    if folder.address:
+        looked = _look(folder)
+        return looked.schema, looked.newest
+    if not folder.database.exists():
+        return None
     with sqlite.beside(folder.database) as connection:
-        return migrations.version(connection)
+        return migrations.version(connection), len(migrations.steps())
+
+
+def _look(folder: DataFolder) -> Looked:
+    from agentsvc_nb.service.store.postgres import PostgresDatabase
+
+    with closing(database_of(folder)) as database:
+        assert isinstance(database, PostgresDatabase)
+        database.patience = 0.0  # what does not answer now is what it tells
+        return database.look()
 
 
 def _read(folder: DataFolder, query: Callable[[Tx], T]) -> T | None:
     """The result of the query; None if there is no database, none of this version's schema, or a damaged one."""
-    database = SqliteDatabase(folder.database)
     try:
-        if not folder.database.exists() or _schema_version(folder) != len(migrations.steps()):
+        versions = _schema_versions(folder)
+        if versions is None or versions[0] != versions[1]:
             return None
-        return database.read(query)
-    except sqlite3.DatabaseError:  # reported by `check_database`
+        with closing(database_of(folder)) as database:
+            return database.read(query)
+    except (sqlite3.DatabaseError, StoreAway, StoreUnusable):  # reported by `check_database`
         return None
-    finally:
-        database.close()
 
 
 CHECKS: Final[Mapping[str, Callable[[DataFolder], Iterator[Finding]]]] = {

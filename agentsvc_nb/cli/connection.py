@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentsvc_nb.client.api import AgentService
-
-URL_VARIABLE: Final = "AGENTSVC_BASE_URL"
 
 
 class UnusableInput(OSError):
@@ -39,7 +37,7 @@ def connected(data: Path | None, *, existing: bool = True) -> AbstractContextMan
     ran.
     """
     from agentsvc_nb.client.api import AgentService
-    from agentsvc_nb.client.request.request import KEY_VARIABLE
+    from agentsvc_nb.client.request.origin import KEY_VARIABLE, URL_VARIABLE
     from agentsvc_nb.embedded import EmbeddedError, local
 
     url = os.environ.get(URL_VARIABLE)

@@ -119,13 +119,15 @@ def try_model(model: str, kept: KeptSettings) -> Finding:
 def _ask_new_service(model: str, kept: KeptSettings) -> tuple[str, str]:
     """The status of the run, and the reason if it failed."""
     import tempfile
+    from dataclasses import replace
     from pathlib import Path
 
     from agentsvc_nb import embedded
     from agentsvc_nb.service.folder import DataFolder
+    from agentsvc_nb.service.plan import for_embedded
 
     with tempfile.TemporaryDirectory(prefix="agentsvc-doctor-") as folder:
-        kept.write(DataFolder(Path(folder)))
+        replace(kept, settings=for_embedded(kept.settings)).write(DataFolder(Path(folder)))
         try:
             with embedded.local(folder, model=model) as client:
                 run = client.runs.start(QUESTION)

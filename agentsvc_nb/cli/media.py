@@ -12,9 +12,9 @@ from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 
 if TYPE_CHECKING:
+    from agentsvc_nb.service.ports import Blobs
     from agentsvc_nb.service.records.files import Content
     from agentsvc_nb.service.records.media import MediaRecord
-    from agentsvc_nb.service.store.blobs import LocalBlobs
     from agentsvc_nb.wire.resources import MediaKind
 
 _CAPTION_SUFFIXES: Final = (".srt", ".vtt")
@@ -66,13 +66,18 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
 
     Raises `ApiError` for a file that is no video, sound or picture, for unreadable captions, and for a bad URL.
     """
+    import asyncio
+    from dataclasses import replace
+
     from agentsvc_nb.formats import recordings
+    from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.records.media import Facts
-    from agentsvc_nb.service.store.blobs import LocalBlobs
+    from agentsvc_nb.service.store.contents import blobs_of
     from agentsvc_nb.service.usecases import media
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
-    folder = arguments.existing_folder(args.data)
+    # A service that runs would not count what this process left in its cache: nothing is left there.
+    settings = replace(plan_of(arguments.existing_folder(args.data).path).settings, blobs_cache_bytes=0)
     file: Path = args.file
     media_type = _media_type(file)
     kind = cast("MediaKind", media_type.partition("/")[0])
@@ -80,7 +85,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     duration = None if kind == "image" else recordings.seconds(file) or _last_end(transcript)
     facts = Facts(kind, "upload", args.url, duration, transcript)
     with arguments.database(args.data) as database:
-        content = _store(LocalBlobs(folder.blobs), file, media_type)
+        content = asyncio.run(_store(blobs_of(settings), file, media_type))
         now = arguments.now()
         return database.write_now(lambda tx: media.add(tx, ACCOUNT, content, facts, now))
 
@@ -99,17 +104,16 @@ def _media_type(file: Path) -> str:
     return media_type
 
 
-def _store(blobs: LocalBlobs, file: Path, media_type: str) -> Content:
-    import shutil
-
+async def _store(blobs: Blobs, file: Path, media_type: str) -> Content:
     from agentsvc_nb.formats import media_types
     from agentsvc_nb.service.records.files import Content
 
     blob = blobs.create()
     try:
         with file.open("rb") as opened:
-            shutil.copyfileobj(opened, blob, _COPY_BYTES)
-        blob.keep()
+            while piece := opened.read(_COPY_BYTES):
+                blob.write(piece)
+        await blob.stored()
     except BaseException:
         blob.discard()
         raise

@@ -1,4 +1,4 @@
-"""`agentsvc serve`, `status`, `sign-in`, `stop`, `restart`, `backup` and `restore`: the service of a data folder."""
+"""`agentsvc serve`, `status`, `sign-in`, `stop`, `restart`, `migrate`, `backup`, `restore`: a data folder's service."""
 
 from __future__ import annotations
 
@@ -47,6 +47,8 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     restart = commands.add_parser("restart", parents=[data], help="end it, and start it with the settings of here")
     _add_model(restart)
     restart.set_defaults(run=_restart)
+    migrate = commands.add_parser("migrate", parents=[data], help="bring the database up to date, as serve does")
+    migrate.set_defaults(run=_migrate)
 
 
 def _add_model(command: Parser) -> None:
@@ -74,6 +76,13 @@ def _serve(args: argparse.Namespace) -> int:
     if args.host not in ("127.0.0.1", "::1", "localhost"):
         print(f"agentsvc: {_PUBLIC_HOST_WARNING.format(host=args.host)}", file=sys.stderr)
     serve(plan, ListenAddress(args.host, args.port, args.ready_file, args.idle_stop))
+    return 0
+
+
+def _migrate(args: argparse.Namespace) -> int:
+    """Raises `SchemaTooNew`, `NoService`, `StoreAway` and `StoreUnusable`."""
+    with arguments.database(args.data):
+        print("The schema of the database is up to date.")
     return 0
 
 
@@ -114,6 +123,9 @@ def _restart(args: argparse.Namespace) -> int:
 
     arguments.existing_folder(args.data)
     plan = plan_of(args.data, args.model)
+    if plan.settings.database:
+        advice = "end it with `agentsvc stop`, and start it with `agentsvc serve`"
+        raise SettingsError(f"A service with AGENTSVC_DATABASE is not started in the background: {advice}.")
     if fault := plan.fault():
         raise SettingsError(fault)
     data = plan.settings.data
@@ -222,11 +234,15 @@ def add_backup_parsers(commands: Subparsers, data: Parser) -> None:
 def _backup(args: argparse.Namespace) -> int:
     """Write a backup, by default to a file named after the time. Raises the errors of `service.backup.back_up`."""
     from agentsvc_nb.service.backup import back_up
+    from agentsvc_nb.service.plan import BLOBS, KeptSettings
 
     folder = arguments.existing_folder(args.data)
     target = args.file or Path(time.strftime("agentsvc-backup-%Y%m%d-%H%M%SZ.tar", time.gmtime()))
-    manifest = back_up(folder, target, ProgressPrinter("backed up"))
+    place = KeptSettings.read(folder).settings.get(BLOBS)
+    manifest = back_up(folder, target, ProgressPrinter("backed up"), contents=place is None)
     print(f"Wrote {target}: {_backup_summary(manifest)}.")
+    if place:
+        print(f"The contents of files lie in {place} and are not in it: back up the bucket after it.")
     _warn_of_missing(manifest)
     return 0
 

@@ -6,10 +6,13 @@ api         the two faces, `AgentService` for scripts and notebooks and `AsyncAg
             operations by resource
 batch/      `map`: a question over the rows of a DataFrame
 operations/ each operation, written once: runs, jobs, tools, and the resources around them
-methods     the descriptors that make an operation a method of either face, and the iterators that they return
+typed       what type checkers are told of operations whose result depends on their arguments
+methods     the descriptors that make an operation a method of either face, and the iterators over pages
 approvals   tool calls that wait for approval, for the notebook and the command line
 downloads   contents of files, verified and resumed (partial_download), and the tables of a run
-streams     a run's events (sse decodes them), waiting for the end
+event_streams  a run's events and its text, as callers iterate over them
+streams     a run's events as they come (sse decodes them), waiting for the end
+events      a class for each type of event, and pages of them
 request/    one request: files to send, safe file names, options, origin, retries, history
 models      the results: records, lists, answers of a given schema
 transport/  the I/O, blocking and on asyncio, and worker pools: only this folder uses the HTTP library

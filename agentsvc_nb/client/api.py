@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Generic, Self, Unpack
+from typing import TYPE_CHECKING, Generic, Self, Unpack
 
 from agentsvc_nb.client import downloads
 from agentsvc_nb.client.batch import mapping
@@ -12,10 +13,24 @@ from agentsvc_nb.client.methods import Async, F, Sync, operation, pages, stream
 from agentsvc_nb.client.operations import jobs, resources, runs, tools
 from agentsvc_nb.client.request.history import History
 from agentsvc_nb.client.request.options import TIMEOUT_SECONDS, ClientOptions, ClientSettings, OnRetry, OnWait
-from agentsvc_nb.client.request.request import BASE_URL, Core, Origin, Revive
+from agentsvc_nb.client.request.origin import Origin, Revive
+from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.client.transport.http import AsyncClient, AsyncIO, AsyncTransport, SyncClient, SyncIO, SyncTransport
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.limits import MAX_RETRIES
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.typed import (
+        AsyncDownload,
+        AsyncStart,
+        AsyncStream,
+        AsyncWait,
+        ByFace,
+        Download,
+        Start,
+        Stream,
+        Wait,
+    )
 
 
 class OperationGroup(Generic[F]):
@@ -31,9 +46,15 @@ class OperationGroup(Generic[F]):
 class Runs(OperationGroup[F]):
     """Agent Runs: one agent turn inside a chat."""
 
-    start = operation(runs.start)
+    if TYPE_CHECKING:
+        start: ByFace[Start, AsyncStart]
+        wait: ByFace[Wait, AsyncWait]
+        start_and_stream: ByFace[Stream, AsyncStream]
+    else:
+        start = operation(runs.start)
+        wait = operation(runs.wait)
+        start_and_stream = stream(runs.start_and_stream)
     get = operation(runs.get)
-    wait = operation(runs.wait)
     cancel = operation(runs.cancel)
     approve = operation(runs.approve)
     refuse = operation(runs.refuse)
@@ -42,16 +63,18 @@ class Runs(OperationGroup[F]):
     table = operation(runs.table)
     tables = operation(runs.tables)
     attach = stream(runs.attach)
-    start_and_stream = stream(runs.start_and_stream)
 
 
 class Files(OperationGroup[F]):
     """Uploads and the files of a chat."""
 
+    if TYPE_CHECKING:
+        download: ByFace[Download, AsyncDownload]
+    else:
+        download = operation(downloads.download)
     upload = operation(resources.upload_files)
     list = pages(resources.list_files)
     search = operation(resources.search_files)
-    download = operation(downloads.download)
     head = operation(downloads.head)
     rename = operation(resources.rename_file)
 
@@ -144,6 +167,7 @@ class _Client:
             deadline: seconds for each whole call, its repeats and waits included.
             max_retries: how often a call is repeated after a transient failure, where that is safe.
             headers: headers of your own, added to those there are; never the key.
+            extra_body: fields of your own for the bodies of requests, such as those that a newer service takes.
             on_retry, on_wait: called with a notice before each repeat, and for each wait for the service's work.
 
         >>> client.with_options(deadline=10, max_retries=0).tools.list()  # doctest: +SKIP
@@ -161,14 +185,16 @@ class AgentService(_Client):
 
     Args:
         api_key: without it the variable `SERVICE_API_KEY` is used.
-        base_url: origin of the service.
+        base_url: origin of the service; without it the variable `AGENTSVC_BASE_URL`, else `http://127.0.0.1:8787`.
         max_retries: how often a request is repeated after a transient failure, where that is safe; 0: never.
         timeout: seconds to wait for each answer.
+        deadline: seconds for each whole call, its repeats and waits included.
+        headers: headers of your own for each request; never the key.
         on_retry: is called with a `RetryNotice` before a request is sent again.
         on_wait: is called with a `WaitNotice` whenever a call waits for a run or job.
         transport: an `httpx` transport, in place of the network.
-        http_client: an `httpx` client of your own, with its proxies and certificates; closing it is yours. Its
-            authentication, redirects and timeouts are not used.
+        http_client: an `httpx` (or `httpx2`) client of your own, with its proxies and certificates; closing it is
+            yours. Its authentication, redirects and timeouts are not used.
         revive: starts the embedded service again when it is gone, and gives its `(base_url, api_key)`. With it each
             connection has to prove that the service at its end holds the key, before anything is sent there.
 
@@ -188,17 +214,21 @@ class AgentService(_Client):
     def __init__(
         self,
         api_key: str | None = None,
-        base_url: str = BASE_URL,
+        base_url: str | None = None,
         *,
         max_retries: int = MAX_RETRIES,
         timeout: float = TIMEOUT_SECONDS,
+        deadline: float | None = None,
+        headers: Mapping[str, str] | None = None,
         on_retry: OnRetry | None = None,
         on_wait: OnWait | None = None,
         transport: SyncTransport | None = None,
         http_client: SyncClient | None = None,
         revive: Revive | None = None,
     ) -> None:
-        settings = ClientSettings(timeout, None, max_retries, {}, on_retry, on_wait)
+        settings = ClientSettings(on_retry=on_retry, on_wait=on_wait).updated(
+            {"timeout": timeout, "deadline": deadline, "max_retries": max_retries, "headers": headers}
+        )
         origin = Origin(api_key, base_url, revive)
         self._use(Core(origin, SyncIO(transport, http_client, origin.tls, origin.secret), settings))
 
@@ -229,7 +259,7 @@ class AsyncAgentService(_Client):
     """The same for asyncio, on any number of event loops; see `AgentService`. Operations are awaited.
 
     >>> async with AsyncAgentService() as client:  # doctest: +SKIP
-    ...     async with await client.runs.start_and_stream("Draft three headlines") as stream:
+    ...     async with client.runs.start_and_stream("Draft three headlines") as stream:
     ...         async for event in stream:
     ...             print(event.type)
     """
@@ -239,17 +269,21 @@ class AsyncAgentService(_Client):
     def __init__(
         self,
         api_key: str | None = None,
-        base_url: str = BASE_URL,
+        base_url: str | None = None,
         *,
         max_retries: int = MAX_RETRIES,
         timeout: float = TIMEOUT_SECONDS,
+        deadline: float | None = None,
+        headers: Mapping[str, str] | None = None,
         on_retry: OnRetry | None = None,
         on_wait: OnWait | None = None,
         transport: AsyncTransport | None = None,
         http_client: AsyncClient | None = None,
         revive: Revive | None = None,
     ) -> None:
-        settings = ClientSettings(timeout, None, max_retries, {}, on_retry, on_wait)
+        settings = ClientSettings(on_retry=on_retry, on_wait=on_wait).updated(
+            {"timeout": timeout, "deadline": deadline, "max_retries": max_retries, "headers": headers}
+        )
         origin = Origin(api_key, base_url, revive)
         self._use(Core(origin, AsyncIO(transport, http_client, origin.tls, origin.secret), settings))
 

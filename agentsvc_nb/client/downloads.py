@@ -21,10 +21,11 @@ from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.client.partial_download import PartialDownload, PartialFile, matches
 from agentsvc_nb.client.request.files import download_target
-from agentsvc_nb.client.request.options import Options
-from agentsvc_nb.client.request.request import ApiRequest, Core
+from agentsvc_nb.client.request.options import Options, whole
+from agentsvc_nb.client.request.references import ChatRef, identifier
+from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.transport.io import OnBytes, Response, tell
-from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.files import FileFacts, WorkspaceFile
 from agentsvc_nb.wire.limits import MIB
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ _GAIN_BYTES: Final = MIB
 
 async def download(
     core: Core,
-    path: str | WorkspaceFile,
+    path: str | FileFacts,
     *,
-    chat: str,
+    chat: ChatRef | None = None,
     to: str | os.PathLike[str] | None = None,
     on_progress: OnBytes | None = None,
     **options: Unpack[Options],
@@ -57,8 +58,9 @@ async def download(
     download leaves is continued, within this call and by the next one.
 
     Args:
-        path: a path of the chat, or an entry of `files.list`, whose `id` the content must then have.
-        chat: whose file it is.
+        path: a path of the chat, or an entry of `files.list`, which says where it is, and whose `id` the content must
+            then have.
+        chat: whose file it is; an entry that was listed needs none.
         to: a file, or a folder to put it in; one that ends with `/` is made.
         on_progress: called with the bytes so far and the bytes in all (None: unknown) as they come.
 
@@ -70,23 +72,35 @@ async def download(
     PosixPath('downloads/plan.md')
     """
     core = core.scoped(options)
-    named, listed = (path, None) if isinstance(path, str) else (path.path, path)
+    request, named = _request(core, path, chat), identifier("path", path)
+    listed = None if isinstance(path, str) else path
     sha256 = listed.id if listed and _SHA256.fullmatch(listed.id) else None
     if to is None:
-        return (await _fetch(core, chat, named, sha256, PartialDownload, on_progress)).content()
+        return (await _fetch(core, request, named, sha256, PartialDownload, on_progress)).content()
     target = await core.io.call(lambda: download_target(to, named))
     if not await core.io.call(lambda: matches(target, sha256, listed.size_bytes if listed else None)):
-        await _fetch(core, chat, named, sha256, functools.partial(PartialFile, target), on_progress)
+        await _fetch(core, request, named, sha256, functools.partial(PartialFile, target), on_progress)
     return target
 
 
-async def head(core: Core, path: str | WorkspaceFile, size: int, *, chat: str, **options: Unpack[Options]) -> bytes:
+def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequest:
+    """The request for a file: at the address that its entry names, if that is the service's, else by chat and path."""
+    named = path.download_url if isinstance(path, WorkspaceFile) else ""
+    if named and (link := core.origin.resolved(named)):
+        return ApiRequest("files.download", link=link, stream=True)
+    query = {"chat_id": identifier("chat", chat), "path": identifier("path", path)}
+    return ApiRequest("files.download", query=query, stream=True)
+
+
+async def head(
+    core: Core, path: str | FileFacts, size: int, *, chat: ChatRef | None = None, **options: Unpack[Options]
+) -> bytes:
     """The first `size` bytes of a file, or all of a shorter one; no more than that is fetched, however long it is.
 
     Args:
         path: a path of the chat, or an entry of `files.list`.
         size: how many bytes, at least 1.
-        chat: whose file it is.
+        chat: whose file it is; an entry that was listed needs none.
 
     Raises:
         StefanBrainError: `file_not_found`.
@@ -94,12 +108,9 @@ async def head(core: Core, path: str | WorkspaceFile, size: int, *, chat: str, *
     >>> client.files.head("reports/prices.csv", 1000, chat="chat_1")  # doctest: +SKIP
     b'product,price\\nlamp,12\\n'
     """
-    if size < 1:
-        raise ValueError("`size` must be at least 1.")
+    size = whole("size", size, least=1)
     core = core.scoped(options)
-    named = path if isinstance(path, str) else path.path
-    query, headers = {"chat_id": chat, "path": named}, {"range": f"bytes=0-{size - 1}"}
-    request = ApiRequest("files.download", query=query, headers=headers, stream=True)
+    request = replace(_request(core, path, chat), headers={"range": f"bytes=0-{size - 1}"})
     try:
         return await core.repeat(request, functools.partial(_begun, core, size))
     except StefanBrainError as error:
@@ -113,7 +124,7 @@ async def _begun(core: Core, size: int, request: ApiRequest) -> bytes:
     response = await core.attempt(request)
     come = bytearray()
     try:
-        while len(come) < size and (chunk := await core.io.read(response)) is not None:
+        while len(come) < size and (chunk := await core.read_chunk(response)) is not None:
             come += chunk
     finally:
         await core.io.close(response)
@@ -121,9 +132,8 @@ async def _begun(core: Core, size: int, request: ApiRequest) -> bytes:
 
 
 async def _fetch(
-    core: Core, chat: str, path: str, sha256: str | None, make: Open, on_progress: OnBytes | None
+    core: Core, request: ApiRequest, path: str, sha256: str | None, make: Open, on_progress: OnBytes | None
 ) -> PartialDownload:
-    request = ApiRequest("files.download", query={"chat_id": chat, "path": path}, stream=True)
     download = _Download(core, path, make, on_progress)
     try:
         if sha256:
@@ -186,12 +196,12 @@ class _Download:
                 await self.begin(sha256)
                 if self._continued or self.partial.whole:
                     return False
-            self._expect(sha256)
+            self._expect(sha256, response)
             self.partial.answered(response.status, response.headers)
             await self._read(response)
         finally:
             await self._core.io.close(response)
-        return self._checked()
+        return self._checked(response)
 
     async def _request_rest(self, request: ApiRequest) -> Response | None:
         """The response with the missing bytes, or None after discarding a partial file that is not a prefix of the
@@ -205,15 +215,16 @@ class _Download:
         await self._core.io.call(self.partial.restart)
         return None
 
-    def _expect(self, sha256: str | None) -> None:
+    def _expect(self, sha256: str | None, response: Response) -> None:
         if sha256 and self.partial.sha256 and sha256 != self.partial.sha256:
-            raise StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
+            changed = StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
+            raise described(changed, response)
 
     async def _read(self, response: Response) -> None:
         """Store the body in blocks: on asyncio each write is a call in another thread, too slow for single chunks."""
         partial, come = self.partial, bytearray()
         try:
-            while (chunk := await self._core.io.read(response)) is not None:
+            while (chunk := await self._core.read_chunk(response)) is not None:
                 come += chunk
                 if len(come) >= _BLOCK_BYTES:
                     block, come = come, bytearray()
@@ -228,7 +239,7 @@ class _Download:
             await self._core.io.call(functools.partial(self.partial.take, block))
             await tell(self._on_progress, self.partial.done, self.partial.total)
 
-    def _checked(self) -> bool:
+    def _checked(self, response: Response) -> bool:
         """True if the file is complete and its hash is right.
 
         A wrong hash after resuming may come from a damaged partial file: the result is then False, and the file is
@@ -240,7 +251,8 @@ class _Download:
             return True
         if not continued:
             partial.spoiled = True
-            raise StefanBrainError(f"What came of {self._path} does not match its SHA-256; nothing was kept.")
+            wrong = StefanBrainError(f"What came of {self._path} does not match its SHA-256; nothing was kept.")
+            raise described(wrong, response)
         partial.restart()
         return False
 

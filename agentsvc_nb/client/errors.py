@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from agentsvc_nb.client import cards
@@ -76,10 +76,16 @@ class StefanBrainError(Showing, Exception):
         self.last_event_id: int | None = None
 
     def __str__(self) -> str:
-        facts = [self.code, self.request_id and f"request {self.request_id}"]
+        facts = [self._outcome, self.request_id and f"request {self.request_id}"]
         tail = ", ".join(fact for fact in facts if fact)
         first = f"{self.message} ({tail})" if tail else self.message
         return f"{first}\n{self.hint}" if self.hint else first
+
+    @property
+    def _outcome(self) -> str:
+        """Status and code, as far as there are any and the message does not say them itself."""
+        status = str(self.status or "")
+        return " ".join(fact for fact in ("" if status in self.message else status, self.code) if fact)
 
     def _mimebundle(self) -> cards.Bundle:
         facts = {"code": self.code, "status": self.status, "request": self.request_id, "to do": self.hint}
@@ -88,7 +94,7 @@ class StefanBrainError(Showing, Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Called by IPython: three lines instead of a traceback through this package. The cell still fails."""
-        facts = [self.code, self.request_id and f"request {self.request_id}", f"{self.method} {self.path}".strip()]
+        facts = [self._outcome, self.request_id and f"request {self.request_id}", f"{self.method} {self.path}".strip()]
         return cards.failure(type(self).__name__, self.message, facts, self.hint, self.__traceback__)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -97,6 +103,7 @@ class StefanBrainError(Showing, Exception):
 
 
 AgentServiceError = StefanBrainError
+E = TypeVar("E", bound=StefanBrainError)
 
 
 class AuthenticationError(StefanBrainError):
@@ -146,6 +153,18 @@ class JobTimeoutError(StefanBrainError):
         super().__init__(f"{late} within the time allowed; it may go on.", hint=None if job_id else MAY_HAVE_STARTED)
         self.job_id = job_id
         self.chat = chat
+
+
+def with_request(error: E, method: str, path: str, attempts: int) -> E:
+    """Fill in the request that the error is about."""
+    error.method, error.path, error.attempts = method, path, attempts
+    return error
+
+
+def after(error: E, cause: StefanBrainError) -> E:
+    """Fill in the request that `error` is about: that of its `cause`."""
+    error.request_id = cause.request_id
+    return with_request(error, cause.method, cause.path, cause.attempts)
 
 
 def chat_busy(refusal: StefanBrainError) -> ChatBusyError:
@@ -214,7 +233,7 @@ def _until(moment: str, now: str) -> float:
     try:
         then = parsedate_to_datetime(moment)
         return (then - _date(now)).total_seconds()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 

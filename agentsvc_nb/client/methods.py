@@ -11,15 +11,15 @@ import functools
 import inspect
 from collections import deque
 from collections.abc import Callable, Coroutine
-from types import MethodType, TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, Self, TypeVar, overload
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from agentsvc_nb.client.models import Listing, Run
+from agentsvc_nb.client.event_streams import AsyncStreamStart, EventStream
+from agentsvc_nb.client.models import Listing
 from agentsvc_nb.client.request.options import Options, WaitOptions
 from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.client.streams import ResumableEventStream
 from agentsvc_nb.client.transport.io import step
-from agentsvc_nb.wire.runs import Event
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,112 +96,21 @@ class operation(_Method, Generic[P, R]):
         return self._bound(instance)
 
 
-# -- events ---------------------------------------------------------------------------------------------------------
-
-
-class _StreamFace:
-    """What both faces of an event stream have."""
-
-    def __init__(self, events: ResumableEventStream) -> None:
-        self._events = events
-
-    @property
-    def run(self) -> Run:
-        """The run as last known: from the start, then from its events; the final record once it has ended."""
-        return self._events.run
-
-    @property
-    def run_id(self) -> str:
-        return self.run.run_id
-
-    @property
-    def cursor(self) -> int:
-        """Id of the last event that was handed out; attach with `after=` to go on from there."""
-        return self._events.cursor
-
-    @property
-    def reconnects(self) -> int:
-        """How often the stream was picked up again after a dropped connection."""
-        return self._events.reconnects
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
-
-
-class EventStream(_StreamFace):
-    """The events of a run; leave it early with `close`, `with`, or by dropping it, and the run goes on.
-
-    >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
-    ...     for event in stream:
-    ...         print(event.type)
-    ...     print(stream.final_status().output)
-    """
-
-    def final_status(self) -> Run:
-        """Read to the end; the finished run."""
-        return step(self._events.final_status())
-
-    def close(self) -> None:
-        """Stop reading. May be called from another thread."""
-        step(self._events.close())
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Event:
-        event = step(self._events.next())
-        if event is None:
-            raise StopIteration
-        return event
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-
-class AsyncEventStream(_StreamFace):
-    """The events of a run, for `async for`; see `EventStream`."""
-
-    async def final_status(self) -> Run:
-        """Read to the end; the finished run."""
-        return await self._events.final_status()
-
-    async def close(self) -> None:
-        """Stop reading."""
-        await self._events.close()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Event:
-        event = await self._events.next()
-        if event is None:
-            raise StopAsyncIteration
-        return event
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.close()
+# -- events -----------------------------------------------------------------------------------------------------------
 
 
 class stream(_Method, Generic[P]):
-    """A method that returns an `EventStream` or `AsyncEventStream`, from an operation that returns a
+    """A method that returns an `EventStream` or an `AsyncStreamStart`, from an operation that returns a
     `ResumableEventStream`."""
 
     def __init__(self, run: Callable[Concatenate[Core, P], Coroutine[Any, Any, ResumableEventStream]]) -> None:
         def blocking(self: HasOperations[Sync], /, *args: P.args, **kwargs: P.kwargs) -> EventStream:
             return EventStream(step(run(self._core, *args, **kwargs)))
 
-        async def awaited(self: HasOperations[Async], /, *args: P.args, **kwargs: P.kwargs) -> AsyncEventStream:
-            return AsyncEventStream(await run(self._core, *args, **kwargs))
+        def awaited(self: HasOperations[Async], /, *args: P.args, **kwargs: P.kwargs) -> AsyncStreamStart:
+            return AsyncStreamStart(lambda: run(self._core, *args, **kwargs))
 
-        _document(run, blocking, awaited, "EventStream", "AsyncEventStream")
+        _document(run, blocking, awaited, "EventStream", "AsyncStreamStart")
         super().__init__(blocking, awaited)
 
     @overload
@@ -209,9 +118,7 @@ class stream(_Method, Generic[P]):
     @overload
     def __get__(self, instance: HasOperations[Sync], owner: type) -> Callable[P, EventStream]: ...
     @overload
-    def __get__(
-        self, instance: HasOperations[Async], owner: type
-    ) -> Callable[P, Coroutine[Any, Any, AsyncEventStream]]: ...
+    def __get__(self, instance: HasOperations[Async], owner: type) -> Callable[P, AsyncStreamStart]: ...
     def __get__(self, instance: HasOperations[Any] | None, owner: type) -> Any:
         return self._bound(instance)
 

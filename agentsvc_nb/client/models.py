@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, cast, get_args, get_origin, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -16,6 +16,7 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
 )
+from typing_extensions import TypeVar  # its `default` comes with Python 3.13
 
 from agentsvc_nb.client import cards
 from agentsvc_nb.client.cards import Showing
@@ -46,9 +47,12 @@ def read(model: type[M], data: bytes | str, where: str, status: int | None = Non
             fields = "; ".join(f"`{'.'.join(map(str, detail['loc']))}`: {detail['msg']}" for detail in wrong[:3])
             message = f"{where} answered a field that cannot be read: {fields}."
         raise StefanBrainError(message, status=status) from None
+    except (ValueError, RecursionError) as error:
+        raise StefanBrainError(f"{where} answered JSON that cannot be read: {error}.", status=status) from None
 
 
 T = TypeVar("T")
+Data = TypeVar("Data", default=dict[str, Any])
 Shape = dict[str, Any] | type[Any]
 
 
@@ -59,6 +63,8 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
     """
     if shape is None or isinstance(shape, dict):
         return shape
+    if isinstance(shape, str | bytes):
+        raise refused("invalid_output_config", "`output_config` must be a JSON Schema as a dictionary, or a class.")
     try:
         made = TypeAdapter(shape).json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
@@ -121,7 +127,7 @@ def columns(kind: type) -> dict[str, str]:
     """
     hints = get_type_hints(kind)
     names = kind.model_fields if issubclass(kind, BaseModel) else hints
-    return {name: _type(name, hints[name]) for name in names if name != "object"}
+    return {name: _type(name, hints[name]) for name in names if name not in ("object", "model_extra")}
 
 
 NO_TABLE: Final = "The run left no table: it computed none, or its agent leaves none."
@@ -172,7 +178,8 @@ def _times(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _row(record: Any) -> dict[str, Any]:
     if is_dataclass(record):
-        return {field.name: getattr(record, field.name) for field in fields(record)}
+        row = {field.name: getattr(record, field.name) for field in fields(record)}
+        return {**row.pop("model_extra", {}), **row}
     dumped: dict[str, Any] = record.model_dump(exclude={"object"}, warnings=False)
     return dumped
 
@@ -227,13 +234,16 @@ class HasTables(BaseModel):
         return self
 
 
-class Run(HasTables, Showing, runs.Run):
-    """One agent turn inside a chat; a notebook shows it as a card."""
+class Run(HasTables, Showing, runs.Run, Generic[Data]):
+    """One agent turn inside a chat; a notebook shows it as a card.
+
+    For type checkers it is a `Run[Offer]` when the start's `output_config` was the class `Offer`.
+    """
 
     _shape: type[Any] | None = PrivateAttr(default=None)
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Data | None:
         """The structured output, None as long as there is none.
 
         It is an instance of the model or dataclass that was the start's `output_config`, else a dict. A run that was
@@ -242,8 +252,8 @@ class Run(HasTables, Showing, runs.Run):
         Raises `StefanBrainError` when the answer fits the schema, but not the model's own checks.
         """
         if self.structured_output is None or self._shape is None:
-            return self.structured_output
-        return parsed(self._shape, self.structured_output)
+            return cast("Data | None", self.structured_output)
+        return cast("Data", parsed(self._shape, self.structured_output))
 
     def parse(self, shape: type[T]) -> T:
         """The structured output as an instance of a pydantic model, a dataclass or a TypedDict.
@@ -262,7 +272,7 @@ class Run(HasTables, Showing, runs.Run):
         """The model or dataclass that `data` is read as, if any."""
         return self._shape
 
-    def of_shape(self, shape: Any) -> Run:
+    def of_shape(self, shape: Any) -> Self:
         """This run, whose `data` is read as `shape` when that is a class."""
         self._shape = shape if isinstance(shape, type) else None
         return self
@@ -310,6 +320,7 @@ class Listing(Showing, list[T]):
     def __init__(self, records: Iterable[T], kind: type[T]) -> None:
         super().__init__(records)
         self.kind = kind
+        self._request_id: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """A row a record; the columns are the model's fields, and their types are always the same (docs/data.md).
@@ -322,7 +333,14 @@ class Listing(Showing, list[T]):
         return Listing, (list(self), self.kind)
 
     def _mimebundle(self) -> cards.Bundle:
-        return _table(self.kind, self)
+        return records_table(self.kind, self)
+
+
+def listing(page: Model, field: str, kind: type[T]) -> Listing[T]:
+    """The records of an answer, with the id of its request."""
+    made = Listing(getattr(page, field), kind)
+    made._request_id = page._request_id
+    return made
 
 
 class FileSearch(Showing, files.FileSearch):
@@ -340,22 +358,12 @@ class FileSearch(Showing, files.FileSearch):
         return cards.table("Found", ["path", "match", "passage"], rows, len(rows))
 
 
-class EventPage(Showing, runs.EventPage):
-    """A page of a run's events."""
-
-    def to_frame(self) -> pd.DataFrame:
-        """A row an event; see `Listing.to_frame`."""
-        return of(runs.Event, self.data)
-
-    def _mimebundle(self) -> cards.Bundle:
-        return _table(runs.Event, self.data)
-
-
 def _passage(parts: Sequence[files.SnippetPart]) -> str:
     return "".join(part.text for part in parts)
 
 
-def _table(kind: type, records: Sequence[Any]) -> cards.Bundle:
+def records_table(kind: type, records: Sequence[Any]) -> cards.Bundle:
+    """How a notebook shows a list of records of the model `kind`."""
     names = list(_SHOWN.get(kind, columns(kind)))
     rows = ({name: getattr(record, name, None) for name in names} for record in records)
     return cards.table(_TITLES.get(kind, kind.__name__), names, rows, len(records))

@@ -49,8 +49,13 @@ class EventDecoder:
             chunk = chunk.removeprefix(b"\n")
         if not chunk:
             return []
-        self._after_cr = chunk.endswith(b"\r")
-        if b"\r" in chunk or self._first or len(chunk) > self._max:
+        if b"\r" in chunk:
+            self._after_cr = chunk.endswith(b"\r")
+            return self._read(chunk)
+        if b"\n" not in chunk:
+            self._keep(chunk)
+            return []
+        if self._first or len(chunk) > self._max:
             return self._read(chunk)
         # An event that an earlier chunk began is read line by line to its end. Those after it are complete, but for
         # the last one of the chunk.
@@ -63,7 +68,7 @@ class EventDecoder:
             self._id = identity.decode("utf-8", "replace")
             frames.append(ServerSentEvent(event.decode("utf-8", "replace"), data, self._id))
             begun = usual.end()
-        return frames + self._read(chunk[begun:])
+        return frames if begun == len(chunk) else frames + self._read(chunk[begun:])
 
     def _read(self, chunk: bytes) -> list[ServerSentEvent]:
         *lines, tail = _EOL.split(chunk) if b"\r" in chunk else chunk.split(b"\n")

@@ -11,15 +11,18 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar
 
-from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
+from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, after
+from agentsvc_nb.client.events import EventPage, RunEvent, parse_event
 from agentsvc_nb.client.models import Run, read
 from agentsvc_nb.client.request import options
-from agentsvc_nb.client.request.options import WaitNotice
-from agentsvc_nb.client.request.request import ApiRequest, Core, log
+from agentsvc_nb.client.request.log import log
+from agentsvc_nb.client.request.options import WaitNotice, wait_seconds
+from agentsvc_nb.client.request.references import ChatRef, optional
+from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
 from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
-from agentsvc_nb.wire.runs import TERMINAL, Event, EventPage
+from agentsvc_nb.wire.runs import TERMINAL
 
 # -- events ---------------------------------------------------------------------------------------------------------
 
@@ -36,14 +39,15 @@ class ResumableEventStream:
     after `cursor`, so an event that was received but not handed out is sent again.
     """
 
-    def __init__(self, core: Core, run: Run, after: int = 0) -> None:
+    def __init__(self, core: Core, run: Run[Any], after: int = 0) -> None:
         self.run = run
         self.cursor = after
         self.reconnects = 0
         self._core = core
         self._io = core.io
         self._response: Response | None = None
-        self._waiting: deque[Event] = deque()
+        self._last: Response | None = None  # the head of the latest one, also when it is closed
+        self._waiting: deque[RunEvent] = deque()
         self._decoder = EventDecoder()
         self._opened = False
         self._opened_at = 0.0
@@ -51,7 +55,7 @@ class ResumableEventStream:
         self._failures = 0  # failures in a row
         self._done = False  # closed, or the last event was received
 
-    async def next(self) -> Event | None:
+    async def next(self) -> RunEvent | None:
         """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed, and
         `JobTimeoutError` at the deadline."""
         # Ctrl-C may come between any two steps: an event leaves the queue only after the cursor has moved to it.
@@ -63,7 +67,7 @@ class ResumableEventStream:
         await self._complete_the_end()
         return self._hand_over(self._waiting[0]) if self._waiting else None
 
-    async def final_status(self) -> Run:
+    async def final_status(self) -> Run[Any]:
         """Read to the end and return the ended run. A closed stream polls the run every 3 s instead.
 
         Raises as `next`.
@@ -90,15 +94,21 @@ class ResumableEventStream:
     def __del__(self) -> None:
         self._drop()
 
-    def _hand_over(self, event: Event) -> Event:
+    def _hand_over(self, event: RunEvent) -> RunEvent:
         """Update `run` from the event, then move the cursor to it."""
         record = event.payload.get("run") if event.type == "run.ended" else None
         if isinstance(record, dict):
-            self.run = read(Run, json.dumps(record), "The last event").of_shape(self.run.shape)
+            self.run = self._record(record)
         elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
             self.run = self.run.model_copy(update={"status": status})
         self.cursor = event.id
         return event
+
+    def _record(self, record: dict[str, Any]) -> Run[Any]:
+        try:
+            return read(Run, json.dumps(record), "The last event").of_shape(self.run.shape)
+        except StefanBrainError as error:
+            raise described(error, self._last) if self._last else error from None
 
     async def _complete_the_end(self) -> None:
         """Fetch the run's record and put it into the last event, if it was too large for the event to carry."""
@@ -138,18 +148,23 @@ class ResumableEventStream:
         )
         response = await self._core.attempt(request)
         self._response, self._decoder, self._events_here = response, EventDecoder(), 0
+        self._last = response
         self._opened_at = self._io.now()
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            raise StefanBrainError("The address answered something other than an event stream; check the base URL.")
+            wrong = "The address answered something other than an event stream; check the base URL."
+            raise described(StefanBrainError(wrong), response)
 
     async def _receive(self, response: Response) -> None:
-        chunk = await self._io.read(response)
+        chunk = await self._core.read_chunk(response)
         if self._done:
             return
         if chunk is None:
-            await self._at_end()
-        else:
+            await self._at_end(response)
+            return
+        try:
             self._take(chunk)
+        except StefanBrainError as error:
+            raise described(error, response) from None
 
     def _take(self, chunk: bytes) -> None:
         """Decode a chunk and queue its new events."""
@@ -165,7 +180,7 @@ class ResumableEventStream:
                 self._done = True
                 return
 
-    async def _at_end(self) -> None:
+    async def _at_end(self, response: Response) -> None:
         """Handle a connection that ended without `run.ended`. Raises `APIConnectionError` if events are missing.
 
         If it brought no event, ask whether any is left: a stream that begins after the last event is empty.
@@ -175,14 +190,14 @@ class ResumableEventStream:
             page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self.run.run_id}, query))
             self._done = not page.data and page.status in TERMINAL
         if not self._done:
-            raise APIConnectionError("The event stream ended before the run.")
+            raise described(APIConnectionError("The event stream ended before the run."), response)
 
     async def _dropped(self, error: StefanBrainError) -> None:
         """Wait before the next connection. Raises `error` after `max_retries` failures in a row; an event resets the
         count."""
         await self._hang_up()
         if error.late:
-            raise self._out_of_time()
+            raise after(self._out_of_time(), error)
         self._failures += 1
         first = self._decoder.retry_seconds
         first = options.FIRST_SECONDS if first is None else first
@@ -210,14 +225,15 @@ class ResumableEventStream:
         self._done = True
         late = JobTimeoutError(self.run.run_id, self.run.chat)
         late.last_event_id = self.cursor
-        return late
+        return described(late, self._last) if self._last else late
 
 
-def _event(frame: ServerSentEvent) -> Event:
+def _event(frame: ServerSentEvent) -> RunEvent:
     try:
-        return Event.from_json(json.loads(frame.data))
-    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
-        what = f"The stream sent an event that cannot be read (after id {frame.id or 0}): {wrong!r}."
+        # As `json.loads` does with bytes, but for the encodings that no stream of events has.
+        return parse_event(json.loads(frame.data.decode("utf-8", "surrogatepass")))
+    except (ValueError, RecursionError) as wrong:
+        what = f"The stream sent an event that cannot be read (after id {frame.id or 0}): {wrong}."
         raise StefanBrainError(what) from None
 
 
@@ -234,11 +250,12 @@ class Wait:
     `chat` is the chat of the run or job once known; it goes into the `JobTimeoutError`.
     """
 
-    def __init__(self, core: Core, timeout: float, notice: WaitNotice, chat: str | None = None) -> None:
+    def __init__(self, core: Core, timeout: float | None, notice: WaitNotice, chat: str | None = None) -> None:
         self.chat = chat
         self._core = core
         self._notice = notice
-        self._ends = min(core.io.now() + timeout, core.deadline)
+        self._ends = min(core.io.now() + wait_seconds(timeout), core.deadline)
+        self._last: Response | None = None
 
     @property
     def left(self) -> float:
@@ -249,21 +266,22 @@ class Wait:
         """The core for the next poll: its deadline is the end of the wait, or 1 s from now for the last poll."""
         return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
 
-    async def look(self, reading: Coroutine[Any, Any, T]) -> T:
-        """One poll: the result of `reading`. Raises `JobTimeoutError` if the wait ended before an answer came."""
+    async def look(self, request: ApiRequest) -> Response:
+        """One poll. Raises `JobTimeoutError` if the wait ended before an answer came."""
         try:
-            return await reading
+            self._last = await self.core.send(request)
         except APIConnectionError as error:
             if error.late or self.left <= 0:
-                raise self._late() from None
+                raise after(self._late(), error) from None
             raise
+        return self._last
 
     async def pause(self, seconds: float, status: str, chat: str | None) -> None:
         """Sleep until the next poll. Raises `JobTimeoutError` when no time is left."""
         self.chat = chat or self.chat
         if self.left <= 0:
-            raise self._late()
-        wait = min(seconds, self.left)
+            raise described(self._late(), self._last) if self._last else self._late()
+        wait = max(0.0, min(seconds, self.left))
         await self._core.tell(replace(self._notice, status=status, seconds=wait))
         await self._core.io.sleep(wait)
 
@@ -271,7 +289,7 @@ class Wait:
         return JobTimeoutError(self._notice.id, self.chat)
 
 
-async def in_time(chat: str | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
+async def in_time(chat: ChatRef | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
     """The result of `call`. Raises `JobTimeoutError` if no answer came before its deadline.
 
     `job_id` is None for a start, which has no id yet.
@@ -280,34 +298,34 @@ async def in_time(chat: str | None, call: Coroutine[Any, Any, T], job_id: str | 
         return await call
     except APIConnectionError as error:
         if error.late:
-            raise JobTimeoutError(job_id, chat) from None
+            raise after(JobTimeoutError(job_id, optional("chat", chat)), error) from None
         raise
 
 
 OnBusy = Literal["reject", "wait"]
 
 
-async def ended(core: Core, run_id: str, timeout: float, poll: float = RUN_POLL_SECONDS) -> Run:
+async def ended(core: Core, run_id: str, timeout: float | None, poll: float = RUN_POLL_SECONDS) -> Run[Any]:
     """Wait until the run has ended, and return it. Raises `JobTimeoutError` after `timeout` seconds.
 
     Reads the run, then follows its events; if there is no event stream, reads the run every `poll` seconds.
     """
-    waiting = Wait(core, timeout, WaitNotice("run", run_id))
-    run = await waiting.look(_read(waiting.core, run_id))
+    waiting, request = Wait(core, timeout, WaitNotice("run", run_id)), ApiRequest("runs.get", {"run_id": run_id})
+    run: Run[Any] = core.read(Run, await waiting.look(request))
     if not run.ended and waiting.left > 0:
         run = await _followed(core.within(waiting.left), run)
     while not run.ended:
         await waiting.pause(poll, run.status, run.chat)
-        run = await waiting.look(_read(waiting.core, run_id))
+        run = core.read(Run, await waiting.look(request))
     return run
 
 
-async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
+async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float | None) -> T:
     """The result of `start`. While the chat is busy, wait for the run that holds it and call `start` again.
 
     Raises the last refusal (`agent_run_rejected`) after `timeout` seconds.
     """
-    core = core.within(timeout)
+    core = core.within(wait_seconds(timeout))
     waited_for: str | None = None
     while True:
         try:
@@ -324,11 +342,7 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
         waited_for = holder
 
 
-async def _read(core: Core, run_id: str) -> Run:
-    return await core.ask(Run, ApiRequest("runs.get", {"run_id": run_id}))
-
-
-async def _followed(core: Core, run: Run) -> Run:
+async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
     """Follow the run's events and return its record: ended, unless there is no event stream."""
     await core.tell(WaitNotice("run", run.run_id, run.status))
     stream = ResumableEventStream(core, run)

@@ -29,15 +29,15 @@ from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import routes, unknown_path
-from agentsvc_nb.service.ports import Clock
+from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
+from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.fts import FtsIndex
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.store.contents import blobs_of
 from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
@@ -53,24 +53,25 @@ THREADS: Final = (os.cpu_count() or 1) + 4
 
 @dataclass(frozen=True)
 class Engines:
-    """The engines of the service: database, blob store and clock; by default those of `embedded`."""
+    """The engines of the service: database, blob store and clock; by default those of `named`."""
 
-    database: SqliteDatabase
-    blobs: LocalBlobs
+    database: DatabaseEngine
+    blobs: Blobs
     clock: Clock
 
     @classmethod
-    def embedded(cls, settings: Settings) -> Engines:
-        """SQLite and local files in the data folder, and the machine's clock."""
-        folder = DataFolder(settings.data)
-        return cls(SqliteDatabase(folder.database), LocalBlobs(folder.blobs), SystemClock())
+    def named(cls, settings: Settings) -> Engines:
+        """The database and the blob store that the settings name or the data folder's own, and the machine's clock.
+        Raises what `blobs_of` raises."""
+        folder = DataFolder(settings.data, settings.database)
+        return cls(database_of(folder), blobs_of(settings), SystemClock())
 
 
 class ServiceState:
     """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
 
     def __init__(
-        self, services: Services, database: SqliteDatabase, retention: Retention, blob_check: BlobCheck
+        self, services: Services, database: DatabaseEngine, retention: Retention, blob_check: BlobCheck | None
     ) -> None:
         self.services = services
         self.lifecycle: RequestLifecycleMiddleware | None = None
@@ -99,9 +100,9 @@ class ServiceState:
     async def start(self) -> None:
         """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
         asyncio.get_running_loop().set_default_executor(fairness.FairThreads(THREADS))
-        self._database.open()
+        self._database.open().hold()
         await files.index_older_files(self.services.use_case)
-        self.services.blobs.sweep_incoming()
+        self.services.blobs.prepare()
         self.services.storage.tables.start()
         waiting = await self.services.runs.recover()
         await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
@@ -110,8 +111,9 @@ class ServiceState:
         await self.services.storage.readings.wake()
         self._keeping = [
             asyncio.create_task(self._retention.keep_on(), name="retention"),
-            asyncio.create_task(self._blob_check.keep_on(), name="blob check"),
         ]
+        if self._blob_check is not None:
+            self._keeping.append(asyncio.create_task(self._blob_check.keep_on(), name="blob check"))
 
     async def close(self) -> None:
         """Interrupt all runs and jobs, which are left for recovery, and close the database."""
@@ -150,10 +152,11 @@ def create_app(
     `instance` is the id that `/healthz` answers, `origin` the public address, `names` what the service is called
     (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
     pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `others` those of the
-    other models that are offered, `engines` the embedded engines. Raises `ValueError` for a model that has no agent.
+    other models that are offered, `engines` the engines that they name. Raises `ValueError` for a model that has
+    no agent.
     """
     build_all()  # now, rather than during the first requests
-    agent, engines = agent or choose(settings.model, settings), engines or Engines.embedded(settings)
+    agent, engines = agent or choose(settings.model, settings), engines or Engines.named(settings)
     if others is None:
         others = {model_id(model): offer(model, settings) for model in settings.models[1:]}
     models = {settings.offered[0]: agent, **others}
@@ -225,7 +228,7 @@ def _assemble(
     judges = Judges()
     tracing = choose_tracing(settings.trace_content)
     use_case = UseCaseContext(
-        database, FtsIndex(), engines.clock, settings, origin, LocalSignals(), workers, tracing=tracing
+        database, database.index, engines.clock, settings, origin, LocalSignals(), workers, tracing=tracing
     )
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
@@ -252,7 +255,9 @@ def _assemble(
         models=models,
         sign_in_token=sign_in_token,
     )
-    return ServiceState(services, database, retention, BlobCheck(blobs))
+    # A bucket's server looks after its disks itself, and hashing all of it here would be paid by the byte.
+    check = BlobCheck(blobs) if isinstance(blobs, LocalBlobs) else None
+    return ServiceState(services, database, retention, check)
 
 
 def _complete(models: Mapping[str, Agent]) -> Complete | None:

@@ -60,12 +60,14 @@ class Manifest:
         return self.database_bytes + self.blob_bytes
 
 
-def back_up(folder: DataFolder, file: Path, progress: Progress) -> Manifest:
+def back_up(folder: DataFolder, file: Path, progress: Progress, *, contents: bool = True) -> Manifest:
     """Write a backup of the folder to `file`, which appears once it is complete, readable by this user only (0600).
+    Without `contents`, which lie elsewhere, it is one of the database.
 
     Raises `BackupError` when `file` exists, the database can't be read or another backup is being made,
     `SchemaTooNew`, and `OSError`.
     """
+    _check_own(folder)
     if file.exists():
         raise BackupError(f"{file} exists already: name another file.")
     with folder.hold_blobs(WAIT_SECONDS) as held:
@@ -74,6 +76,8 @@ def back_up(folder: DataFolder, file: Path, progress: Progress) -> Manifest:
         with tempfile.TemporaryDirectory(dir=file.absolute().parent, prefix=".agentsvc-backup-") as scratch:
             copy, archive = Path(scratch, DATABASE), Path(scratch, "backup.tar")
             named = _copied(folder, copy)
+            if not contents:
+                named.clear()
             blobs = LocalBlobs(folder.blobs)
             present = {sha256: path for sha256 in sorted(named) if is_intact(path := blobs.path(sha256))}
             manifest = _manifest(copy, list(present.values()), missing=len(named) - len(present))
@@ -155,7 +159,17 @@ def restore(file: Path, folder: DataFolder, progress: Progress) -> Manifest:
     return manifest
 
 
+def _check_own(folder: DataFolder) -> None:
+    """Raises `BackupError` if the folder's database is in PostgreSQL."""
+    if folder.address:
+        raise BackupError(
+            f"The database is in PostgreSQL: back that up and restore it with its own tools (pg_dump, pg_restore), and "
+            f"copy {folder.blobs} after that, see docs/operations.md."
+        )
+
+
 def _check_empty(folder: DataFolder) -> None:
+    _check_own(folder)
     if folder.has_database():
         raise BackupError(f"There is a service in {folder.path} already: name another folder with --data.")
 

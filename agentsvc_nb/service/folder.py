@@ -42,7 +42,7 @@ class DatabaseLost(FolderFault):
 
 
 _OUR_FILES: Final = re.compile(
-    r"lock|blobs|blobs\.lock|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
+    r"lock|blobs|blobs\.lock|cache|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
     r"|embeddings\.sqlite3(-journal)?"
     r"|serve\.log(\.\d+)?"
     r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|port|settings\.json)\..*"
@@ -87,6 +87,8 @@ class DataFolder:
     """One service's folder. Only the server that holds its lock writes `ready`, `port` and `settings`."""
 
     path: Path
+    address: str | None = field(default=None, repr=False)
+    """The database in PostgreSQL that stands in place of the folder's own; it may have a password."""
 
     @property
     def lock(self) -> Path:
@@ -109,6 +111,11 @@ class DataFolder:
     def blobs(self) -> Path:
         """The folder of blobs: contents of files, by their hash."""
         return self.path / "blobs"
+
+    @property
+    def cache(self) -> Path:
+        """The folder of local copies of blobs that lie elsewhere, which a server empties when it starts."""
+        return self.path / "cache"
 
     @property
     def tables(self) -> Path:
@@ -182,8 +189,8 @@ class DataFolder:
         return self.settings.name if kept and b'"provider"' not in kept else None
 
     def existing(self) -> DataFolder:
-        """This folder, if it has a database. Raises `NoService` otherwise."""
-        if not self.database.is_file():
+        """This folder, if it had a service. Raises `NoService` otherwise."""
+        if not self.address and not self.database.is_file() and not self._had_address():
             raise NoService(f"There is no service in {self.path} (no database): check --data and AGENTSVC_DATA.")
         return self
 
@@ -193,15 +200,32 @@ class DataFolder:
 
     def check_database(self) -> None:
         """Raise `DatabaseLost` if the folder has a key or blobs, but no database or an empty one: a new database would
-        hide what was lost, and open to the key of the old one. Also if the database's file is none."""
+        hide what was lost, and open to the key of the old one. Also if the database's file is none, or if there is one
+        beside that in PostgreSQL."""
+        if self.address:
+            return self._check_has_none()
         back = f"put {self.database.name} back, with its -wal, or a backup in its place (`agentsvc restore`), or"
         if self.has_database():
             with self.database.open("rb") as file:
                 if file.read(len(_SQLITE)) != _SQLITE:
                     raise DatabaseLost(f"{self.database} is not a database", f"{back} {_OTHER_FOLDER}")
-        elif self.key.exists() or any(len(found.name) == 2 for found in self.blobs.glob("*")):
+        elif self.key.exists() or self.has_blobs():
             lost = f"{self.path} was a service's, but its database is missing or empty"
+            if self._had_address():
+                back = "its last service had AGENTSVC_DATABASE: set that, or"
             raise DatabaseLost(lost, f"{back} {_OTHER_FOLDER}")
+
+    def has_blobs(self) -> bool:
+        return any(len(found.name) == 2 for found in self.blobs.glob("*"))
+
+    def _had_address(self) -> bool:
+        """True if the folder's last service had its database elsewhere."""
+        return self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes()
+
+    def _check_has_none(self) -> None:
+        if self.has_database():
+            both = f"{self.database} is this folder's own database, and AGENTSVC_DATABASE names another"
+            raise FolderFault(both, f"unset that variable, or {_OTHER_FOLDER}")
 
     @property
     def wal(self) -> Path:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder, write_private
-from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.ports import DatabaseEngine, Tx
+from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.usecases import accounts
 
 
@@ -42,8 +42,9 @@ def create_key(
         return database.write_now(create)
 
 
-def ensure_own_key(folder: DataFolder) -> None:
-    """Write a new full-access key to `folder.key`, unless the file holds a known key; also beside a running service.
+def ensure_own_key(folder: DataFolder, *, serving: bool = False) -> None:
+    """Write a new full-access key to `folder.key`, unless the file holds a known key; also beside a running service,
+    but not when this process is to become one (`serving`).
 
     Raises `StoreBusy`, `sqlite3.Error` and `OSError`.
     """
@@ -54,6 +55,8 @@ def ensure_own_key(folder: DataFolder) -> None:
             write_private(folder.key, accounts.create_key(tx, _Now(), name="embedded")[1] + "\n")
 
     with open_beside(folder) as database:
+        if serving:
+            database.hold()
         if not database.read(lambda tx: _is_known(tx, folder)):  # usually enough, and a read waits for no lock
             database.write_now(ensure)
 
@@ -71,13 +74,13 @@ def _is_known(tx: Tx, folder: DataFolder) -> bool:
 
 
 @contextlib.contextmanager
-def open_beside(folder: DataFolder) -> Iterator[SqliteDatabase]:
+def open_beside(folder: DataFolder) -> Iterator[DatabaseEngine]:
     """Open the database, with a server running or not; a running server sees writes at once (docs/api/accounts.md).
 
-    Raises `FolderFault`.
+    Raises `FolderFault`, `StoreAway` and `StoreUnusable`.
     """
     folder.make()
-    database = SqliteDatabase(folder.database).open()
+    database = database_of(folder).open()
     try:
         yield database
     finally:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb import setting_values as values
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
 from agentsvc_nb.setting_values import model_id
-from agentsvc_nb.settings import SETTINGS, Settings, SettingsError, data_folder, variable
+from agentsvc_nb.settings import SETTINGS, Settings, SettingsError, data_folder, database_address, variable
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.port import Agent
@@ -155,6 +155,8 @@ def _of_earlier_version(folder: DataFolder) -> KeptSettings:
 MODEL: Final = variable("model")
 MODELS: Final = variable("models")
 MODEL_URL: Final = variable("model_url")
+BLOBS: Final = variable("blobs")
+DATABASE: Final = variable("database")
 
 
 @dataclass(frozen=True)
@@ -277,19 +279,38 @@ def _held(kept: KeptSettings) -> set[str]:
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 
-def plan_of(data: str | Path | None = None, model: str | None = None) -> ServicePlan:
+def plan_of(data: str | Path | None = None, model: str | None = None, *, embedded: bool = False) -> ServicePlan:
     """The plan for a service of the folder: the settings that it keeps, overridden by those named in the environment
-    and by `model`. An empty variable stands for the default. Raises `SettingsError`."""
+    and by `model`. An empty variable stands for the default. An `embedded` service has its database and its contents in
+    the folder. Raises `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
-    env = os.environ if model is None else {**os.environ, MODEL: model}
+    environment = for_embedded(os.environ) if embedded else os.environ
+    env = environment if model is None else {**environment, MODEL: model}
     kept = KeptSettings.read(folder)
     offered = env.get(MODELS, kept.settings.get(MODELS, "")) if model is None else ""
     default = offered.partition(",")[0] or env.get(MODEL, kept.settings.get(MODEL, ""))
     before = kept.beside(default.strip())
-    settings = Settings.from_env({**before.settings, **os.environ}, data=folder.path, model=model)
+    settings = Settings.from_env({**before.settings, **environment}, data=folder.path, model=model)
     kept_url = _kept_url(settings, before, env)
     named = {name: env[name].strip() for name in _counting(settings, kept_url) if name in env}
     return ServicePlan(settings, kept, named, before.changed(named, settings), kept_url)
+
+
+def for_embedded(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what only `agentsvc serve` heeds."""
+    return {name: text for name, text in env.items() if name not in (DATABASE, BLOBS)}
+
+
+def folder_of(data: str | Path | None = None) -> DataFolder:
+    """The data folder with its database: that of AGENTSVC_DATABASE, else the one that the folder keeps, else its own.
+    Raises `SettingsError`."""
+    path = data_folder(os.environ, data)
+    if DATABASE in os.environ:
+        return DataFolder(path, database_address(os.environ))
+    try:
+        return DataFolder(path, KeptSettings.read(DataFolder(path)).settings.get(DATABASE))
+    except SettingsError:  # what is wrong with the others is told where they are needed
+        return DataFolder(path)
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:

@@ -1,4 +1,4 @@
-"""The ports of the use cases: clock, database, search index, signals and workers.
+"""The ports of the use cases: clock, database, search index, signals and workers; and that of the blob store.
 
 State that several processes would share is reached only through these, and through `usecases.accounts.KeyDirectory` and
 `usecases.money.RateLimiter`, so that other engines can implement them.
@@ -6,11 +6,13 @@ State that several processes would share is reached only through these, and thro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from agentsvc_nb.formats.indexing import IndexedText
+from agentsvc_nb.tools.port import WorkFailure
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -40,6 +42,14 @@ class StoreBusy(Exception):
     """Another process locked the database for too long. Nothing was written; a later try may succeed."""
 
 
+class StoreAway(StoreBusy):
+    """The database's server does not answer. Nothing was written; a later try may succeed."""
+
+
+class StoreUnusable(Exception):
+    """The database can't be used as it is; the message says why, and what to do."""
+
+
 class Database(Protocol):
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.
@@ -52,12 +62,36 @@ class Database(Protocol):
         of processor time."""
         ...
 
-    def read_single(self, use: Callable[[Tx], T]) -> T:
-        """`read` for a `use` of one statement, which sees a snapshot without a transaction."""
+    async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
+        """`read` for a quick `use`, without holding up the event loop. `single`: it is one statement, which sees a
+        snapshot without a transaction."""
         ...
 
-    def version(self) -> int:
-        """A number that changes, for this thread, after each commit of any other thread or process."""
+    def version(self) -> int | None:
+        """A number that changes, for this thread, after each commit of any other thread or process; None where asking
+        for it would be no quicker than reading."""
+        ...
+
+
+class DatabaseEngine(Database, Protocol):
+    """A database as the service and the command line open and close it, with the index that is in it."""
+
+    @property
+    def index(self) -> Index: ...
+    def open(self) -> DatabaseEngine:
+        """Bring its schema up to date. Raises `SchemaTooNew`, and `StoreAway` when nothing answers."""
+        ...
+
+    def hold(self) -> None:
+        """Keep other services from working with it, until it is closed. Raises `StoreBusy` when one does."""
+        ...
+
+    def close(self) -> None:
+        """Finish requested writes, then close all connections. To be called in the event loop's thread."""
+        ...
+
+    def write_now(self, use: Callable[[Tx], T]) -> T:
+        """A blocking `write` for the command line and tests; needs no event loop."""
         ...
 
 
@@ -143,4 +177,76 @@ class Workers(Protocol):
 
     def interrupt_job(self, job_id: str) -> None:
         """Stop the job's tool and notify the job's watchers, after its cancellation was stored."""
+        ...
+
+
+class Blob(Protocol):
+    """A stored blob; `head` is enough of its beginning to recognise the media type."""
+
+    head: bytes
+    size_bytes: int
+
+    @property
+    def sha256(self) -> str: ...
+
+
+class NewBlob(Blob, Protocol):
+    """A blob that is being written: `write`, then `stored` or `discard`."""
+
+    def write(self, data: bytes | memoryview) -> None: ...
+    async def stored(self) -> None:
+        """Finish the blob; when it returns, the blob is kept whatever happens, and a row may name it. Raises
+        `BlobsUnavailable`."""
+        ...
+
+    def discard(self) -> None: ...
+
+
+class BlobsUnavailable(WorkFailure):
+    """The blob store does not do what it is asked; the message says why, and fails the tool that needs the blob.
+    `passing`: a later try may succeed, and the operator need not do anything."""
+
+    def __init__(self, message: str, *, passing: bool) -> None:
+        super().__init__("upstream_failed", message)
+        self.passing = passing
+
+
+class Blobs(Protocol):
+    """The blob store: contents by their SHA-256. What asks for a blob raises `BlobsUnavailable`."""
+
+    incoming: Path
+    """A folder for what is being received."""
+
+    def create(self) -> NewBlob: ...
+    async def store(self, data: bytes) -> Blob: ...
+
+    def path(self, sha256: str) -> Path | None:
+        """Where the blob lies if the store is a folder; None otherwise."""
+        ...
+
+    def file(self, sha256: str) -> AbstractAsyncContextManager[Path]:
+        """The blob as a local file, to read only, which stays for as long as the context lasts. Nothing is at its path
+        if the blob is missing."""
+        ...
+
+    async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        """The bytes from `start` to before `end`, in pieces. What is wrong at the beginning is raised at once, such as
+        `FileNotFoundError` for a missing blob."""
+        ...
+
+    async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
+        """Of each blob as many of its first bytes; none of those that are missing or can't be read now."""
+        ...
+
+    async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:
+        """Remove the blobs that were stored before the time `before` (ms) and are not in `named`; their number. `named`
+        is asked once they are listed: a row that was written in between names a blob that was stored later."""
+        ...
+
+    async def names(self) -> set[str]:
+        """The hashes of all blobs."""
+        ...
+
+    def prepare(self) -> None:
+        """Remove what a killed server left half-written. Requires the data folder's lock."""
         ...

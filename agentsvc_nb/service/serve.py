@@ -64,7 +64,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
     """
     from agentsvc_nb.formats.memory import return_large_buffers
 
-    folder = DataFolder(plan.settings.data)
+    folder = DataFolder(plan.settings.data, plan.settings.database)
     try:
         folder.make()
     except FolderFault as error:
@@ -97,6 +97,7 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
 def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket) -> None:
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.http.names import OwnNames, is_loopback
+    from agentsvc_nb.service.ports import BlobsUnavailable
     from agentsvc_nb.service.server.listener import Listener, origin
 
     _make_key(folder)
@@ -116,7 +117,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
             agent=agent,
             others=others,
         )
-    except ValueError as error:  # no agent for the model, or a fault of it
+    except (ValueError, BlobsUnavailable) as error:  # no agent for the model, or a fault of it; no place for contents
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
     held = HeldFiles(folder)
@@ -173,12 +174,17 @@ def _make_key(folder: DataFolder) -> None:
     import sqlite3
 
     from agentsvc_nb.service.keyring import ensure_own_key
+    from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     try:
-        ensure_own_key(folder)
-    except (SchemaTooNew, FolderFault) as error:
+        ensure_own_key(folder, serving=True)
+    except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None
+    except StoreAway as error:
+        raise ServeError(f"{error}: check AGENTSVC_DATABASE, and its server.") from None
+    except StoreBusy as error:
+        raise ServeError(f"{error}.") from None
     except sqlite3.DatabaseError as error:
         if fault := disk_fault(error):
             raise ServeError(f"The database {folder.database} can't be opened: {fault} ({error}).") from None

@@ -30,6 +30,7 @@ class RunningService:
 
     Attributes:
         data: the data folder; the log is `data / "serve.log"`.
+        folder: the same, with the names of its files.
         base_url: its origin, the same after each start.
         api_key: a full-access key.
         sign_in_url: the link that signs a browser in, a new one after each start.
@@ -45,20 +46,21 @@ class RunningService:
         self.sign_in_url = ""
         self.pid = 0
         self._port = 0
-        self._folder = DataFolder(data)
+        given = settings.get("database")
+        self.folder = DataFolder(data, None if given is None else str(given))
         self._env = _environment() | {variable(name): str(value) for name, value in settings.items()}
         self._child: Child | None = None
 
     def start(self) -> None:
         """Start it and wait until it answers. Raises `RuntimeError` with the end of its log when it does not."""
         arguments = ["--port", str(self._port), "--model", self.model]
-        child = self._child = Child(self._folder, arguments, env=self._env, end_with_parent=True)
+        child = self._child = Child(self.folder, arguments, env=self._env, end_with_parent=True)
         ready = self._wait_ready(child)
         self.base_url = ready.base_url
         self.pid = ready.pid
         self.sign_in_url = ready.sign_in_url
         self._port = int(ready.base_url.rpartition(":")[2])
-        self.api_key = self._folder.key.read_text().strip()
+        self.api_key = self.folder.key.read_text().strip()
 
     def stop(self) -> None:
         """Stop it with SIGTERM; active runs go on after the next start. Raises `subprocess.TimeoutExpired`, and
@@ -89,12 +91,12 @@ class RunningService:
         """Create another key, valid at once; the arguments are those of `agentsvc keys create`."""
         from agentsvc_nb.service.keyring import create_key
 
-        return create_key(self._folder, name=name, scopes=scopes, budget_cents=budget_cents, member=member)
+        return create_key(self.folder, name=name, scopes=scopes, budget_cents=budget_cents, member=member)
 
     def _wait_ready(self, child: Child) -> Ready:
         deadline = time.monotonic() + START_SECONDS
         # The pid is compared because after a crash the record of the previous process is still there.
-        while (ready := Ready.read(self._folder.ready)) is None or ready.pid != child.pid:
+        while (ready := Ready.read(self.folder.ready)) is None or ready.pid != child.pid:
             if child.exit_code() is not None or time.monotonic() > deadline:
                 child.kill()
                 raise RuntimeError(f"The service did not start (exit {child.exit_code()}):\n{child.last_lines()}")

@@ -60,7 +60,8 @@ class MediaTranscript(BaseTool):
             if media.kind == "image":
                 raise WorkFailure("invalid_tool_input", "media_id: a picture says nothing.")
             await context.progress(0, None, "listening")
-            stored = await asyncio.to_thread(_heard, self._model, media.file)
+            async with media.open() as file:
+                stored = await asyncio.to_thread(_heard, self._model, file)
             await context.keep_transcript(media.id, stored)
         found = Transcript(media_id=media.id, **stored)
         return Outcome(content=[{"type": "text", "text": found.text}], data=found.model_dump())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
@@ -103,8 +104,9 @@ class Workspace(Protocol):
         """All files, by path."""
         ...
 
-    async def open(self, path: str) -> Path:
-        """A local file with the content, to read only. Raises `FileNotFoundError`."""
+    def open(self, path: str) -> AbstractAsyncContextManager[Path]:
+        """A local file with the content, to read only, for as long as the context lasts. Raises
+        `FileNotFoundError`."""
         ...
 
     async def text(self, path: str) -> str:
@@ -144,7 +146,7 @@ class WorkspaceTables(Protocol):
 
 
 class MediaSource(Protocol):
-    """A stored video, sound or picture. `file` is a local file, to read only."""
+    """A stored video, sound or picture."""
 
     @property
     def id(self) -> str: ...
@@ -156,8 +158,9 @@ class MediaSource(Protocol):
     def duration_s(self) -> float | None: ...
     @property
     def transcript(self) -> dict[str, Any] | None: ...
-    @property
-    def file(self) -> Path: ...
+    def open(self) -> AbstractAsyncContextManager[Path]:
+        """A local file with the content, to read only, for as long as the context lasts."""
+        ...
 
 
 class Meter(Protocol):

@@ -252,7 +252,8 @@ async def _attachment(context: ToolContext, path: str) -> Attachment:
         raise WorkFailure("invalid_tool_input", f"attachments: the chat has no file {path[:200]!r}.")
     if entry.size_bytes > ATTACHED_BYTES:
         raise WorkFailure("invalid_tool_input", f"attachments: {path[:200]!r} has more than {ATTACHED_BYTES:,} bytes.")
-    data = await asyncio.to_thread((await context.workspace.open(path)).read_bytes)
+    async with context.workspace.open(path) as file:
+        data = await asyncio.to_thread(file.read_bytes)
     return Attachment(PurePosixPath(path).name, entry.media_type, data)
 
 

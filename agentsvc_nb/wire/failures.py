@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from agentsvc_nb.wire.codes import Source
 
-_BUILDING: Final = threading.RLock()
+_BUILDING = threading.RLock()
+
+
+def _forget_builders() -> None:
+    """In a forked child: a thread of the parent that held the lock is not there to release it."""
+    global _BUILDING
+    _BUILDING = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_builders)
 
 
 class Model(BaseModel):
@@ -22,6 +33,9 @@ class Model(BaseModel):
         defer_build=True,  # built at first use: building all models would take half of the import time
         json_schema_serialization_defaults_required=True,  # the service sends every field
     )
+
+    _request_id: ClassVar[str | None] = None
+    """The `X-Request-Id` of the answer that this is, where the client read it from one; no field."""
 
     @classmethod
     def read(cls, data: bytes | str) -> Self:

@@ -137,7 +137,7 @@ class Run(Model):
     object: str = "agent_run"
     run_id: str
     status: RunStatus | str
-    chat: str | None = None
+    chat: str = ""
     project: str | None = None
     created_at: str | None = None
     started_at: str | None = None
@@ -189,13 +189,6 @@ class Event:
     type: EventType | str
     created_at: str
     payload: dict[str, Any]
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Event:
-        payload = data.get("payload") or {}
-        if not isinstance(payload, dict):
-            raise TypeError("`payload` is not an object")
-        return cls(int(data["id"]), data["type"], data.get("created_at", ""), payload)
 
 
 class EventPage(Model):

@@ -14,7 +14,6 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
@@ -216,7 +215,7 @@ def test_a_question_of_a_tool_that_is_cut_off_has_cost_too() -> None:
 
 def billed(service: RunningService) -> int:
     """Tokens, of all keys."""
-    with open_beside(DataFolder(service.data)) as database:
+    with open_beside(service.folder) as database:
         lines = database.read(lambda tx: usage.by_key_and_month(tx, ACCOUNT))
     return sum(line.quantity for line in lines if line.kind == "tokens")
 

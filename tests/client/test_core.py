@@ -18,7 +18,8 @@ from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, S
 from agentsvc_nb.client.methods import Pages
 from agentsvc_nb.client.operations import resources, runs
 from agentsvc_nb.client.request.options import ClientSettings
-from agentsvc_nb.client.request.request import Core, Origin
+from agentsvc_nb.client.request.origin import Origin
+from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, failure, run
 

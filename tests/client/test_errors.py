@@ -32,7 +32,7 @@ def test_each_code_gives_its_exception_and_hint(row: Code) -> None:
     error = from_response(row.status, {"x-request-id": "req_1"}, envelope(code=row.code))
     assert type(error).__name__ == row.raises
     assert (error.code, error.status, error.request_id, error.hint) == (row.code, row.status, "req_1", row.hint)
-    assert str(error) == f"No. ({row.code}, request req_1)\n{row.hint}"
+    assert str(error) == f"No. ({row.status} {row.code}, request req_1)\n{row.hint}"
 
 
 @pytest.mark.parametrize("status", [*STATUSES, 302, 418, 599])

@@ -99,7 +99,7 @@ def test_files_and_long_bodies_are_named_only(network: Networks) -> None:
     step(runs.start(net.core, "x" * 5000))
     step(resources.upload_files(net.core, ("a.txt", b"secret content")))
     attached, long, upload = (shlex.split(attempt.to_curl()) for attempt in net.core.history)
-    assert attached[-4:] == ["--form-string", 'payload={"message": "hello"}', "-F", "files=@my plan.md"]
+    assert attached[-4:] == ["--form-string", 'payload={"message":"hello"}', "-F", "files=@my plan.md"]
     assert long[-2:] == ["--data-binary", "@body.json"]
     assert upload[-2:] == ["-F", "files=@a.txt"]
 

@@ -86,3 +86,8 @@ def test_an_unknown_name() -> None:
 def test_the_version_of_the_specification() -> None:
     assert agentsvc_nb.DEVELOPER_SDK_SPEC_VERSION == "1.0.0"
     assert not loaded_by("from agentsvc_nb import DEVELOPER_SDK_SPEC_VERSION") & (HEAVY | {"httpx", "pydantic"})
+
+
+def test_importing_all_names_loads_no_notebook() -> None:
+    assert not loaded_by("from agentsvc_nb import *; AgentService, local, Event") & {"IPython", "ipywidgets", "pandas"}
+    assert {"Chat", "ToolForm"} <= set(dir(agentsvc_nb))

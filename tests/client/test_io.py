@@ -8,6 +8,7 @@ import ssl
 from pathlib import Path
 from typing import Any
 
+import certifi
 import httpx
 import pytest
 
@@ -97,6 +98,17 @@ def test_only_an_address_with_tls_trusts_anybody(url: str, trusted: bool) -> Non
     assert bool(_ssl_context().get_ca_certs())
     assert not _no_tls().get_ca_certs()
     assert _no_tls().verify_mode == ssl.CERT_REQUIRED
+
+
+def test_the_environment_says_which_certificates_are_trusted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(_ssl_context.cache_clear)
+    end = "-----END CERTIFICATE-----\n"
+    (tmp_path / "one.pem").write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "one.pem"))
+    _ssl_context.cache_clear()
+    assert len(_ssl_context().get_ca_certs()) == 1
 
 
 def test_a_set_cookie_is_not_kept() -> None:

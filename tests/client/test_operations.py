@@ -267,7 +267,7 @@ def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network:
     net = network(broken(b"he"), broken(b"he", b"llo"))
     assert step(downloads.head(net.core, "a.txt", 4, chat="chat_1")) == b"hell"
     assert [request.headers["range"] for request in net.requests] == ["bytes=0-3"] * 2
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(StefanBrainError, match="from 1 on"):
         step(downloads.head(net.core, "a.txt", 0, chat="chat_1"))
 
 
@@ -348,7 +348,7 @@ def test_a_job_that_failed_is_raised_with_its_record(network: Networks, end: str
     for number, reply in enumerate(answers):
         reply.headers["x-request-id"] = f"req_{number}"
     net = network(*answers)
-    with pytest.raises(JobFailedError, match=r"Set X\. \(not_configured, request req_1\)") as caught:
+    with pytest.raises(JobFailedError, match=r"Set X\. \(200 not_configured, request req_1\)") as caught:
         step(jobs.wait(net.core, "j", chat="chat_1"))
     assert (caught.value.job.status, caught.value.request_id, caught.value.method) == (end, "req_1", "GET")
 
@@ -382,10 +382,11 @@ def test_faces_show_the_operations_signature_and_docstring() -> None:
     client = AgentService(KEY)
     shown = inspect.signature(client.runs.wait)
     options = "deadline: 'float | None' = None, max_retries: 'int | None' = None"
-    options += ", headers: 'Mapping[str, str] | None' = None"
-    assert str(shown) == f"(run_id: 'str | Run', *, timeout: 'float' = 1200, poll: 'float' = 3.0, {options}) -> 'Run'"
+    options += ", headers: 'Mapping[str, str] | None' = None, extra_body: 'Mapping[str, Any] | None' = None"
+    waits = "timeout: 'float | None' = 1200, poll: 'float' = 3.0"
+    assert str(shown) == f"(run_id: 'RunRef', *, {waits}, {options}) -> 'Run[Any]'"
     assert str(inspect.signature(client.runs.get)) == (
-        f"(run_id: 'str', *, {options}, timeout: 'float | None' = None) -> 'Run'"
+        f"(run_id: 'RunRef', *, {options}, timeout: 'float | None' = None) -> 'Run[Any]'"
     )
     assert inspect.signature(client.runs.attach).return_annotation == "EventStream"
     assert inspect.signature(AsyncAgentService(KEY).files.list).return_annotation == "AsyncPages[WorkspaceFile]"

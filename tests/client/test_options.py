@@ -45,7 +45,7 @@ def test_a_credential_is_no_header_of_the_callers(network: Networks, name: str) 
 
 def test_an_unknown_option_is_named() -> None:
     with pytest.raises(
-        TypeError, match="'retries' is no argument of this call, and no option: those are deadline, headers"
+        TypeError, match="'retries' is no argument of this call, and no option: those are deadline, extra_body"
     ):
         AgentService(KEY).runs.get(RUN_ID, retries=3)  # type: ignore[call-arg]
 

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from agentsvc_nb.client import errors, models
+from agentsvc_nb.client.events import Event
 from agentsvc_nb.client.methods import Pages
 from agentsvc_nb.client.models import Job, Listing, Run
 from agentsvc_nb.client.operations import resources, runs, tools
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.files import SearchResult, WorkspaceFile
 from agentsvc_nb.wire.resources import FeedbackReport
-from agentsvc_nb.wire.runs import Event
 from agentsvc_nb.wire.tools import ToolDescription
 from tests.client.conftest import RUN_ID, Network, answer
 

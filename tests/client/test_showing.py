@@ -8,9 +8,9 @@ import pytest
 
 from agentsvc_nb.client import errors
 from agentsvc_nb.client.cards import IGNORED
-from agentsvc_nb.client.models import Answer, EventPage, FileSearch, Job, Listing, Run
+from agentsvc_nb.client.events import Event, EventPage
+from agentsvc_nb.client.models import Answer, FileSearch, Job, Listing, Run
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.runs import Event
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
 from tests.client.conftest import RUN_ID
 from tests.notebook.allowlist import FORBIDDEN, offences

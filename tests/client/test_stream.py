@@ -15,14 +15,14 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import methods, streams
+from agentsvc_nb.client import event_streams, streams
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.methods import EventStream
+from agentsvc_nb.client.event_streams import EventStream
+from agentsvc_nb.client.events import Event, RunEvent, parse_event
 from agentsvc_nb.client.operations import runs
 from agentsvc_nb.client.sse import ServerSentEvent
 from agentsvc_nb.client.transport.io import step
-from agentsvc_nb.wire.runs import Event
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 from tests.client.cutting import CuttingServer, events, frames
 
@@ -61,16 +61,16 @@ def read_async(base_url: str, **options: Any) -> tuple[list[Event], int]:
 def test_a_hundred_cuts_lose_nothing(read: Callable[..., tuple[list[Event], int]], seed: int) -> None:
     with CuttingServer(500, cuts=100, seed=seed) as server:
         got, reconnects = read(server.base_url, max_retries=4)  # up to four cuts in a row let nothing through
-        assert got == [Event.from_json(event) for event in events(500)]
+        assert got == [parse_event(event) for event in events(500)]
         assert (server.cuts, reconnects) == (0, 100)
 
 
 def test_an_interrupt_at_any_line_loses_nothing_and_doubles_nothing() -> None:
     """Ctrl-C in the stream's own code. An event counts as handed out when `cursor` has moved to it."""
-    expected = [Event.from_json(event) for event in events(4)]
+    expected = [parse_event(event) for event in events(4)]
     with CuttingServer(4, cuts=0, seed=1) as server, AgentService(KEY, server.base_url) as client:
         for line in itertools.count(1):
-            stream, got = client.runs.attach(RUN_ID), list[Event]()
+            stream, got = client.runs.attach(RUN_ID), list[RunEvent]()
             if not interrupted_at(line, lambda stream=stream, got=got: got.extend(stream)):  # type: ignore[misc]
                 break
             got = expected[: stream.cursor]
@@ -85,7 +85,7 @@ def interrupted_at(line: int, work: Callable[[], object]) -> bool:
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal left
-        if frame.f_code.co_filename not in (streams.__file__, methods.__file__):
+        if frame.f_code.co_filename not in (streams.__file__, event_streams.__file__):
             return None
         left -= event in ("call", "line")
         if left == 0:
@@ -161,7 +161,7 @@ def test_dropping_an_async_stream_closes_it() -> None:
 
 def test_closing_from_another_thread_ends_a_blocked_read() -> None:
     with CuttingServer(3, silent=True) as server, AgentService(KEY, server.base_url) as client:
-        stream, got = client.runs.attach(RUN_ID), list[Event]()
+        stream, got = client.runs.attach(RUN_ID), list[RunEvent]()
         reader = threading.Thread(target=lambda: got.extend(stream))
         reader.start()
         wait_until_blocked(reader)
@@ -392,7 +392,7 @@ def test_events_of_new_types_are_passed_on(network: Networks) -> None:
     ("wrong", "named"),
     [
         ({"id": 1, "type": "text.delta", "payload": [1]}, "payload"),
-        ({"id": "x", "type": "text.delta"}, "invalid literal"),
+        ({"id": "x", "type": "text.delta"}, "`id`"),
         ({"id": 1}, "type"),
         ({"id": 1, "type": "run.ended", "payload": {"run": run(steps="many")}}, "`steps`"),
     ],

@@ -14,9 +14,14 @@ from pydantic import BaseModel
 
 from agentsvc_nb import (
     AgentService,
+    Answer,
     AsyncAgentService,
+    AsyncEventStream,
     ChatBusyError,
+    Event,
+    EventStream,
     Job,
+    JobAccepted,
     JobFailedError,
     JobTimeoutError,
     MapProgress,
@@ -25,16 +30,19 @@ from agentsvc_nb import (
     RetryNotice,
     Run,
     StefanBrainError,
+    ToolResult,
     WaitNotice,
+    WorkspaceFile,
 )
-from agentsvc_nb.client.methods import AsyncEventStream, AsyncPages, EventStream, Pages
-from agentsvc_nb.client.models import Answer, EventPage, FileSearch, Listing
+from agentsvc_nb.client.events import EventPage, OtherEvent, RunEvent, TextDelta
+from agentsvc_nb.client.methods import AsyncPages, Pages
+from agentsvc_nb.client.models import FileSearch, Listing
 from agentsvc_nb.client.request.history import Attempt, History
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
-from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile, WorkspaceFile
+from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile
 from agentsvc_nb.wire.resources import AdMedia, FeedbackReceipt, FeedbackReport, Label, LandingPage, Transcript
-from agentsvc_nb.wire.runs import CallApproval, Event
-from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolResult
+from agentsvc_nb.wire.runs import CallApproval
+from agentsvc_nb.wire.tools import ToolDescription
 
 
 class Offer(BaseModel):
@@ -52,27 +60,50 @@ async def tell_later(notice: RetryNotice | WaitNotice) -> None:
 def runs(client: AgentService) -> None:
     assert_type(client.ask("x", chat="new", on_busy="wait", timeout=300, file_ids=["upload_1"]), Answer)
     run = client.runs.start("x", files=["a.csv", Path("b.csv"), ("c.csv", b"c")], output_config=Offer)
-    assert_type(run, Run)
-    assert_type(run.data, Any)
+    assert_type(run, Run[Offer])
+    assert_type(run.data, Offer | None)
+    assert_type(run.chat, str)
+    assert_type(run._request_id, str | None)
+    assert_type(client.runs.start("x").data, dict[str, Any] | None)
+    assert_type(client.runs.start("x", chat=run, extra_body={"model": "m"}), Run)
     assert_type(run.parse(Offer), Offer)
     assert_type(run.status, Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"] | str)
     assert_type(run.output, str | None)
-    assert_type(client.runs.wait(run, timeout=60), Run)
-    assert_type(client.runs.get(run.run_id, deadline=5.0, headers={"x-team": "blue"}), Run)
-    assert_type(client.runs.cancel(run.run_id), Run)
+    assert_type(client.runs.wait(run, timeout=60), Run[Offer])
+    assert_type(client.runs.wait(run.run_id, timeout=None), Run)
+    assert_type(client.runs.get(run, deadline=5.0, headers={"x-team": "blue"}), Run[Any])
+    assert_type(client.runs.cancel(run), Run[Any])
     assert_type(client.runs.approve(run.run_id, "call_1"), CallApproval)
     assert_type(client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
     assert_type(client.runs.events(run.run_id, after=1, limit=10), EventPage)
-    assert_type(client.runs.iterate_events(run.run_id), Pages[Event])
+    assert_type(client.runs.iterate_events(run.run_id), Pages[RunEvent])
     assert_type(client.ask("x").table, pd.DataFrame)
     assert_type(client.runs.tables(run), list[pd.DataFrame])
     assert_type(client.runs.table(run.run_id), pd.DataFrame)
     with client.runs.attach(run.run_id, after=3) as stream:
         assert_type(stream, EventStream)
         assert_type(stream.final_status(), Run)
-    for event in client.runs.start_and_stream("x", timeout=60):
-        assert_type(event, Event)
-        assert_type(event.payload, dict[str, Any])
+    with client.runs.start_and_stream("x", output_config=Offer) as offered:
+        assert_type(offered.final_status(), Run[Offer])
+        assert_type(list(offered.text), list[str])
+
+
+def follow(client: AgentService, run: Run, event: RunEvent, base: Event) -> None:
+    """The fields of a known type are known; a new type is open."""
+    assert_type(event.payload, dict[str, Any])
+    assert_type(base.model_extra, dict[str, Any])
+    if event.type == "text.delta":
+        assert_type(event.text, str)
+    elif event.type == "approval.requested":
+        assert_type(client.runs.approve(run, event), CallApproval)
+    elif event.type == "progress":
+        assert_type(event.total, float | None)
+    elif event.type == "run.ended":
+        assert_type(event.run, Run)
+    if isinstance(event, TextDelta):
+        assert_type(event.text, str)
+    elif isinstance(event, OtherEvent):
+        assert_type(event.call_id, Any)
 
 
 def show(progress: MapProgress) -> None:
@@ -82,7 +113,10 @@ def show(progress: MapProgress) -> None:
 def rows(client: AgentService, table: pd.DataFrame) -> None:
     """One question over all rows."""
     try:
-        assert_type(client.map(table, "{{text}}", on_progress=show), pd.DataFrame)
+        assert_type(
+            client.map(table, "{{text}}", project=client.projects.create("x"), timeout=None, on_progress=show),
+            pd.DataFrame,
+        )
     except MapStopped as stopped:
         assert_type(stopped.partial, object)
 
@@ -97,7 +131,8 @@ def files(client: AgentService, table: pd.DataFrame) -> None:
     assert_type(walk.to_frame(), pd.DataFrame)
     assert_type([file.path for file in walk], list[str])
     assert_type(client.files.search("x", chat="chat_1"), FileSearch)
-    assert_type(client.files.download("a.csv", chat="chat_1", to="downloads/"), bytes | Path)
+    assert_type(client.files.download("a.csv", chat="chat_1", to="downloads/"), Path)
+    assert_type([client.files.download(file) for file in client.files.list(client.ask("x"))], list[bytes])
     assert_type(client.files.head("a.csv", 1000, chat="chat_1"), bytes)
     assert_type(client.files.rename("a.csv", "Prices", chat="chat_1"), WorkspaceFile)
 
@@ -106,7 +141,7 @@ def jobs_and_tools(client: AgentService) -> None:
     accepted = client.jobs.submit("create_images", {"request": {}}, idempotency_key="k")
     assert_type(accepted, JobAccepted)
     assert_type(client.jobs.status(accepted.job_id, chat=accepted.chat), Job)
-    assert_type(client.jobs.wait(accepted.job_id, chat=accepted.chat, poll=1, on_progress=print), Job)
+    assert_type(client.jobs.wait(accepted, poll=1, on_progress=print), Job)
     assert_type(client.jobs.result(accepted.job_id, session="s"), Job)
     assert_type(client.jobs.cancel(accepted.job_id, project="proj_1"), Job)
     job = client.jobs.submit_and_wait("create_images", {}, deadline=600)
@@ -139,7 +174,7 @@ def the_rest(client: AgentService) -> None:
 
 
 def clients(recording: bool) -> Iterator[AgentService]:
-    with AgentService("svc_sk_x", "http://host", max_retries=0, on_retry=tell) as client:
+    with AgentService("svc_sk_x", "http://host", max_retries=0, on_retry=tell, headers={"x-a": "b"}) as client:
         assert_type(client, AgentService)
         assert_type(client.with_options(deadline=10, on_wait=tell, max_retries=5), AgentService)
         yield client
@@ -174,25 +209,28 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(await client.ask("x"), Answer)
     assert_type(await client.map(table, "{{text}}", schema=Offer, max_cents=5), pd.DataFrame)
     run = await client.runs.start("x", output_config=Offer, on_busy="wait")
+    assert_type(run, Run[Offer])
     assert_type(run.parse(Offer), Offer)
-    assert_type(await client.runs.wait(run.run_id), Run)
-    assert_type(await client.runs.get(run.run_id), Run)
-    assert_type(await client.runs.cancel(run.run_id), Run)
+    assert_type(await client.runs.wait(run), Run[Offer])
+    assert_type(await client.runs.get(run.run_id), Run[Any])
+    assert_type(await client.runs.cancel(run.run_id), Run[Any])
     assert_type(await client.runs.approve(run.run_id, "call_1"), CallApproval)
     assert_type(await client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
     assert_type(await client.runs.events(run.run_id), EventPage)
-    assert_type(client.runs.iterate_events(run.run_id), AsyncPages[Event])
+    assert_type(client.runs.iterate_events(run.run_id), AsyncPages[RunEvent])
     assert_type(await client.runs.tables(run), list[pd.DataFrame])
     assert_type(await client.runs.table(run.run_id), pd.DataFrame)
-    async with await client.runs.start_and_stream("x") as stream:
+    async with client.runs.start_and_stream("x") as stream:
         assert_type(stream, AsyncEventStream)
-        assert_type([event.type async for event in stream], list[str])
+        assert_type([piece async for piece in stream.text], list[str])
+        assert_type([event.id async for event in stream], list[int])
         assert_type(await stream.final_status(), Run)
     assert_type(await client.runs.attach(run.run_id), AsyncEventStream)
     assert_type(await client.files.upload(table), Listing[StagedFile])
     assert_type(await client.files.list("chat_1").first(), WorkspaceFile | None)
     assert_type(await client.files.search("x", chat="chat_1"), FileSearch)
-    assert_type(await client.files.download("a", chat="chat_1"), bytes | Path)
+    assert_type(await client.files.download("a", chat="chat_1"), bytes)
+    assert_type(await client.files.download("a", chat="chat_1", to="a"), Path)
     assert_type(await client.files.head("a.csv", 1000, chat="chat_1"), bytes)
     assert_type(await client.files.rename("a", "b", chat="chat_1"), WorkspaceFile)
 

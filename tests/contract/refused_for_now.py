@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import uuid
 from collections.abc import Iterator
 from typing import Final
 
 import httpx
 
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.routes.route import V1
+from tests import databases
+from tests.contents import incoming, lose
 from tests.contract.conftest import Wire
 from tests.contract.refused_requests import Provoke, start
 from tests.contract.service_fixture import ServiceFixture, operate, stop
@@ -144,21 +144,20 @@ def _lost_content(stage: ServiceFixture) -> httpx.Response:
     """A disk that lost a file."""
     words = uuid.uuid4().hex
     run = stage.wire.finish(f"write a.txt {words}")
-    blobs = [path for path in (stage.service.data / "blobs").rglob("*") if path.is_file()]
-    next(path for path in blobs if path.read_bytes() == words.encode()).unlink()
+    lose(stage.service, words.encode())
     return stage.wire("GET", "/files/download", params={"chat_id": run["chat"], "path": "a.txt"})
 
 
 def _stopped(stage: ServiceFixture) -> httpx.Response:
     """SIGTERM while half of an upload is there."""
     with running_service() as service:
-        incoming = service.data / "blobs" / "incoming"
+        receiving = incoming(service)
 
         def half() -> Iterator[bytes]:
             yield b'--b\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nhalf'
-            until(lambda: any(incoming.iterdir()))
+            until(lambda: any(receiving.iterdir()))
             os.kill(service.pid, signal.SIGTERM)
-            until(lambda: not any(incoming.iterdir()))
+            until(lambda: not any(receiving.iterdir()))
 
         headers = {"Content-Type": "multipart/form-data; boundary=b"}
         return stage.open(service)("POST", "/files", content=half(), headers=headers)
@@ -166,13 +165,8 @@ def _stopped(stage: ServiceFixture) -> httpx.Response:
 
 def _locked(stage: ServiceFixture) -> httpx.Response:
     service = stage.other(run_capacity=1)
-    holder = sqlite3.connect(DataFolder(service.data).database, isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    try:
+    with databases.kept_busy(service.folder):
         return stage.open(service)("POST", "/projects", json={"name": "x"})
-    finally:
-        holder.execute("ROLLBACK")
-        holder.close()
 
 
 def _cut_off(stage: ServiceFixture) -> httpx.Response:

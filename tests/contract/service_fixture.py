@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import httpx
 
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import media
@@ -29,7 +28,7 @@ TRANSCRIPT = {"language": "en", "text": "Hello.", "segments": []}
 
 def operate(service: RunningService, use: Callable[[Tx], T]) -> T:
     """Do in the database what the command line does beside a running service."""
-    with open_beside(DataFolder(service.data)) as database:
+    with open_beside(service.folder) as database:
         return database.write_now(use)
 
 

@@ -21,6 +21,7 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes.route import V1
+from tests.contents import incoming
 from tests.contract.conftest import Opened, code
 from tests.contract.signing import signed_in
 from tests.waiting import until
@@ -159,7 +160,7 @@ def test_an_upload_is_refused_while_it_is_sent_and_nothing_is_kept(ending: Endin
 
 
 def contents(service: RunningService) -> set[Path]:
-    return {path for path in (service.data / "blobs").rglob("*") if path.is_file()}
+    return {path for path in incoming(service).iterdir() if path.is_file()}
 
 
 def test_a_page_follows_no_longer_once_it_is_signed_out(own_service: RunningService, opened: Opened) -> None:

@@ -19,6 +19,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.limits import MB, MIB
 from agentsvc_nb.wire.routes.route import V1
 from tests.bench.process import peak_mb, resident_mb
+from tests.contents import incoming
 from tests.contract.conftest import Wire, code
 
 TOOLS = ("/tools/web_search/invoke", "/tools/ask_stefanbrain/invoke", "/tools/echo_job/invoke", "/jobs")
@@ -203,4 +204,4 @@ def test_payloads_that_are_on_their_way_are_not_in_memory() -> None:
             one.sendall(end)
         assert {one.recv(65_536).split()[1] for one in callers} == {b"202"}
         assert peak_mb(service.pid) - before < 5 * 16
-        assert not any((service.data / "blobs" / "incoming").iterdir())
+        assert not any(incoming(service).iterdir())

@@ -57,7 +57,9 @@ def test_the_service_holds_the_answer_to_the_model(face: Face) -> None:
 
 def test_a_stream_ends_with_the_model(client: AgentService) -> None:
     with client.runs.start_and_stream(OFFER, output_config=Offer) as stream:
-        assert stream.final_status().data.items[0].name == "lamp"
+        offer = stream.final_status().data
+    assert offer is not None
+    assert offer.items[0].name == "lamp"
 
 
 def test_what_a_type_checker_knows(client: AgentService) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
+import inspect
+import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,15 +22,37 @@ def test_the_examples_run(
     client: AgentService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"client": client}
+    configure(monkeypatch, client)
+    names: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     for block in blocks:
-        exec(compile(block, "docs/client.md", "exec"), names)
+        code = compile(block, "docs/client.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        if inspect.iscoroutine(awaited := eval(code, names)):
+            asyncio.run(awaited)
     printed = capsys.readouterr().out
     assert len(blocks) >= 9
-    for expected in ("hello\nworld", "notes/plan.md", "chat_not_found 404", "chat_busy", "$SERVICE_API_KEY"):
+    for expected in (
+        "one two three",
+        "hello\nworld",
+        "notes/plan.md",
+        "chat_not_found 404",
+        "chat_busy",
+        "$SERVICE_API_KEY",
+    ):
         assert expected in printed
     assert len(list((tmp_path / "pictures").iterdir())) == 1
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, client: AgentService) -> None:
+    monkeypatch.setenv("AGENTSVC_BASE_URL", client.base_url)
+    monkeypatch.setenv("SERVICE_API_KEY", client._core.origin.key)
+
+
+def test_the_example_without_a_client_runs(client: AgentService, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(monkeypatch, client)
+    [block] = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    done = subprocess.run(["sh", "-c", block], capture_output=True, text=True, check=True)
+    assert client.runs.wait(json.loads(done.stdout)["run_id"]).output == "hello"
 
 
 def test_each_operation_is_shown() -> None:

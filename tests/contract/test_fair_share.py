@@ -18,7 +18,6 @@ import pytest
 from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.children.fairness import FairThreads
 from agentsvc_nb.service.app import create_app
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.usecases import accounts
@@ -44,7 +43,7 @@ def key_of_another_account(service: RunningService) -> str:
     """A self-hosted service has one account. The second here is a key whose row was moved to another one."""
     name = uuid.uuid4().hex
     secret = service.create_key(name=name)
-    with open_beside(DataFolder(service.data)) as database:
+    with open_beside(service.folder) as database:
         move = "UPDATE api_key SET account = :account WHERE name = :name"
         database.write_now(lambda tx: tx.run(move, account=f"acct_{name}", name=name))
     return secret

@@ -12,6 +12,7 @@ import pytest
 
 from agentsvc_nb import AgentService, AsyncAgentService, RequestTooLargeError
 from agentsvc_nb.testing import RunningService, running_service
+from tests.contents import incoming
 from tests.contract.conftest import Wire, code
 from tests.service.test_searching import SLOW_QUERY, SLOW_TEXT
 from tests.waiting import until
@@ -230,7 +231,7 @@ def test_a_refused_upload_of_20_mb_is_answered_20_times_of_20() -> None:
         assert code(http.post("/api/developers/v1/runs", data=payload, files=over)) == "attachment_too_large"
         assert code(http.post("/api/developers/v1/files", files=over)) == "file_too_large"
         assert http.post("/api/developers/v1/files", files=[("files", ("ok", b"\0" * 1_000_000))]).status_code == 200
-        assert list((small.data / "blobs" / "incoming").iterdir()) == []
+        assert list(incoming(small).iterdir()) == []
 
 
 def test_at_most_50_results_with_two_snippets_each(wire: Wire) -> None:

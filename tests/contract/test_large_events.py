@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.client.events import RunEvent
 from agentsvc_nb.service import payloads
-from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.limits import (
     DELTA_CHARS,
@@ -22,9 +22,10 @@ from agentsvc_nb.wire.limits import (
     OUTPUT_BYTES,
     RESULT_BYTES,
 )
-from agentsvc_nb.wire.runs import Event, Run
+from agentsvc_nb.wire.runs import Run
 from tests.contract.conftest import Wire
 from tests.contract.faces import Face
+from tests.contract.service_fixture import operate
 from tests.contract.test_events import stream
 from tests.waiting import until
 
@@ -44,7 +45,7 @@ def ended(client: AgentService, message: str, **options: Any) -> Run:
     return client.runs.wait(client.runs.start(message, **options).run_id, poll=0.05, timeout=120)
 
 
-def read_by_all(client: AgentService, run: Run) -> list[Event]:
+def read_by_all(client: AgentService, run: Run) -> list[RunEvent]:
     """The events of a run as pages and as a stream have them, which are the same; none is larger than may be."""
     pages = list(client.runs.iterate_events(run.run_id))
     with client.runs.attach(run.run_id) as following:
@@ -71,7 +72,7 @@ def whole(client: AgentService, run: Run, payload: dict[str, Any]) -> dict[str, 
     return found
 
 
-def only(events: list[Event], kind: str) -> dict[str, Any]:
+def only(events: list[RunEvent], kind: str) -> dict[str, Any]:
     (payload,) = [event.payload for event in events if event.type == kind]
     return payload
 
@@ -92,9 +93,10 @@ def test_a_result_is_bounded_where_it_is_kept(client: AgentService, service: Run
     run = ended(client, query("\\n").replace("repeat('\\\\n'", "repeat(chr(10)"))
     assert run.status == "completed"
     read_by_all(client, run)
-    with sqlite3.connect(f"file:{DataFolder(service.data).database}?mode=ro", uri=True) as database:
-        ((stored,),) = database.execute("SELECT outcome FROM tool_call WHERE run_id = ?", (run.run_id,)).fetchall()
-    outcome = json.loads(stored)
+    stored = operate(
+        service, lambda tx: tx.all("SELECT outcome FROM tool_call WHERE run_id = :run_id", run_id=run.run_id)
+    )
+    outcome = json.loads(stored[0]["outcome"])
     assert payloads.size(outcome["content"]) <= RESULT_BYTES
     assert run.chat is not None
     named = outcome["content"][-1]["text"]
@@ -227,12 +229,15 @@ def test_a_run_that_an_earlier_version_wrote_is_read(client: AgentService, servi
         "tool.result": {"call_id": "c", "tool": "t", "is_error": False, "content": [{"type": "text", "text": old}]}
     }
     changed["run.ended"] = last
-    with sqlite3.connect(DataFolder(service.data).database) as database:
+
+    def use(tx: Tx) -> None:
         for event in events:
             if event.type in changed:
-                given = (json.dumps(changed[event.type]), run.run_id, event.id)
-                database.execute("UPDATE run_event SET payload = ? WHERE run_id = ? AND id = ?", given)
-        database.execute("UPDATE run SET output = ? WHERE run_id = ?", (old, run.run_id))
+                given = {"payload": json.dumps(changed[event.type]), "run_id": run.run_id, "id": event.id}
+                tx.run("UPDATE run_event SET payload = :payload WHERE run_id = :run_id AND id = :id", **given)
+        tx.run("UPDATE run SET output = :output WHERE run_id = :run_id", output=old, run_id=run.run_id)
+
+    operate(service, use)
     found = read_by_all(client, run)
     assert only(found, "tool.result")["truncated"] is True
     assert only(found, "tool.result")["call_id"] == "c"

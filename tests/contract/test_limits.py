@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.store.migrations import migrate
@@ -20,6 +19,7 @@ from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.runs import check_capacity
 from agentsvc_nb.testing import running_service
+from tests import databases
 from tests.contract.conftest import Opened, code
 from tests.contract.service_fixture import operate
 from tests.waiting import until
@@ -200,11 +200,8 @@ def test_a_stream_is_an_answer_and_is_not_cut(opened: Opened) -> None:
 def test_a_database_that_another_keeps_is_a_busy_workspace(opened: Opened) -> None:
     with running_service() as service:
         wire = opened(service)
-        holder = sqlite3.connect(DataFolder(service.data).database, isolation_level=None)
-        holder.execute("BEGIN IMMEDIATE")
-        answer = wire("POST", "/files", files={"files": ("a.txt", b"hello")})
-        holder.execute("ROLLBACK")
-        holder.close()
+        with databases.kept_busy(service.folder):
+            answer = wire("POST", "/files", files={"files": ("a.txt", b"hello")})
         assert (answer.status_code, code(answer)) == (503, "workspace_busy")
         assert answer.json()["error"]["type"] == "rate_limit_error"
         assert answer.headers["retry-after"] == "5"

@@ -334,7 +334,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("say {{text}}", {"key": "text"}, "'a' stands twice"),
     ("say {{text}}", {"key": "part"}, "has no 'part'"),
     ("say {{text}}", {"prefix": "my_"}, "column 'my_answer' already"),
-    ("say {{text}}", {"max_concurrency": 0}, "at least 1"),
+    ("say {{text}}", {"max_concurrency": 0}, "from 1 on"),
     ("say {{text}}", {"max_cents": 0}, "over 0"),
     ("say {{text}}", {"schema": int}, "no object"),
 ]

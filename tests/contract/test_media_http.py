@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.resources import Transcript
 from agentsvc_nb.wire.tools import JobAccepted
+from tests.contents import content
 from tests.contract.conftest import Wire, code
 from tests.contract.test_jobs_http import ended
 from tests.test_cli import agentsvc
@@ -100,7 +100,7 @@ def test_the_content_is_kept(service: RunningService, client: AgentService, tmp_
     data = video(2)
     (tmp_path / "ad.mp4").write_bytes(data)
     added(service, tmp_path / "ad.mp4")
-    assert LocalBlobs(service.data / "blobs").path(hashlib.sha256(data).hexdigest()).read_bytes() == data
+    assert content(service, hashlib.sha256(data).hexdigest()) == data
 
 
 def test_what_is_no_media_is_refused_in_a_sentence(service: RunningService, tmp_path: Path) -> None:

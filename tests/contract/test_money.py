@@ -14,13 +14,11 @@ import httpx
 import pytest
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.usage import Spent, UsageRecord
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, jobs
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.chats import ChatSelector
@@ -28,6 +26,7 @@ from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import CENT
+from tests import databases
 from tests.contract.conftest import Opened, Wire, code
 from tests.service.contexts import use_case
 from tests.service.site import Answer, Asked, as_json, serving
@@ -50,7 +49,7 @@ def billed(service: RunningService, kind: str) -> int:
 
 
 def in_database(service: RunningService, use: Callable[[Tx], list[UsageRecord]]) -> list[UsageRecord]:
-    with open_beside(DataFolder(service.data)) as database:
+    with open_beside(service.folder) as database:
         return database.read(use)
 
 
@@ -141,7 +140,7 @@ def test_a_call_without_counts_stops_the_wallet_until_it_is_reconciled(
         assert (answer.status_code, code(answer)) == (503, "api_wallet_reconciliation_required")
         assert key("GET", "/tools").status_code == 200
         member.finish("say members go on")
-        with open_beside(DataFolder(service.data)) as database:
+        with open_beside(service.folder) as database:
             database.write_now(lambda tx: accounts.reconcile(tx, ACCOUNT))
         key.finish("say resolved")
 
@@ -190,7 +189,7 @@ def test_the_bill_of_a_key_is_by_month_and_kind(opened: Opened) -> None:
 def test_what_a_jobs_tool_asked_a_model_counts_against_the_budget(tmp_path: Path) -> None:
     """At the actions: no model that a test can ask has a price."""
     submit = Submit("find_angles", "find_angles", {}, ChatSelector(), NOW)
-    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    database = databases.opened(tmp_path / "db.sqlite3")
     context = use_case(database, NOW, Settings(tmp_path, run_hold_cents=0))
     key, _ = database.write_now(lambda tx: accounts.create_key(tx, context.clock, name="k", budget_cents=2))
 
@@ -281,6 +280,7 @@ def test_direct_searches_hold_their_price(opened: Opened) -> None:
             assert held(service) == 0
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("how", ["directly", "in a run"])
 def test_a_search_on_a_full_disk_is_billed_once_there_is_room(how: str, opened: Opened) -> None:
     """It was made, and its charge was lost; of a direct one the hold stayed until the next start."""
@@ -335,5 +335,5 @@ def pictures(count: int) -> dict[str, object]:
 
 
 def held(service: RunningService) -> int:
-    with open_beside(DataFolder(service.data)) as database:
+    with open_beside(service.folder) as database:
         return database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet") + usage.held(tx, ACCOUNT, "plan"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from http.cookies import SimpleCookie
 
 import httpx
@@ -11,6 +10,7 @@ import pytest
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import code
+from tests.contract.service_fixture import operate
 from tests.contract.signing import ACCEPTED, KEYS, signed_in
 
 FORTNIGHT = 14 * 24 * 3600
@@ -98,10 +98,8 @@ def test_sessions_outlive_the_server_but_not_a_fortnight() -> None:
         service.start()
         assert browser.get(KEYS).status_code == 200
         assert httpx.get(link).status_code == 401, "each start makes its own link"
-        with sqlite3.connect(service.data / "service.sqlite3") as database:
-            (digest, begun, ends) = database.execute("SELECT digest, created_at, expires_at FROM session").fetchone()
-            assert ends - begun == FORTNIGHT * 1000
-            assert digest not in dict(browser.cookies).values(), "the database does not hold the cookie"
-            database.execute("UPDATE session SET expires_at = created_at")
-        database.close()
+        [session] = operate(service, lambda tx: tx.all("SELECT * FROM session"))
+        assert session["expires_at"] - session["created_at"] == FORTNIGHT * 1000
+        assert session["digest"] not in dict(browser.cookies).values(), "the database does not hold the cookie"
+        operate(service, lambda tx: tx.run("UPDATE session SET expires_at = created_at"))
         assert browser.get(KEYS).status_code == 401

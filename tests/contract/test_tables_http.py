@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
+from tests.contents import incoming
 from tests.contract.conftest import Opened, Wire
 from tests.service.test_sandbox import gone
 from tests.waiting import until
@@ -81,7 +82,7 @@ def test_each_account_asks_its_own_tables_only(tabled: RunningService, opened: O
         f"ATTACH '{kept}' AS o; SELECT * FROM o.t0",
         f"SELECT * FROM read_blob('{kept}')",
         "SELECT * FROM glob('*')",
-        f"SELECT * FROM read_csv('{tabled.data}/blobs/*/*')",
+        f"SELECT * FROM read_csv('{incoming(tabled).parent}/*/*')",
     ):
         said = asked(ours, own, sql)
         assert '"is_error": true' in said, (sql, said)

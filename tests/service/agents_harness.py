@@ -6,10 +6,11 @@ They hold agents and tools to the ports without a database; the service's own ar
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import mimetypes
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ class MemoryWorkspace:
         self.folder = folder
         self.outputs: dict[str, tuple[str, str] | None] = {}
         kept = TablesHere(folder.with_name(f"{folder.name}-tables"))
-        self.tables = ChatTables(self.list, lambda entry: folder / entry.path, kept)
+        self.tables = ChatTables(self.list, self._content, kept)
         self.queries: list[str] = []
         for path, content in (files or {}).items():
             self.put(path, content.encode() if isinstance(content, str) else content)
@@ -77,13 +78,19 @@ class MemoryWorkspace:
         _, output_type = self.outputs[path] or ("", None)
         return Entry(path, media_type, len(data), hashlib.sha256(data).hexdigest(), output_type=output_type)
 
-    async def open(self, path: str) -> Path:
+    @contextlib.asynccontextmanager
+    async def open(self, path: str) -> AsyncGenerator[Path]:
         if path not in self.outputs:
             raise FileNotFoundError(path)
-        return self.folder / path
+        yield self.folder / path
+
+    @contextlib.asynccontextmanager
+    async def _content(self, sha256: str) -> AsyncGenerator[Path]:
+        yield next(self.folder / entry.path for entry in await self.list() if entry.sha256 == sha256)
 
     async def text(self, path: str) -> str:
-        data = (await self.open(path)).read_bytes()
+        async with self.open(path) as file:
+            data = file.read_bytes()
         return "" if b"\0" in data else data.decode("utf-8", "replace")[:1_000_000]
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
@@ -152,7 +159,7 @@ class MemoryToolContext:
         if kind not in ("image", "video", "audio"):
             return None
         self.files.put(f"media/{name}", data)
-        kept = StoredMedia(f"media_{name}", kind, url, None, None, self.files.folder / "media" / name)
+        kept = StoredMedia(f"media_{name}", kind, url, None, None, lambda: self.files.open(f"media/{name}"))
         self.kept[kept.id] = kept
         return kept.id
 

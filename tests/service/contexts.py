@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.service.ports import Clock, Database
+from agentsvc_nb.service.ports import Clock
+from agentsvc_nb.service.ports import DatabaseEngine as Engine
 from agentsvc_nb.service.runner.signals import LocalSignals
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.settings import Settings
 
@@ -49,14 +49,14 @@ class NoWorkers:
         self.asked.append(("interrupt", job_id))
 
 
-def use_case(database: Database, clock: Clock | int | None = None, settings: Settings | None = None) -> UseCaseContext:
+def use_case(database: Engine, clock: Clock | int | None = None, settings: Settings | None = None) -> UseCaseContext:
     """What use cases work with: this database, that time (else the machine's), these settings (else the defaults)."""
     clock = SetClock(clock) if isinstance(clock, int) else clock or SystemClock()
     settings = settings or Settings(data=Path())
-    return UseCaseContext(database, FtsIndex(), clock, settings, "", LocalSignals(), NoWorkers())
+    return UseCaseContext(database, database.index, clock, settings, "", LocalSignals(), NoWorkers())
 
 
-def storage(database: Database, folder: Path, clock: Clock | None = None, settings: Settings | None = None) -> Storage:
+def storage(database: Engine, folder: Path, clock: Clock | None = None, settings: Settings | None = None) -> Storage:
     """What workers share, with its blobs in `folder`."""
     context, blobs = use_case(database, clock, settings), LocalBlobs(folder)
     return Storage(context, blobs, Readings(context, blobs), TableProcess(folder.with_name("tables")))

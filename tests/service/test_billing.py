@@ -11,10 +11,10 @@ from agentsvc_nb.service.records import chats, usage
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.storage import SystemClock
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.runs import Start
+from tests import databases
 from tests.service.contexts import use_case
 
 NOW = 1_700_000_000_000
@@ -22,7 +22,7 @@ NOW = 1_700_000_000_000
 
 def finished(path: Path, code: str) -> tuple[RunRecord, list[usage.UsageRecord]]:
     """A run that failed with `code` after it had used 1,500 tokens for 70 micro-cents, and its account's bill."""
-    database = SqliteDatabase(path / "db.sqlite3").open()
+    database = databases.opened(path / "db.sqlite3")
     try:
         key, _ = database.write_now(lambda tx: accounts.create_key(tx, SystemClock(), name="billed"))
         chat = database.write_now(lambda tx: chats.create(tx, key.account, None, None, NOW)).id

@@ -20,8 +20,8 @@ from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.runner.storage import Readings, Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import files as usecase
+from tests import databases
 from tests.service import contexts
 from tests.service.test_reading import DOCX, WORD, W, packed, pdf
 
@@ -98,7 +98,7 @@ class Folder:
     """A chat on a database, as a service that was killed leaves it: nobody reads unless told to."""
 
     def __init__(self, folder: Path) -> None:
-        self.database = SqliteDatabase(folder / "db.sqlite3").open()
+        self.database = databases.opened(folder / "db.sqlite3")
         self.blobs = LocalBlobs(folder / "blobs")
         self.storage = contexts.storage(self.database, folder / "blobs")
         self.use_case = self.storage.use_case

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.usecases import feedback
 from agentsvc_nb.wire.resources import NewFeedback
 from agentsvc_nb.wire.times import rfc3339
+from tests import databases
 from tests.service.contexts import use_case
 
 NOW = 1_700_000_000_000
@@ -20,18 +21,18 @@ MINUTE = 60_000
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
-    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+def database(tmp_path: Path) -> Iterator[DatabaseEngine]:
+    database = databases.opened(tmp_path / "db.sqlite3")
     yield database
     database.close()
 
 
-def send(database: SqliteDatabase, now: int, account: str = "acct_a") -> str:
+def send(database: DatabaseEngine, now: int, account: str = "acct_a") -> str:
     given = NewFeedback(summary="x")
     return asyncio.run(feedback.send(use_case(database, now), account, given)).id
 
 
-def test_the_window_rolls(database: SqliteDatabase) -> None:
+def test_the_window_rolls(database: DatabaseEngine) -> None:
     """One a minute fits for ever; a second one in a minute has to wait for the oldest to be an hour old."""
     for minute in range(60):
         send(database, NOW + minute * MINUTE)
@@ -47,7 +48,7 @@ def test_the_window_rolls(database: SqliteDatabase) -> None:
         send(database, NOW + 60 * MINUTE + 1)
 
 
-def test_each_account_has_its_own(database: SqliteDatabase) -> None:
+def test_each_account_has_its_own(database: DatabaseEngine) -> None:
     for _ in range(60):
         send(database, NOW)
     assert send(database, NOW, "acct_b").startswith("fb_")

@@ -32,7 +32,6 @@ from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import LiveRunContext
 from agentsvc_nb.service.runner.storage import SystemClock
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, jobs, money, runs, tool_calls
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.chats import ChatSelector
@@ -43,6 +42,7 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome, ToolContext, ToolDeclaration, ToolInput, WorkFailure
 from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.times import utc_month
+from tests import databases
 from tests.service import contexts
 
 NOW: Final = 1_700_000_000_000
@@ -66,7 +66,7 @@ class Money(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         data = Path(self.folder.name)
-        self.database = SqliteDatabase(data / "db.sqlite3").open()
+        self.database = databases.opened(data / "db.sqlite3")
         limits = Settings(data, model="scripted", wallet_cents=WALLET, plan_pool_cents=PLAN, run_hold_cents=HOLD_CENTS)
         self.storage = contexts.storage(self.database, data, contexts.SetClock(NOW), limits)
         self.context = self.storage.use_case

@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from agentsvc_nb.client.events import parse_event
 from agentsvc_nb.client.sse import EventDecoder
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.http.responses import frame
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.usecases import chats, files
 from agentsvc_nb.service.usecases import jobs as job_usecases
 from agentsvc_nb.service.usecases.chats import ChatSelector
@@ -35,6 +36,7 @@ from agentsvc_nb.wire.limits import (
     RESULT_BYTES,
 )
 from agentsvc_nb.wire.runs import Event, Run
+from tests import databases
 from tests.service import contexts
 
 WORST: Final = "\x01"
@@ -92,7 +94,7 @@ def test_a_client_takes_what_a_service_writes() -> None:
         event = Event(2**63 - 1, "text.delta", "2026-01-01T00:00:00.000Z", payload)
         stored = payloads.StoredEvent(event.id, event.type, event.created_at, json.dumps(payload, ensure_ascii=False))
         (found,) = EventDecoder().feed(frame(stored).encode())
-        assert Event.from_json(json.loads(found.data)) == event
+        assert parse_event(json.loads(found.data)) == event
 
 
 @pytest.mark.parametrize("character", ["x", WORST, "\U0001f600"])
@@ -153,7 +155,7 @@ class Talkative(ToolDeclaration):
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
-    database = SqliteDatabase(tmp_path / "s.sqlite").open()
+    database = databases.opened(tmp_path / "s.sqlite")
     yield contexts.storage(database, tmp_path / "blobs")
     database.close()
 
@@ -179,6 +181,7 @@ def done(storage: Storage, outcome: Outcome) -> tuple[JobRecord, dict[str, bytes
 
     job = asyncio.run(scenario())
     listed = asyncio.run(files.list_all(storage.use_case, job.chat))
+    assert isinstance(storage.blobs, LocalBlobs)
     return job, {file.path: storage.blobs.path(file.sha256).read_bytes() for file in listed}
 
 

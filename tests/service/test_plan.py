@@ -14,6 +14,7 @@ from agentsvc_nb.settings import SETTINGS, SettingsError, variable
 
 OWN = "http://127.0.0.1:8000/v1"
 CHOICES = {
+    "database": "postgresql:///agents",
     "public_url": "https://agents.example.com",
     "origins": "https://other.example.com",
     "model": "openai-chat:x",
@@ -25,12 +26,15 @@ CHOICES = {
     "embedding_file": "model.onnx",
     "fetch_allow": "host.example, 127.0.0.1:8123",
     "image_url": OWN,
+    "blobs": "s3://files/ours",
     "smtp_url": "smtp://mail.example:25",
     "mail_from": "a@b.example",
     "mail_recipients": "@b.example,c@d.example",
     "web_search": "brave",
     "web_search_url": OWN,
     "meta_url": OWN,
+    "trace_content": "yes",
+    "log_format": "json",
     "whisper_model": "whisper",
     "sync_hold_seconds": "0.1",
 }
@@ -92,7 +96,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
         monkeypatch.chdir(starter.folder.path)
         if getattr(starter.plan().settings, name) != meant:
             lost.add(name)
-    assert lost == {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token"}
+    assert lost == {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token", "metrics_token"}
     assert starter.folder.settings.read_text().count("\n") > len(SETTINGS) - len(lost)
 
 

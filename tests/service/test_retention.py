@@ -14,16 +14,16 @@ import pytest
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.runner.maintenance import BATCH, DAY_MS, HOUR_MS, Retention
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.times import utc_day
+from tests import databases
 from tests.service.contexts import SetClock, use_case
 from tests.waiting import until
 
@@ -32,7 +32,7 @@ from tests.waiting import until
 class Store:
     """A service's storage without the service."""
 
-    database: SqliteDatabase
+    database: DatabaseEngine
     blobs: LocalBlobs
     folder: DataFolder
     clock: SetClock
@@ -56,7 +56,7 @@ class Store:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     folder = DataFolder(tmp_path)
-    database = SqliteDatabase(folder.database).open()
+    database = databases.opened(folder.database)
     yield Store(database, LocalBlobs(tmp_path / "blobs"), folder, SetClock(SystemClock().now()))
     database.close()
 
@@ -138,6 +138,7 @@ def test_keys_of_starts_before_yesterday_go(store: Store) -> None:
     assert [row["key"] for row in left] == ["back0", "back1"]
 
 
+@pytest.mark.sqlite
 def test_every_table_that_names_contents_is_asked(store: Store) -> None:
     """A new table with a `sha256` must be named in the one list, or its contents would be removed."""
 

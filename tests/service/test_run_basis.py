@@ -15,13 +15,13 @@ from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.runs import TERMINAL, AnswerBasis
+from tests import databases
 from tests.service import contexts
 from tests.waiting import PATIENCE_SECONDS
 
@@ -70,7 +70,7 @@ async def and_waits(turn: RunContext) -> None:
 
 async def finished(folder: Path, script: Script, cancel: bool = False) -> tuple[Any, list[Any]]:
     """The record and the events of a run of this agent."""
-    database = SqliteDatabase(folder / "db.sqlite3").open()
+    database = databases.opened(folder / "db.sqlite3")
     storage = contexts.storage(database, folder / "blobs")
     storage.tables.start()
     context = storage.use_case

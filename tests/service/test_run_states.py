@@ -26,13 +26,13 @@ from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import SystemClock
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts
 from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.runs import ACTIVE, TERMINAL
+from tests import databases
 from tests.service import contexts
 from tests.service.contexts import use_case
 from tests.waiting import PATIENCE_SECONDS
@@ -49,7 +49,7 @@ class RunStates(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.database = SqliteDatabase(Path(self.folder.name) / "db.sqlite3").open()
+        self.database = databases.opened(Path(self.folder.name) / "db.sqlite3")
         self.context = use_case(self.database, NOW, SCRIPTED)
         self.runner = asyncio.Runner()
         self.key, _ = self.write(lambda tx: accounts.create_key(tx, SystemClock(), name="model"))
@@ -168,7 +168,7 @@ TestRunStates = RunStates.TestCase
 
 
 def test_a_run_that_is_cancelled_before_a_new_server_goes_on_with_it_ends(tmp_path: Path) -> None:
-    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    database = databases.opened(tmp_path / "db.sqlite3")
     storage = contexts.storage(database, tmp_path / "blobs", settings=SCRIPTED)
     context = storage.use_case
     key, _ = database.write_now(lambda tx: accounts.create_key(tx, context.clock, name="cancelled"))

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from agentsvc_nb.agents.scripted import Scripted
 from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.records import accounts as account_records
 from agentsvc_nb.service.records import jobs, usage
 from agentsvc_nb.service.records import runs as run_records
@@ -23,7 +24,6 @@ from agentsvc_nb.service.runner.event_log import PIECES_AT_ONCE, EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Readings, Storage
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import accounts, attempts, chats, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.jobs import Submit
@@ -31,20 +31,21 @@ from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput
 from agentsvc_nb.wire.limits import DELTA_CHARS
+from tests import databases
 from tests.service import contexts
 
 NOW = 1_700_000_000_000
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
-    opened = SqliteDatabase(tmp_path / "db.sqlite3").open()
+def database(tmp_path: Path) -> Iterator[DatabaseEngine]:
+    opened = databases.opened(tmp_path / "db.sqlite3")
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def storage(database: SqliteDatabase, tmp_path: Path) -> Storage:
+def storage(database: DatabaseEngine, tmp_path: Path) -> Storage:
     return contexts.storage(database, tmp_path, contexts.SetClock(NOW), Settings(tmp_path, model="scripted"))
 
 
@@ -106,7 +107,7 @@ async def claimed(storage: Storage) -> RunRecord:
     return run
 
 
-def written(database: SqliteDatabase, run: RunRecord) -> str:
+def written(database: DatabaseEngine, run: RunRecord) -> str:
     found, _ = database.read(lambda tx: run_records.events(tx, run.run_id, 0, 1_000, 10**9))
     return "".join(json.loads(event.payload)["text"] for event in found if event.type == "text.delta")
 
@@ -115,7 +116,7 @@ TEXT = "".join(f"{number:,} " for number in range(3 * PIECES_AT_ONCE * DELTA_CHA
 
 
 @pytest.mark.parametrize("turns", range(1, 15))
-def test_a_cancel_leaves_no_text_unwritten(turns: int, storage: Storage, database: SqliteDatabase) -> None:
+def test_a_cancel_leaves_no_text_unwritten(turns: int, storage: Storage, database: DatabaseEngine) -> None:
     """The run's output had all of it, its events only the beginning."""
 
     async def work() -> None:
@@ -133,7 +134,7 @@ def test_a_cancel_leaves_no_text_unwritten(turns: int, storage: Storage, databas
 
 
 def test_what_is_said_while_thoughts_are_written_is_written_after_a_cancel(
-    storage: Storage, database: SqliteDatabase
+    storage: Storage, database: DatabaseEngine
 ) -> None:
     async def work() -> None:
         run = await claimed(storage)
@@ -184,7 +185,7 @@ class SearchJob(Search):
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_call_that_is_broken_off_is_billed(
-    fails: bool, full: bool, storage: Storage, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+    fails: bool, full: bool, storage: Storage, database: DatabaseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`full`: the disk, when it is first tried, and another cancel comes before it is tried again."""
     move, failures = tool_calls.move, [sqlite3.OperationalError("database or disk is full")] * full
@@ -331,7 +332,7 @@ def test_a_damaged_state_does_not_keep_the_service_from_starting(state: str, sto
 
 
 def test_text_that_could_not_be_written_is_written_next(
-    storage: Storage, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+    storage: Storage, database: DatabaseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append, batches = attempts.append, 0
 

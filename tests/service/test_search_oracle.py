@@ -16,9 +16,11 @@ import pytest
 
 from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.formats.queries import has_terms, is_excluded, matches, parse, snippets
-from agentsvc_nb.service.ports import Row
-from agentsvc_nb.service.store.fts import FtsIndex, bucket_of
+from agentsvc_nb.service.ports import Index, Row, Tx
+from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.migrations import migrate
+from agentsvc_nb.service.store.ranking import bucket_of
+from tests import databases
 
 VOCABULARY = """
     summer Sale sales ad copy AD ads or OR not AND near c C++ v2.1 12e5 12 Straße strasse İstanbul ﬁne fine café cafe
@@ -172,8 +174,20 @@ class MemoryTx:
         """It has as much as it needs."""
 
 
+def new_index(**options: int) -> Index:
+    if databases.chosen == "sqlite":
+        return FtsIndex(**options)
+    from agentsvc_nb.service.store.tsearch import TsvectorIndex
+
+    return TsvectorIndex(**options)
+
+
 @pytest.fixture
-def tx() -> Iterator[MemoryTx]:
+def tx() -> Iterator[Tx]:
+    if databases.chosen != "sqlite":
+        with databases.transaction() as tx:
+            yield tx
+        return
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection)
     migrate(connection)
@@ -204,10 +218,10 @@ def question(chance: random.Random) -> str:
 class IndexedFiles:
     """Files of one chat in an index, beside files of another chat; and what a query finds by reading them all."""
 
-    def __init__(self, tx: MemoryTx, chance: random.Random) -> None:
+    def __init__(self, tx: Tx, chance: random.Random) -> None:
         self.texts = {f"f{number:03}": document(chance) for number in range(100)}
         self.names = {path: [document(chance)[:40] for _ in range(chance.choice([1, 1, 2]))] for path in self.texts}
-        index = FtsIndex()
+        index = new_index()
         for path, text in self.texts.items():
             index.put(tx, CHATS[0], path, ["summer sale"], indexed_text("summer sale, replaced"))
             index.put(tx, CHATS[0], path, ["summer sale"], indexed_text(text))
@@ -234,7 +248,7 @@ def exactly(paths: Iterator[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", [7, 8, 9])
-def test_the_index_and_the_oracle_agree(tx: MemoryTx, seed: int) -> None:
+def test_the_index_and_the_oracle_agree(tx: Tx, seed: int) -> None:
     """With the index as it is, and with one that ranks by levels what it would rank by BM25."""
     chance = random.Random(seed)
     files_indexed = IndexedFiles(tx, chance)
@@ -246,7 +260,7 @@ def test_the_index_and_the_oracle_agree(tx: MemoryTx, seed: int) -> None:
         if query is None:
             continue
         named, worded = files_indexed.expected(q)
-        index = FtsIndex() if number % 2 else FtsIndex(ranked_max=9, page=5)
+        index = new_index() if number % 2 else new_index(ranked_max=9, page=5)
         assert exactly(index.by_name(tx, CHATS[0], query)) == named, q
         assert exactly(index.by_words(tx, CHATS[0], query)) == worded, q
         by_name, by_words, longest = by_name + bool(named), by_words + bool(worded), longest + (len(q) >= 200)
@@ -275,7 +289,7 @@ def test_the_rules_and_the_snippets_agree_with_the_oracle() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_100_000_random_strings_are_answered(tx: MemoryTx, seed: int) -> None:
+def test_100_000_random_strings_are_answered(tx: Tx, seed: int) -> None:
     """Any text is a query, and any query can be asked of the index."""
     chance = random.Random(seed)
     alphabet = [
@@ -283,7 +297,7 @@ def test_100_000_random_strings_are_answered(tx: MemoryTx, seed: int) -> None:
         " NEAR(",
         " AND ",
     ]
-    index = FtsIndex()
+    index = new_index()
     index.put(tx, CHATS[0], "a", ["ab.txt"], indexed_text("夏の a b, or ab"))
     answered = 0
     for number in range(25_000):
@@ -297,14 +311,14 @@ def test_100_000_random_strings_are_answered(tx: MemoryTx, seed: int) -> None:
     assert answered > 500
 
 
-def found(tx: MemoryTx, q: str, chat: str = CHATS[0], index: FtsIndex | None = None) -> list[str]:
+def found(tx: Tx, q: str, chat: str = CHATS[0], index: Index | None = None) -> list[str]:
     query = parse(q)
     assert query is not None
-    return list((index or FtsIndex()).by_words(tx, chat, query))
+    return list((index or new_index()).by_words(tx, chat, query))
 
 
-def test_replaced_and_dropped_texts_are_not_found(tx: MemoryTx) -> None:
-    index = FtsIndex()
+def test_replaced_and_dropped_texts_are_not_found(tx: Tx) -> None:
+    index = new_index()
     index.put(tx, CHATS[0], "a", ["a"], indexed_text("winter"))
     index.put(tx, CHATS[1], "a", ["a"], indexed_text("winter"))
     index.put(tx, CHATS[0], "a", ["a"], indexed_text("spring \ud800"))
@@ -315,11 +329,11 @@ def test_replaced_and_dropped_texts_are_not_found(tx: MemoryTx) -> None:
     index.drop(tx, CHATS[1], "a")
     assert found(tx, "winter", CHATS[1]) == []
     assert index.text(tx, CHATS[1], "a") == ""
-    assert len(tx.all("SELECT rowid FROM file_words")) == 1
+    assert len(tx.all("SELECT 1 AS one FROM file_words")) == 1
 
 
-def test_the_best_comes_first_and_of_equals_the_newest(tx: MemoryTx) -> None:
-    index = FtsIndex()
+def test_the_best_comes_first_and_of_equals_the_newest(tx: Tx) -> None:
+    index = new_index()
     for path in ("c", "a", "b"):
         index.put(tx, CHATS[0], path, [path], indexed_text("one sale among many other words"))
     index.put(tx, CHATS[0], "z", ["z"], indexed_text("sale sale sale"))
@@ -328,9 +342,9 @@ def test_the_best_comes_first_and_of_equals_the_newest(tx: MemoryTx) -> None:
     assert found(tx, "sale ") == ["z", "b", "a", "c"]
 
 
-def test_of_very_many_the_best_come_first(tx: MemoryTx) -> None:
+def test_of_very_many_the_best_come_first(tx: Tx) -> None:
     """2,000 files have the words, so that levels choose what is ranked; the best are among the oldest."""
-    index = FtsIndex()
+    index = new_index()
     plain = "word " * 300
     for number in range(2_000):
         wanted = "sale " * (number // 10) if number < 100 else "sale"
@@ -343,23 +357,23 @@ def test_of_very_many_the_best_come_first(tx: MemoryTx) -> None:
         assert exactly(iter(best)) == {f"f{number}" for number in range(first, 2_000)}, q
 
 
-def test_chats_that_share_a_bucket_are_told_apart(tx: MemoryTx) -> None:
+def test_chats_that_share_a_bucket_are_told_apart(tx: Tx) -> None:
     buckets: dict[str, str] = {}
     number = 0
     while (bucket := bucket_of(f"chat_{number}")) not in buckets:
         buckets[bucket] = f"chat_{number}"
         number += 1
     one, other = buckets[bucket], f"chat_{number}"
-    FtsIndex().put(tx, one, "a", ["name"], indexed_text("winter"))
+    new_index().put(tx, one, "a", ["name"], indexed_text("winter"))
     query = parse("winter")
     assert query is not None
     assert found(tx, "winter", one) == ["a"]
     assert found(tx, "winter", other) == []
 
 
-def test_a_query_of_hundreds_of_words_can_be_asked(tx: MemoryTx) -> None:
+def test_a_query_of_hundreds_of_words_can_be_asked(tx: Tx) -> None:
     """Agents search with whole messages."""
-    index = FtsIndex(ranked_max=1, page=1)
+    index = new_index(ranked_max=1, page=1)
     words = [f"w{number}" for number in range(700)]
     for path in ("a", "b"):
         index.put(tx, CHATS[0], path, [path], indexed_text(" ".join(words)))

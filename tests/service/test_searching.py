@@ -21,13 +21,13 @@ from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.runner import workspace
 from agentsvc_nb.service.runner.workspace import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.service.store import sqlite
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import DEAR_SECONDS, Lane, files
 from agentsvc_nb.service.usecases.files import INDEX_BATCH
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
+from tests import databases
 from tests.bench.process import resident_mb
 from tests.service import contexts
 
@@ -40,7 +40,7 @@ class Chat:
     """One chat with its files."""
 
     def __init__(self, folder: Path) -> None:
-        self.database = SqliteDatabase(folder / "db.sqlite3").open()
+        self.database = databases.opened(folder / "db.sqlite3")
         self.storage = contexts.storage(self.database, folder / "blobs")
         self.use_case = self.storage.use_case
         self.id = self.database.write_now(lambda tx: chats.create(tx, ACCOUNT, None, None, 1).id)
@@ -153,6 +153,7 @@ def test_the_files_of_an_older_version_are_indexed_once_when_the_service_starts(
     assert chat.paths("sale ") == [], "what is current is not indexed at each start"
 
 
+@pytest.mark.sqlite
 def test_a_search_ends_within_a_step_of_the_index(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """A phrase that stands nowhere: the index goes through all positions of all files before it says so, and what looks
     at the time between two steps of SQLite's virtual machine comes after half of that."""

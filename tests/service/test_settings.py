@@ -38,10 +38,12 @@ def test_every_field_is_read_somewhere() -> None:
 def test_every_field_can_be_set_by_its_variable() -> None:
     """Each field has a variable that changes it, and no variable stands without a field."""
     text = {"data": "/srv/other", "model": "scripted", "fetch_allow": "host.example", "image_url": "http://a"} | {
+        "blobs": "s3://files/ours",
         "smtp_url": "smtp://mail.example", "mail_from": "a@b.example", "mail_recipients": "@b.example",
         "web_search": "brave", "web_search_url": "http://a", "meta_url": "http://a", "whisper_model": "/srv/whisper",
     }  # fmt: skip
     text |= {
+        "database": "postgresql://ada:secret@host.example/agents",
         "public_url": "https://agents.example.com",
         "origins": "https://other.example.com",
         "model_url": "http://host.example/v1",

@@ -18,7 +18,8 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
-from agentsvc_nb.service.store.sqlite import LONG_SECONDS, SqliteDatabase
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.store.writes import LONG_SECONDS
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def with_model(folder: Path, name: str, model: Model | None) -> Tool:
 
 def video(folder: Path, transcript: dict[str, Any] | None) -> MemoryToolContext:
     at = task(folder)
-    at.kept["media_1"] = StoredMedia("media_1", "video", None, 8.0, transcript, folder / "none")
+    at.kept["media_1"] = StoredMedia("media_1", "video", None, 8.0, transcript, lambda: nullcontext(folder / "none"))
     return at
 
 

@@ -14,12 +14,12 @@ from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, chats, jobs, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.wire.limits import MB
+from tests import databases
 from tests.service.contexts import NoWorkers, SetClock, use_case
 
 NOW = 1_700_000_000_000
@@ -30,7 +30,7 @@ JOB = Submit("echo_job", "echo", {}, ChatSelector(), NOW, "once")
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[UseCaseContext]:
-    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    database = databases.opened(tmp_path / "db.sqlite3")
     yield use_case(database, NOW)
     database.close()
 

@@ -138,6 +138,17 @@ def test_a_value_in_place_of_what_is_asked_for_is_no_condition(question: str) ->
     assert _read(question, DEALS) == ""
 
 
+def test_prices_of_one_each_are_not_added_up_as_costs() -> None:
+    stock = TableProfile(
+        "stock", "stock.csv", 90,
+        (texts("Item", "Bolt", "Hinge"), numbers("Unit cost", "1", "9"), numbers("Units left", "1", "9")),
+    )  # fmt: skip
+    assert _read("total cost", stock) == ""
+    assert _read("cost by item", stock) == ""
+    assert _read("total unit cost", stock) == ""
+    assert _read("cost of the Bolt", stock) != ""
+
+
 def test_who_is_told_a_name_and_no_id() -> None:
     stock = TableProfile("stock", "stock.csv", 9, (texts("Item", "Bolt", "Hinge"), texts("Supplier ID", "S1", "S2")))
     assert _read("who supplies the Bolt", stock) == ""
@@ -152,7 +163,7 @@ def test_a_loose_reading_gives_way_to_a_table_that_has_the_words() -> None:
     found = understand("which item sold the most pieces", [sales, stock])
     assert isinstance(found, Understood)
     assert found.reading.plan.table == "sales"
-    spent = TableProfile("ads", "ads.csv", 60, (texts("Ad group", "A1", "B2"), numbers("Spend", "1", "9")))
+    spent = TableProfile("paid", "paid.csv", 60, (texts("Ad group", "A1", "B2"), numbers("Spend", "1", "9")))
     shops = TableProfile("shops", "shops.csv", 60, (texts("Shop", "A1", "B2"), numbers("Advertising Cost", "1", "9")))
     assert isinstance(understand("total ad spend of B2", [spent, shops]), AskedBack)
 

@@ -150,7 +150,8 @@ async def _described(turn: RunContext, entry: WorkspaceEntry, room: int) -> str:
 
 
 async def _picture(turn: RunContext, entry: WorkspaceEntry) -> BinaryContent:
-    data = await asyncio.to_thread((await turn.workspace.open(entry.path)).read_bytes)
+    async with turn.workspace.open(entry.path) as file:
+        data = await asyncio.to_thread(file.read_bytes)
     return BinaryContent(data, media_type=entry.media_type)
 
 

@@ -18,7 +18,8 @@ from agentsvc_nb.client.batch.rows import Columns, Grid
 from agentsvc_nb.client.batch.runner import BatchOptions, BatchRunner, OnRows
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import Shape
-from agentsvc_nb.client.request.options import WaitOptions
+from agentsvc_nb.client.request.options import WaitOptions, wait_seconds, whole
+from agentsvc_nb.client.request.references import IdRef, optional
 from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.wire.limits import WAIT_SECONDS
 
@@ -42,11 +43,11 @@ async def map_(
     *,
     schema: Shape | None = None,
     key: str | None = None,
-    project: str | None = None,
+    project: IdRef | None = None,
     max_concurrency: int = CONCURRENCY,
     max_cents: float | None = None,
     tries: int = 1,
-    timeout: float = WAIT_SECONDS,
+    timeout: float | None = WAIT_SECONDS,
     prefix: str = "",
     salt: str = "",
     keep: str | os.PathLike[str] | None = None,
@@ -65,12 +66,12 @@ async def map_(
         schema: what each answer must fit: a pydantic model, a dataclass or a JSON Schema; its fields become the
             columns. Without it there is one column, `answer`.
         key: the column that tells the rows apart; without it rows that ask the same are told apart by their order.
-        project: a `proj_...` id or UUID, for the chats.
+        project: a `proj_...` id or UUID, or a project, for the chats.
         max_concurrency: how many rows are asked at once; fewer while the service is busy.
         max_cents: what all rows may cost together, earlier calls included. No row is begun that could cost more, going
             by the dearest so far.
         tries: how many runs a row may have, earlier calls of this day included, when they fail.
-        timeout: seconds for each row, 20 minutes unless given.
+        timeout: seconds for each row, 20 minutes unless given; None: no limit.
         prefix: what the names of the new columns begin with.
         salt: another text than before asks everything anew.
         keep: a file that keeps the answers, for calls on other days.
@@ -87,9 +88,10 @@ async def map_(
     config = models.schema(schema)
     kinds = rows.fields(config)
     rows.checked(grid, kinds, prefix)
-    if max_concurrency < 1 or tries < 1 or (max_cents is not None and max_cents <= 0):
-        raise StefanBrainError("max_concurrency and tries are at least 1, max_cents is over 0; nothing was sent.")
-    core = core.scoped(options)
+    tries, max_concurrency = whole("tries", tries, least=1), whole("max_concurrency", max_concurrency, least=1)
+    if max_cents is not None and not (isinstance(max_cents, int | float) and max_cents > 0):
+        raise StefanBrainError(f"`max_cents` must be a number over 0, not {max_cents!r:.80}; nothing was sent.")
+    core, project = core.scoped(options), optional("project", project)
     asked = rows.rows(grid, message, key, {"schema": config, "project": project, "salt": salt})
 
     def so_far() -> Frame:
@@ -97,7 +99,7 @@ async def map_(
         return made
 
     cache = await core.io.call(lambda: rows.ResultCache(keep))
-    batch_options = BatchOptions(schema, project, max_concurrency, max_cents, tries, timeout)
+    batch_options = BatchOptions(schema, project, max_concurrency, max_cents, tries, wait_seconds(timeout))
     runner = BatchRunner(core, asked, batch_options, cache, on_progress, so_far)
     try:
         await runner.all()

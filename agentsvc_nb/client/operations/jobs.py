@@ -12,8 +12,9 @@ from agentsvc_nb.client.downloads import download
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.client.models import Job
 from agentsvc_nb.client.request.files import distinct_names, download_folder
-from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions
-from agentsvc_nb.client.request.request import ApiRequest, Core, with_request_details
+from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions, poll_seconds, wait_seconds
+from agentsvc_nb.client.request.references import ChatRef, IdRef, JobRef, ToolRef, identifier, optional
+from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.streams import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.client.transport.io import OnBytes, tell
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
@@ -23,15 +24,16 @@ from agentsvc_nb.wire.tools import JobAccepted
 NOT_IDEMPOTENT: Final = frozenset({"research_shortform"})
 """Tools for which the service ignores the idempotency key: a call that is sent twice is done twice."""
 OnProgress = Callable[[Job], Any]
+_HINT_MAX_MS: Final = 3_600_000
 
 
 async def submit(
     core: Core,
-    tool: str,
+    tool: ToolRef,
     input: dict[str, Any],
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
     idempotency_key: str | None = None,
     **options: Unpack[Options],
@@ -44,6 +46,7 @@ async def submit(
 
     >>> client.jobs.submit("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
     """
+    tool = identifier("tool", tool)
     body = {"tool": tool, "input": input, "chat": chat, "project": project, "session": session}
     resend: Resend | None = "never" if tool in NOT_IDEMPOTENT else None
     return await core.scoped(options).ask(
@@ -53,10 +56,10 @@ async def submit(
 
 async def status(
     core: Core,
-    job_id: str,
+    job_id: JobRef,
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
     **options: Unpack[Options],
 ) -> Job:
@@ -71,12 +74,12 @@ async def status(
 
 async def wait(
     core: Core,
-    job_id: str,
+    job_id: JobRef,
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
-    timeout: float = WAIT_SECONDS,
+    timeout: float | None = WAIT_SECONDS,
     poll: float | None = None,
     on_progress: OnProgress | None = None,
     **options: Unpack[WaitOptions],
@@ -85,31 +88,33 @@ async def wait(
 
     Looks every `poll` seconds, else as often as the service recommends, else after 2 s and then 1.5 times longer
     each, up to 15 s.
-    Raises `JobFailedError` when it failed or was cancelled, `JobTimeoutError` after `timeout` seconds.
+    Raises `JobFailedError` when it failed or was cancelled, `JobTimeoutError` after `timeout` seconds (None: never).
 
     >>> client.jobs.wait("job_1", chat="chat_1", on_progress=lambda job: print(job.progress))  # doctest: +SKIP
     """
-    waiting, interval = Wait(core.scoped(options), timeout, WaitNotice("job", job_id), chat), JOB_POLL_SECONDS
     request = _call("jobs.status", job_id, chat, project, session)
+    notice, interval = WaitNotice("job", identifier("job_id", job_id)), JOB_POLL_SECONDS
+    waiting = Wait(core.scoped(options), timeout, notice, optional("chat", request.query["chat"]))
+    pause = poll_seconds(poll)
     while True:
-        response = await waiting.look(waiting.core.send(request))
-        job = core.read(Job, request, response)
+        response = await waiting.look(request)
+        job = core.read(Job, response)
         await tell(on_progress, job)
         if job.status == "succeeded":
             return job
         if job.ended:
-            raise with_request_details(JobFailedError(job), request, response)
-        hint = job.recommended_poll_after_ms
-        await waiting.pause(poll or (hint / 1000 if hint else interval), job.status, job.chat)
+            raise described(JobFailedError(job), response)
+        hint = max(0, min(job.recommended_poll_after_ms or 0, _HINT_MAX_MS)) / 1000
+        await waiting.pause(pause or hint or interval, job.status, job.chat)
         interval = min(interval * JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS)
 
 
 async def result(
     core: Core,
-    job_id: str,
+    job_id: JobRef,
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
     **options: Unpack[Options],
 ) -> Job:
@@ -125,10 +130,10 @@ async def result(
 
 async def cancel(
     core: Core,
-    job_id: str,
+    job_id: JobRef,
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
     **options: Unpack[Options],
 ) -> Job:
@@ -142,14 +147,14 @@ async def cancel(
 
 async def submit_and_wait(
     core: Core,
-    tool: str,
+    tool: ToolRef,
     input: dict[str, Any],
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
     idempotency_key: str | None = None,
-    timeout: float = WAIT_SECONDS,
+    timeout: float | None = WAIT_SECONDS,
     poll: float | None = None,
     on_progress: OnProgress | None = None,
     **options: Unpack[WaitOptions],
@@ -160,8 +165,8 @@ async def submit_and_wait(
     >>> job = client.jobs.submit_and_wait("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
     >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
     """
-    core = core.scoped(options)
-    timed = core.within(timeout)
+    core, poll = core.scoped(options), poll_seconds(poll)
+    timed = core.within(wait_seconds(timeout))
     starting = submit(timed, tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key)
     accepted = await in_time(chat, starting)
     return await ended(core, accepted, max(0.0, timed.left), poll, on_progress)
@@ -177,17 +182,19 @@ async def ended(
     return await in_time(accepted.chat, result(timed, accepted.job_id, chat=accepted.chat), accepted.job_id)
 
 
-def _call(name: str, job_id: str, chat: str | None, project: str | None, session: str | None) -> ApiRequest:
+def _call(name: str, job_id: JobRef, chat: ChatRef | None, project: IdRef | None, session: str | None) -> ApiRequest:
+    if chat is None and project is None and session is None and not isinstance(job_id, str):
+        chat = getattr(job_id, "chat", None)
     return ApiRequest(name, {"job_id": job_id}, {"chat": chat, "project": project, "session": session})
 
 
 async def download_artifacts(
     core: Core,
-    job: str | Job,
+    job: JobRef,
     *,
     to: str | os.PathLike[str],
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
     on_progress: OnBytes | None = None,
     **options: Unpack[Options],
@@ -195,7 +202,7 @@ async def download_artifacts(
     """Put all files of a job's result into the folder `to`, which is made, and give their places; see `files.download`.
 
     Args:
-        job: its id, with its `chat` or `project` and `session`; or its result.
+        job: its id, with its `chat` or `project` and `session`; its acceptance, or its result.
         to: the folder. Files of one name get `-2`, `-3`, ... before their suffix; what is there already stays.
         on_progress: called with the bytes so far and the bytes in all.
 
@@ -205,12 +212,10 @@ async def download_artifacts(
     [PosixPath('pictures/variant-1.png'), PosixPath('pictures/variant-2.png')]
     """
     core = core.scoped(options)
-    if isinstance(job, str):
-        job = await result(core, job, chat=chat, project=project, session=session)
-    elif job.files is None and job.kind is None:
-        job = await result(core, job.job_id, chat=job.chat)
+    ready = isinstance(job, Job) and not (job.files is None and job.kind is None)
+    found = job if ready else await result(core, job, chat=chat, project=project, session=session)
     folder = await core.io.call(lambda: download_folder(to))
-    return await _files(core, job, folder, on_progress)
+    return await _files(core, cast(Job, found), folder, on_progress)
 
 
 async def _files(core: Core, job: Job, folder: Path, on_progress: OnBytes | None) -> list[Path]:

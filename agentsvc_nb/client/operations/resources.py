@@ -6,12 +6,22 @@ from typing import Unpack
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.methods import Paged
-from agentsvc_nb.client.models import FileSearch, Listing
+from agentsvc_nb.client.models import FileSearch, Listing, listing
 from agentsvc_nb.client.request.files import FileInput, parts
 from agentsvc_nb.client.request.options import Options
+from agentsvc_nb.client.request.references import ChatRef, IdRef, identifier
 from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core
 from agentsvc_nb.client.transport.io import OnBytes
-from agentsvc_nb.wire.files import FilePage, Project, ProjectList, RetiredChat, StagedFile, StagedFiles, WorkspaceFile
+from agentsvc_nb.wire.files import (
+    FileFacts,
+    FilePage,
+    Project,
+    ProjectList,
+    RetiredChat,
+    StagedFile,
+    StagedFiles,
+    WorkspaceFile,
+)
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 from agentsvc_nb.wire.resources import (
     AdMedia,
@@ -46,10 +56,10 @@ async def list_projects(core: Core, **options: Unpack[Options]) -> Listing[Proje
 
     >>> [project.name for project in client.projects.list()]  # doctest: +SKIP
     """
-    return Listing((await core.scoped(options).ask(ProjectList, ApiRequest("projects.list"))).data, Project)
+    return listing(await core.scoped(options).ask(ProjectList, ApiRequest("projects.list")), "data", Project)
 
 
-async def retire_chat(core: Core, chat: str, **options: Unpack[Options]) -> RetiredChat:
+async def retire_chat(core: Core, chat: ChatRef, **options: Unpack[Options]) -> RetiredChat:
     """Let a chat take no more starts; safe to repeat. What runs in it goes on, and its files stay readable.
 
     Raises `StefanBrainError` (`chat_not_found`).
@@ -66,7 +76,7 @@ async def retire_chat(core: Core, chat: str, **options: Unpack[Options]) -> Reti
 async def upload_files(
     core: Core,
     *files: FileInput,
-    chat: str | None = None,
+    chat: ChatRef | None = None,
     on_progress: OnBytes | None = None,
     **options: Unpack[Options],
 ) -> Listing[StagedFile]:
@@ -86,25 +96,26 @@ async def upload_files(
     request = ApiRequest(
         "files.upload", query={"chat_id": chat}, files=parts(files, "too_many_files"), on_sent=on_progress
     )
-    return Listing((await core.scoped(options).ask(StagedFiles, request)).files, StagedFile)
+    return listing(await core.scoped(options).ask(StagedFiles, request), "files", StagedFile)
 
 
-def list_files(core: Core, chat: str, **options: Unpack[Options]) -> Paged[WorkspaceFile]:
+def list_files(core: Core, chat: ChatRef, **options: Unpack[Options]) -> Paged[WorkspaceFile]:
     """The chat's files by path, over all pages. Raises `StefanBrainError` (`chat_not_found`) as it is walked.
 
     >>> [file.path for file in client.files.list("chat_1")]  # doctest: +SKIP
     ['reports/plan.md', 'uploads/prices.csv']
     """
     core = core.scoped(options)
+    chat_id = identifier("chat", chat)
 
     async def fetch(after: str) -> tuple[list[WorkspaceFile], str | None]:
-        page = await core.ask(FilePage, ApiRequest("files.list", query={"chat_id": chat, "after": after or None}))
+        page = await core.ask(FilePage, ApiRequest("files.list", query={"chat_id": chat_id, "after": after or None}))
         return page.files, page.next_after
 
     return Paged(fetch, "", WorkspaceFile)
 
 
-async def search_files(core: Core, q: str, *, chat: str, **options: Unpack[Options]) -> FileSearch:
+async def search_files(core: Core, q: str, *, chat: ChatRef, **options: Unpack[Options]) -> FileSearch:
     """Search the chat's files by name and contents: words, "phrases", `or`, `-without`; the last word as a prefix.
 
     Raises `StefanBrainError` (`chat_not_found`, `invalid_query`).
@@ -112,10 +123,14 @@ async def search_files(core: Core, q: str, *, chat: str, **options: Unpack[Optio
     >>> client.files.search('"autumn sale" -draft', chat="chat_1").results[0].path  # doctest: +SKIP
     'reports/plan.md'
     """
-    return await core.scoped(options).ask(FileSearch, ApiRequest("files.search", query={"chat_id": chat, "q": q}))
+    return await core.scoped(options).ask(
+        FileSearch, ApiRequest("files.search", query={"chat_id": identifier("chat", chat), "q": q})
+    )
 
 
-async def rename_file(core: Core, path: str, name: str, *, chat: str, **options: Unpack[Options]) -> WorkspaceFile:
+async def rename_file(
+    core: Core, path: str | FileFacts, name: str, *, chat: ChatRef, **options: Unpack[Options]
+) -> WorkspaceFile:
     """Give a file a name of your own, which search finds, too; an empty one takes it back. The path stays.
 
     Raises `StefanBrainError` (`file_not_found`, `invalid_json` for a name of two lines).
@@ -123,7 +138,7 @@ async def rename_file(core: Core, path: str, name: str, *, chat: str, **options:
     >>> client.files.rename("reports/plan.md", "The plan", chat="chat_1").name  # doctest: +SKIP
     'The plan'
     """
-    request = ApiRequest("files.rename", query={"chat_id": chat, "path": path}, body={"name": name})
+    request = ApiRequest("files.rename", query={"chat_id": chat, "path": identifier("path", path)}, body={"name": name})
     return await core.scoped(options).ask(WorkspaceFile, request)
 
 
@@ -205,10 +220,10 @@ async def list_feedback(
     >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
     """
     request = ApiRequest("feedback.list", query={"status": status, "limit": limit})
-    return Listing((await core.scoped(options).ask(FeedbackList, request)).data, FeedbackReport)
+    return listing(await core.scoped(options).ask(FeedbackList, request), "data", FeedbackReport)
 
 
-async def get_feedback(core: Core, id: str, **options: Unpack[Options]) -> FeedbackReport:
+async def get_feedback(core: Core, id: IdRef, **options: Unpack[Options]) -> FeedbackReport:
     """A report, with the team's `reply` once there is one. Raises `StefanBrainError` (`feedback_not_found`).
 
     >>> client.feedback.get("fb_1").reply  # doctest: +SKIP
@@ -219,7 +234,7 @@ async def get_feedback(core: Core, id: str, **options: Unpack[Options]) -> Feedb
 # -- media and landing pages ----------------------------------------------------------------------------------------
 
 
-async def get_media(core: Core, media_id: str, **options: Unpack[Options]) -> AdMedia:
+async def get_media(core: Core, media_id: IdRef, **options: Unpack[Options]) -> AdMedia:
     """A stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`).
 
     >>> client.media.get("media_1").kind  # doctest: +SKIP
@@ -228,7 +243,7 @@ async def get_media(core: Core, media_id: str, **options: Unpack[Options]) -> Ad
     return await core.scoped(options).ask(AdMedia, ApiRequest("media.get", {"media_id": media_id}))
 
 
-async def transcribe(core: Core, media_id: str, **options: Unpack[Options]) -> Transcript | JobAccepted:
+async def transcribe(core: Core, media_id: IdRef, **options: Unpack[Options]) -> Transcript | JobAccepted:
     """The stored transcript, or else the acceptance of the job that makes one; never sent twice.
 
     Raises `StefanBrainError` (`media_not_found`).
@@ -238,8 +253,8 @@ async def transcribe(core: Core, media_id: str, **options: Unpack[Options]) -> T
     request = ApiRequest("media.transcribe", {"media_id": media_id})
     response = await core.scoped(options).send(request)
     if response.status == ACCEPTED:
-        return core.read(JobAccepted, request, response)
-    return core.read(Transcript, request, response)
+        return core.read(JobAccepted, response)
+    return core.read(Transcript, response)
 
 
 async def list_labels(core: Core, **options: Unpack[Options]) -> Listing[Label]:
@@ -247,10 +262,10 @@ async def list_labels(core: Core, **options: Unpack[Options]) -> Listing[Label]:
 
     >>> client.labels.list().to_frame()  # doctest: +SKIP
     """
-    return Listing((await core.scoped(options).ask(LabelList, ApiRequest("labels.list"))).labels, Label)
+    return listing(await core.scoped(options).ask(LabelList, ApiRequest("labels.list")), "labels", Label)
 
 
-async def get_landing_page(core: Core, page_id: str, **options: Unpack[Options]) -> LandingPage:
+async def get_landing_page(core: Core, page_id: IdRef, **options: Unpack[Options]) -> LandingPage:
     """A landing page with its labels. Raises `StefanBrainError` (`landing_page_not_found`).
 
     >>> client.labels.get("page_1").labels  # doctest: +SKIP
@@ -260,7 +275,7 @@ async def get_landing_page(core: Core, page_id: str, **options: Unpack[Options])
 
 
 async def write_labels(
-    core: Core, page_id: str, labels: dict[str, str], expected_version: int, **options: Unpack[Options]
+    core: Core, page_id: IdRef, labels: dict[str, str], expected_version: int, **options: Unpack[Options]
 ) -> LandingPage:
     """Replace the labels of a page; one that is left out is taken away. Never sent twice.
 

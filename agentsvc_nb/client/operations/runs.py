@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
 
 from agentsvc_nb.client.downloads import fetch_tables
-from agentsvc_nb.client.errors import refused
+from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
 from agentsvc_nb.client.methods import Paged
-from agentsvc_nb.client.models import Answer, EventPage, Run, Shape, first_table, schema
+from agentsvc_nb.client.models import Answer, Run, Shape, first_table, schema
 from agentsvc_nb.client.request.files import FileInput, parts
-from agentsvc_nb.client.request.options import Options, WaitOptions
+from agentsvc_nb.client.request.options import Options, WaitOptions, some_seconds, wait_seconds, whole
+from agentsvc_nb.client.request.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers
 from agentsvc_nb.client.request.request import ApiRequest, Core
 from agentsvc_nb.client.streams import OnBusy, ResumableEventStream, ended, in_time, when_free
 from agentsvc_nb.client.transport.http import AsyncIO
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
-from agentsvc_nb.wire.runs import TERMINAL, CallApproval, Event
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,17 +33,17 @@ async def start(
     core: Core,
     message: str,
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
     sync: bool = False,
     on_busy: OnBusy | None = None,
     output_config: Shape | None = None,
     files: Sequence[FileInput] = (),
-    file_ids: Sequence[str] = (),
+    file_ids: Sequence[IdRef] = (),
     idempotency_key: str | None = None,
     **options: Unpack[Options],
-) -> Run:
+) -> Run[Any]:
     """Start a run and return at once with its record; it keeps going.
 
     Args:
@@ -66,8 +68,8 @@ async def start(
     >>> client.runs.start("Summarise the attached plan", files=["plan.pdf"]).status  # doctest: +SKIP
     'queued'
     """
-    if not message.strip():
-        raise refused("message_required")
+    check_message(message)
+    staged = identifiers("file_ids", file_ids)
     body = {
         "message": message,
         "chat": chat,
@@ -76,19 +78,25 @@ async def start(
         "sync": sync or None,
         "on_busy": None if on_busy == "wait" else on_busy,
         "output_config": schema(output_config),
-        "file_ids": list(file_ids) or None,
+        "file_ids": staged or None,
     }
-    attached = parts(files, "too_many_attachments", len(file_ids)) or None
+    attached = parts(() if files is None else files, "too_many_attachments", len(staged)) or None
     core = core.scoped(options)
     held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
     request = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
-    starting = functools.partial(core.ask, Run, request)
+    starting = functools.partial(core.ask, cast("type[Run[Any]]", Run), request)
     waits = on_busy == "wait" and request.rewindable
     run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
     return with_tables(core, run.of_shape(output_config))
 
 
-async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
+def check_message(message: object) -> None:
+    """Raises `StefanBrainError` (`message_required`) for what is no text, or blank."""
+    if not isinstance(message, str) or not message.strip():
+        raise refused("message_required")
+
+
+async def get(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
     """Read a run. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
 
     >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
@@ -99,26 +107,26 @@ async def get(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
 
 async def wait(
     core: Core,
-    run_id: str | Run,
+    run_id: RunRef,
     *,
-    timeout: float = WAIT_SECONDS,
+    timeout: float | None = WAIT_SECONDS,
     poll: float = RUN_POLL_SECONDS,
     **options: Unpack[WaitOptions],
-) -> Run:
+) -> Run[Any]:
     """Wait until the run has completed, failed or been cancelled, and return it: a failed run is not raised.
 
     Reads it at once, then follows its events; where there is no event stream, reads every `poll` seconds.
     Given the run of a start in place of its id, the answer's `data` has the same model.
-    Raises `JobTimeoutError` after `timeout` seconds (the run goes on), `StefanBrainError` (`run_not_found`).
+    Raises `JobTimeoutError` after `timeout` seconds (None: never), while the run goes on, and `StefanBrainError`
+    (`run_not_found`).
 
     >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
     """
-    run_id, shape = (run_id.run_id, run_id.shape) if isinstance(run_id, Run) else (run_id, None)
-    run = await ended(core.scoped(options), run_id, timeout, poll)
-    return with_tables(core, run.of_shape(shape))
+    run = await ended(core.scoped(options), identifier("run_id", run_id), timeout, some_seconds("poll", poll))
+    return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
 
 
-async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
+async def cancel(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
     """Ask the run to stop; safe to repeat. The record answered may still be `cancelling`.
 
     Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
@@ -129,19 +137,19 @@ async def cancel(core: Core, run_id: str, **options: Unpack[Options]) -> Run:
     return with_tables(core, await core.scoped(options).ask(Run, ApiRequest("runs.cancel", {"run_id": run_id})))
 
 
-async def approve(core: Core, run_id: str, call_id: str, **options: Unpack[Options]) -> CallApproval:
+async def approve(core: Core, run_id: RunRef, call_id: CallRef, **options: Unpack[Options]) -> CallApproval:
     """Let a tool call go on that waits for it, as the event `approval.requested` told. Not sent twice by itself.
 
     Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`).
 
-    >>> client.runs.approve(run.run_id, event.payload["call_id"]).approved  # doctest: +SKIP
+    >>> client.runs.approve(run, event).approved  # doctest: +SKIP
     True
     """
     return await _decide(core, run_id, call_id, {"approved": True}, options)
 
 
 async def refuse(
-    core: Core, run_id: str, call_id: str, *, reason: str = "", **options: Unpack[Options]
+    core: Core, run_id: RunRef, call_id: CallRef, *, reason: str = "", **options: Unpack[Options]
 ) -> CallApproval:
     """Refuse a tool call that waits for approval: the agent is told, with the `reason`, and the run goes on.
 
@@ -152,13 +160,21 @@ async def refuse(
     return await _decide(core, run_id, call_id, {"approved": False, "reason": reason}, options)
 
 
-async def _decide(core: Core, run_id: str, call_id: str, body: dict[str, Any], options: Options) -> CallApproval:
+async def _decide(core: Core, run_id: RunRef, call_id: CallRef, body: dict[str, Any], options: Options) -> CallApproval:
     parts = {"run_id": run_id, "call_id": call_id}
     return await core.scoped(options).ask(CallApproval, ApiRequest("runs.approve", parts, body=body))
 
 
+def event_id(after: object) -> int:
+    """Raises `StefanBrainError` (`invalid_query`) for what is no event's id."""
+    try:
+        return whole("after", after, least=0)
+    except StefanBrainError as error:
+        raise refused("invalid_query", error.message) from None
+
+
 async def events(
-    core: Core, run_id: str, *, after: int = 0, limit: int = EVENTS_PAGE_DEFAULT, **options: Unpack[Options]
+    core: Core, run_id: RunRef, *, after: int = 0, limit: int = EVENTS_PAGE_DEFAULT, **options: Unpack[Options]
 ) -> EventPage:
     """One page of events, those with an id over `after`; pass its `next_after` for the next. `limit`: 1 to 1000.
 
@@ -167,11 +183,11 @@ async def events(
     >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
     ['run.status', 'text.delta']
     """
-    request = ApiRequest("runs.events", {"run_id": run_id}, {"after": after, "limit": limit})
+    request = ApiRequest("runs.events", {"run_id": run_id}, {"after": event_id(after), "limit": limit})
     return await core.scoped(options).ask(EventPage, request)
 
 
-def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> Paged[Event]:
+def iterate_events(core: Core, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> Paged[RunEvent]:
     """All events with an id over `after`, page by page, until the run has ended; asks every 3 s for new ones.
 
     Raises `StefanBrainError` (`run_not_found`) as it is walked.
@@ -180,20 +196,20 @@ def iterate_events(core: Core, run_id: str, *, after: int = 0, **options: Unpack
     """
     core = core.scoped(options)
 
-    async def fetch(after: int) -> tuple[list[Event], int | None]:
+    async def fetch(after: int) -> tuple[list[RunEvent], int | None]:
         while not (page := await events(core, run_id, after=after)).data:
             if page.status in TERMINAL:
                 return [], None
             await core.rest(RUN_POLL_SECONDS)
         return page.data, None if page.data[-1].type == "run.ended" else page.next_after
 
-    return Paged(fetch, after, Event)
+    return Paged(fetch, event_id(after), cast("type[RunEvent]", Event))
 
 
-async def tables(core: Core, run: str | Run | Answer, **options: Unpack[Options]) -> list[pd.DataFrame]:
+async def tables(core: Core, run: RunRef, **options: Unpack[Options]) -> list[pd.DataFrame]:
     """The tables that the run left so far, as DataFrames with the types of their columns; an empty list without any.
 
-    Takes the run, what an ask came to, or an id. `attrs` of each DataFrame have `run_id`, `chat`, `path`, `title` (the
+    `attrs` of each DataFrame have `run_id`, `chat`, `path`, `title` (the
     question), `units` by column, and `more`: whether it is cut.
 
     Raises `StefanBrainError` (`run_not_found`; a table that was written anew since), `ImportError` without pandas.
@@ -201,19 +217,19 @@ async def tables(core: Core, run: str | Run | Answer, **options: Unpack[Options]
     >>> client.runs.tables(run)[0].plot("month")  # doctest: +SKIP
     """
     core = core.scoped(options)
-    run_id = run if isinstance(run, str) else run.run_id or ""
-    chat = (await get(core, run_id)).chat if isinstance(run, str) else run.chat
+    run_id = identifier("run_id", run)
+    chat = getattr(run, "chat", None) or (await get(core, run_id)).chat
     written: dict[str, WorkspaceFile] = {}
     more, after = True, 0
     while more:
         page = await events(core, run_id, after=after, limit=PAGE_MAX)
-        found = [event.payload for event in page.data if event.type == "file.written"]
-        written |= {payload["path"]: WorkspaceFile.model_validate(payload) for payload in found}
+        found = [event.file for event in page.data if isinstance(event, FileWritten)]
+        written |= {file.path: file for file in found}
         more, after = page.has_more, page.next_after
-    return await fetch_tables(core, chat or "", written.values(), run_id=run_id)
+    return await fetch_tables(core, chat, written.values(), run_id=run_id)
 
 
-WithTables = TypeVar("WithTables", Run, Answer)
+WithTables = TypeVar("WithTables", "Run[Any]", Answer)
 
 
 def with_tables(core: Core, run: WithTables) -> WithTables:
@@ -221,7 +237,7 @@ def with_tables(core: Core, run: WithTables) -> WithTables:
     return run if isinstance(core.io, AsyncIO) else run.with_tables(lambda: step(tables(core, run)))
 
 
-async def table(core: Core, run: str | Run | Answer, **options: Unpack[Options]) -> pd.DataFrame:
+async def table(core: Core, run: RunRef, **options: Unpack[Options]) -> pd.DataFrame:
     """The first of the run's `tables`. Raises `StefanBrainError` when it left none, and what `tables` raises.
 
     >>> answer = client.ask("Revenue by month as a chart", chat="chat_1")  # doctest: +SKIP
@@ -230,7 +246,7 @@ async def table(core: Core, run: str | Run | Answer, **options: Unpack[Options])
     return first_table(await tables(core, run, **options))
 
 
-async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[Options]) -> ResumableEventStream:
+async def attach(core: Core, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> ResumableEventStream:
     """Follow a run that was started before, from after event `after` (0: from its beginning).
 
     Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and as it is read `APIConnectionError` when the
@@ -240,20 +256,20 @@ async def attach(core: Core, run_id: str, *, after: int = 0, **options: Unpack[O
     ...     print(stream.final_status().output)
     """
     core = core.scoped(options)
-    return ResumableEventStream(core, await get(core, run_id), after)
+    return ResumableEventStream(core, await get(core, run_id), event_id(after))
 
 
 async def start_and_stream(
     core: Core,
     message: str,
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
     on_busy: OnBusy | None = None,
     output_config: Shape | None = None,
     files: Sequence[FileInput] = (),
-    file_ids: Sequence[str] = (),
+    file_ids: Sequence[IdRef] = (),
     idempotency_key: str | None = None,
     timeout: float | None = None,
     **options: Unpack[WaitOptions],
@@ -269,7 +285,7 @@ async def start_and_stream(
     ...     for event in stream:
     ...         print(event.type)
     """
-    core = core.scoped(options).within(timeout)
+    core = core.scoped(options).within(wait_seconds(timeout))
     starting = start(
         core,
         message,

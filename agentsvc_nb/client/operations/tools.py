@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any, Final, Unpack
 
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError, chat_busy, refused
-from agentsvc_nb.client.models import Answer, Listing, read
+from agentsvc_nb.client.models import Answer, Listing, listing, read
 from agentsvc_nb.client.operations import jobs, runs
 from agentsvc_nb.client.operations.runs import SYNC_SECONDS
-from agentsvc_nb.client.request.options import Options, WaitOptions
-from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core, with_request_details
+from agentsvc_nb.client.request.options import Options, WaitOptions, poll_seconds, wait_seconds
+from agentsvc_nb.client.request.references import ChatRef, IdRef, ToolRef, identifier, identifiers
+from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core, described
 from agentsvc_nb.client.streams import OnBusy, in_time, when_free
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
 from agentsvc_nb.wire.routes.route import Resend
@@ -27,10 +28,10 @@ async def list_(core: Core, **options: Unpack[Options]) -> Listing[ToolDescripti
     >>> [tool.name for tool in client.tools.list() if tool.available]  # doctest: +SKIP
     ['ask_stefanbrain', 'create_images']
     """
-    return Listing((await core.scoped(options).ask(ToolList, ApiRequest("tools.list"))).data, ToolDescription)
+    return listing(await core.scoped(options).ask(ToolList, ApiRequest("tools.list")), "data", ToolDescription)
 
 
-async def describe(core: Core, name: str, **options: Unpack[Options]) -> ToolDescription:
+async def describe(core: Core, name: ToolRef, **options: Unpack[Options]) -> ToolDescription:
     """One tool, with its schemas. Raises `StefanBrainError` (`tool_not_found`).
 
     >>> client.tools.describe("create_images").input_schema  # doctest: +SKIP
@@ -40,11 +41,11 @@ async def describe(core: Core, name: str, **options: Unpack[Options]) -> ToolDes
 
 async def invoke(
     core: Core,
-    tool: str,
+    tool: ToolRef,
     input: dict[str, Any],
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
     idempotency_key: str | None = None,
     **options: Unpack[Options],
@@ -65,15 +66,16 @@ async def invoke(
 
     >>> client.tools.invoke("web_search", {"query": "autumn fashion"}).data  # doctest: +SKIP
     """
+    tool = identifier("tool", tool)
     body = {"input": input, "chat": chat, "project": project, "session": session}
     resend: Resend | None = "never" if tool in jobs.NOT_IDEMPOTENT else None
     request = ApiRequest("tools.invoke", {"name": tool}, body=body, key=idempotency_key, resend=resend)
     response = await core.scoped(options).send(request)
     if response.status == ACCEPTED:
-        return core.read(JobAccepted, request, response)
-    result = core.read(ToolResult, request, response)
+        return core.read(JobAccepted, response)
+    result = core.read(ToolResult, response)
     if result.is_error:
-        raise with_request_details(_failure(result, tool, response.status), request, response)
+        raise described(_failure(result, tool, response.status), response)
     return result
 
 
@@ -91,14 +93,14 @@ async def ask(
     core: Core,
     message: str,
     *,
-    chat: str | None = None,
-    project: str | None = None,
+    chat: ChatRef | None = None,
+    project: IdRef | None = None,
     session: str | None = None,
-    file_ids: Sequence[str] = (),
+    file_ids: Sequence[IdRef] = (),
     image_urls: Sequence[str] = (),
     on_busy: OnBusy | None = None,
     idempotency_key: str | None = None,
-    timeout: float = WAIT_SECONDS,
+    timeout: float | None = WAIT_SECONDS,
     poll: float | None = None,
     **options: Unpack[WaitOptions],
 ) -> Answer:
@@ -118,7 +120,7 @@ async def ask(
             end of that turn, then ask.
         idempotency_key: with it an ask that got no answer is sent again, and the same key on the same UTC day
             gives the original answer. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
-        timeout: seconds for the whole, 20 minutes unless given.
+        timeout: seconds for the whole, 20 minutes unless given; None: no limit.
         poll: seconds between two looks, when the interval is not to be the service's.
 
     Raises:
@@ -131,13 +133,13 @@ async def ask(
 
     >>> client.ask("What changed since last week?", chat="new").answer  # doctest: +SKIP
     """
-    if not message.strip():
-        raise refused("message_required")
-    if len(file_ids) + len(image_urls) > ATTACHMENTS_MAX:
+    runs.check_message(message)
+    staged, pictures = identifiers("file_ids", file_ids), identifiers("image_urls", image_urls)
+    if len(staged) + len(pictures) > ATTACHMENTS_MAX:
         raise refused("too_many_attachments")
-    core = core.scoped(options)
-    timed = core.within(timeout)
-    given = {"message": message, "file_ids": list(file_ids), "image_urls": list(image_urls)}
+    core, poll = core.scoped(options), poll_seconds(poll)
+    timed = core.within(wait_seconds(timeout))
+    given = {"message": message, "file_ids": staged, "image_urls": pictures}
     if on_busy == "reject":
         given["on_busy"] = on_busy
     start = functools.partial(
@@ -155,10 +157,13 @@ async def ask(
         started = await in_time(chat, when_free(timed, start, timeout) if on_busy == "wait" else start())
     except StefanBrainError as error:
         raise (chat_busy(error) if error.code == "agent_run_rejected" else error) from None
+    ended: ToolResult | Job
     if isinstance(started, JobAccepted):
-        answer = _answer(await jobs.ended(core, started, max(0.0, timed.left), poll))
+        ended = await jobs.ended(core, started, max(0.0, timed.left), poll)
     else:
-        answer = _answer(started)
+        ended = started
+    answer = _answer(ended)
+    answer.__dict__["_request_id"] = ended._request_id
     return runs.with_tables(core, answer)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, Final, NamedTuple, Protocol, cast
 
-from agentsvc_nb.client.errors import refused
+from agentsvc_nb.client.errors import StefanBrainError, refused
 from agentsvc_nb.wire.files import KNOWN_BEGINNINGS
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
@@ -148,22 +148,28 @@ class _UploadReader:
         return self._file.tell() - self._start
 
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
 def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part, ...]:
     """`files` as parts of a multipart body; names that the client makes up are unique.
 
-    Raises `StefanBrainError` with `code` if there are more than 10, including `already` attached files, and
-    `TypeError` for an object that cannot be sent as a file.
+    Raises `StefanBrainError` for what is no list, and with `code` if there are more than 10, including `already`
+    attached files; `TypeError` for an object that cannot be sent as a file.
     """
+    if not isinstance(files, Sequence) or isinstance(files, str | bytes | bytearray | memoryview):
+        raise StefanBrainError(f"`files` must be a list of files, not {files!r:.80}.")
     if len(files) + already > ATTACHMENTS_MAX:
         raise refused(code)
-    made = [_part(file) for file in files]
+    # Names from a disk may hold bytes that are no text, as lone surrogates: they cannot be sent.
+    made = [replace(part, name=_SURROGATE.sub("_", part.name)) for part in map(_part, files)]
     names = iter(distinct_names(part.name for part in made if part.made_up))
     return tuple(replace(part, name=next(names)) if part.made_up else part for part in made)
 
 
 def _part(file: FileInput) -> Part:
     if isinstance(file, str | os.PathLike):
-        path = Path(file).expanduser()
+        path = local_path(file)
         return Part(path.name, path)
     if isinstance(file, tuple):
         name, content = file
@@ -176,7 +182,7 @@ def _unnamed(content: object) -> Part:
         return Part(*named(bytes(content)), made_up=True)
     if drawn := encoded(content):
         return Part(*drawn, made_up=True)
-    if hasattr(content, "read") and not isinstance(content, io.TextIOBase):
+    if callable(getattr(content, "read", None)) and not isinstance(content, io.TextIOBase):
         name = getattr(content, "name", "")
         known = PurePath(name).name if isinstance(name, str) else ""
         return Part(known or "file", cast(BinaryIO, _UploadReader(cast(BinaryIO, content))), made_up=not known)
@@ -197,18 +203,30 @@ _DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²
 _NAME_BYTES: Final = 200
 
 
+def local_path(given: str | os.PathLike[str]) -> Path:
+    """A path on this machine. Raises `StefanBrainError` for a text that cannot be one."""
+    try:
+        path = Path(given).expanduser()
+        usable = b"\0" not in os.fsencode(path)
+    except (RuntimeError, UnicodeEncodeError):  # an unknown `~user`; half of a character
+        usable = False
+    if not usable:
+        raise StefanBrainError(f"{os.fspath(given)!a:.80} can be no path on this machine.")
+    return path
+
+
 def download_target(to: str | os.PathLike[str], path: str) -> Path:
     """The file to write: `to` itself, or, if `to` is a folder, a file in it with the name of `path`.
 
     A `to` that ends with a slash is a folder, and is created if it does not exist.
     """
-    place = download_folder(to) if os.fspath(to).endswith(("/", os.sep)) else Path(to).expanduser()
+    place = download_folder(to) if os.fspath(to).endswith(("/", os.sep)) else local_path(to)
     return place / safe_name(path) if place.is_dir() else place
 
 
 def download_folder(to: str | os.PathLike[str]) -> Path:
     """The folder `to`, created if it does not exist."""
-    place = Path(to).expanduser()
+    place = local_path(to)
     place.mkdir(parents=True, exist_ok=True)
     return place
 

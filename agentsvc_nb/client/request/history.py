@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -91,16 +89,14 @@ class History(Sequence[Attempt]):
     """The last 200 requests of a client and of those made from it with `with_options`, the newest last."""
 
     def __init__(self) -> None:
+        # Without a lock, which a forked child might find held for ever: to add and to copy are one step each.
         self._attempts: deque[Attempt] = deque(maxlen=KEPT)
-        self._lock = threading.Lock()
 
     def add(self, attempt: Attempt) -> None:
-        with self._lock:
-            self._attempts.append(attempt)
+        self._attempts.append(attempt)
 
     def _all(self) -> list[Attempt]:
-        with self._lock:
-            return list(self._attempts)
+        return list(self._attempts.copy())
 
     @property
     def last_error(self) -> Attempt | None:
@@ -165,7 +161,7 @@ def _answered(outcome: Response | BaseException) -> dict[str, Any]:
 
 def _kept(request: HttpRequest) -> str:
     """The body as JSON without the key, or "" if it has more than 4,096 characters."""
-    text = json.dumps(request.body, ensure_ascii=False)
+    text = (request.body or b"").decode()
     return _without_key(text, request) if len(text) <= BODY_CHARS else ""
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypedDict, cast
+from typing import Any, Final, Literal, TypedDict
 
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.wire.codes import CODES
@@ -50,10 +54,63 @@ def pause(
     asked = error.retry_after_seconds
     if asked is not None:
         return asked if asked <= RETRY_AFTER_MAX_SECONDS else None
-    return rng() * min(longest, first * 2.0 ** (attempt - 1))
+    return rng() * min(longest, first * 2.0 ** min(attempt - 1, _DOUBLINGS))
 
 
+_DOUBLINGS: Final = 64
 TIMEOUT_SECONDS: Final = 60.0
+LONGEST_SECONDS: Final = 1e7
+"""What is longer counts as no limit: the system's own clocks take no more."""
+
+
+def seconds(name: str, given: Any) -> float:
+    """A number of seconds, infinite for more than 115 days. Raises `StefanBrainError` for what is no number."""
+    try:
+        found = math.nan if isinstance(given, str | bytes | bool) else float(given)
+    except (TypeError, ValueError):
+        found = math.nan
+    except OverflowError:
+        found = math.inf
+    if math.isnan(found):
+        raise StefanBrainError(f"`{name}` must be a number of seconds, not {given!r:.80}.")
+    return found if found <= LONGEST_SECONDS else math.inf
+
+
+def wait_seconds(given: Any) -> float:
+    """The `timeout` of a wait: None waits without an end. Raises `StefanBrainError` for what is no number."""
+    return math.inf if given is None else seconds("timeout", given)
+
+
+def poll_seconds(given: Any) -> float | None:
+    """The `poll` of a wait: None leaves the interval to the service. Raises as `some_seconds`."""
+    return None if given is None else some_seconds("poll", given)
+
+
+def some_seconds(name: str, given: Any) -> float:
+    """A finite number of seconds over 0. Raises `StefanBrainError` for any other."""
+    found = seconds(name, given)
+    if found <= 0:
+        raise StefanBrainError(f"`{name}` must be a number of seconds over 0, not {given!r:.80}.")
+    return min(found, LONGEST_SECONDS)
+
+
+def whole(name: str, given: Any, least: int) -> int:
+    """A whole number from `least` on. Raises `StefanBrainError` for anything else."""
+    try:
+        found = least - 1 if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        found = least - 1
+    if found < least:
+        raise StefanBrainError(f"`{name}` must be a whole number from {least} on, not {given!r:.80}.")
+    return found
+
+
+def _fields(given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise StefanBrainError("`extra_body` must be a dictionary of fields by name.")
+    return given
+
+
 # Headers that only the client sets.
 _OURS: Final = frozenset({"authorization", "x-api-key", "cookie", "host", "content-length", "content-type"})
 
@@ -64,11 +121,13 @@ class WaitOptions(TypedDict, total=False):
     deadline: seconds for the whole call, its repeats and waits included.
     max_retries: how often it is repeated after a transient failure, where that is safe.
     headers: headers of your own; never the key.
+    extra_body: fields of your own for the request's body, such as those that a newer service takes.
     """
 
     deadline: float | None
     max_retries: int | None
     headers: Mapping[str, str] | None
+    extra_body: Mapping[str, Any] | None
 
 
 class Options(WaitOptions, total=False):
@@ -120,27 +179,52 @@ class ClientSettings:
     deadline: float | None = None
     max_retries: int = MAX_RETRIES
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     on_retry: OnRetry | None = None
     on_wait: OnWait | None = None
 
     def updated(self, options: WaitOptions | ClientOptions) -> ClientSettings:
         """A copy with the given options changed; None changes nothing, and headers are added to those already set.
 
-        Raises `TypeError` for an unknown option, `StefanBrainError` for a header that callers must not set.
+        Raises `TypeError` for an unknown option, `StefanBrainError` for a value that an option cannot have.
         """
         if unknown := sorted(options.keys() - _NAMES):
             options_there = ", ".join(sorted(_NAMES))
             raise TypeError(f"{unknown[0]!r} is no argument of this call, and no option: those are {options_there}.")
-        changes = {name: value for name, value in options.items() if value is not None}
-        if "headers" in changes:
-            changes["headers"] = {**self.headers, **_headers(cast("Mapping[str, str]", changes["headers"]))}
-        return replace(self, **cast("dict[str, Any]", changes)) if changes else self
+        changes = {name: _CHECKS[name](value) for name, value in options.items() if value is not None}
+        for joined in ("headers", "extra_body"):
+            if joined in changes:
+                changes[joined] = {**getattr(self, joined), **changes[joined]}
+        return replace(self, **changes) if changes else self
 
 
-def _headers(given: Mapping[str, str]) -> dict[str, str]:
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
+
+
+def _headers(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping):
+        raise StefanBrainError("`headers` must be a dictionary of texts by name.")
     for name, value in given.items():
+        if not (
+            isinstance(name, str) and isinstance(value, str) and _TOKEN.fullmatch(name) and _VALUE.fullmatch(value)
+        ):
+            raise StefanBrainError(f"The header {name!r} holds something that no header may have.")
         if name.lower() in _OURS:
             raise StefanBrainError(f"The header {name} is set by the client; give the key as api_key.")
-        if not (name.isascii() and name.isprintable() and value.isascii() and value.isprintable()):
-            raise StefanBrainError(f"The header {name!r} holds a character that no header may have.")
     return {name.lower(): value for name, value in given.items()}
+
+
+def _as_it_is(given: Any) -> Any:
+    return given
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "timeout": functools.partial(some_seconds, "timeout"),
+    "deadline": functools.partial(seconds, "deadline"),
+    "max_retries": functools.partial(whole, "max_retries", least=0),
+    "headers": _headers,
+    "extra_body": _fields,
+    "on_retry": _as_it_is,
+    "on_wait": _as_it_is,
+}

@@ -3,114 +3,58 @@
 from __future__ import annotations
 
 import copy
-import logging
 import math
-import os
 import random
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 from agentsvc_nb.client.errors import (
     MAY_HAVE_STARTED,
     APIConnectionError,
     AuthenticationError,
+    JobTimeoutError,
     StefanBrainError,
     deadline_passed,
     from_response,
     refused,
+    with_request,
 )
 from agentsvc_nb.client.models import read
 from agentsvc_nb.client.request import options
+from agentsvc_nb.client.request.encoding import json_body, query_texts, unencodable
 from agentsvc_nb.client.request.files import Part
 from agentsvc_nb.client.request.history import History, attempted
+from agentsvc_nb.client.request.log import log
 from agentsvc_nb.client.request.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
-from agentsvc_nb.client.transport.health import Secret
+from agentsvc_nb.client.request.origin import Origin
+from agentsvc_nb.client.request.references import in_path
 from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, tell
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Resend, Route
 
-Revive = Callable[[], tuple[str, str]]
-"""Finds or starts the embedded service, replaces a key that it does not know, and returns (base URL, key)."""
-
-BASE_URL: Final = "http://127.0.0.1:8787"
-KEY_VARIABLE: Final = "SERVICE_API_KEY"
-
-
-class Origin:
-    """Address and key of a service, shared by a client and those made from it with `with_options`.
-
-    Both change with `update` when an embedded service was restarted. Raises `AuthenticationError` when there is no
-    usable key, `StefanBrainError` for an address that is not http(s).
-    """
-
-    def __init__(self, api_key: str | None, base_url: str, reconnect: Revive | None = None) -> None:
-        self.reconnect = reconnect
-        self._secret = Secret("")
-        self.update(base_url, api_key or os.environ.get(KEY_VARIABLE, ""))
-
-    def update(self, base_url: str, api_key: str) -> None:
-        # In one statement, so that neither changes if one of them is refused.
-        self.base_url, self._secret.key = _address(base_url), _key(api_key)
-
-    @property
-    def key(self) -> str:
-        return self._secret.key
-
-    @property
-    def secret(self) -> Secret | None:
-        """The secret that each connection to the embedded service must prove to hold; None for any other service."""
-        return self._secret if self.reconnect else None
-
-    @property
-    def tls(self) -> bool:
-        return self.base_url.startswith("https:")
-
-    def scrubbed(self, content: bytes) -> bytes:
-        """`content` with the API key replaced by `[key]`, in case the service repeats it in an error."""
-        return content.replace(self.key.encode(), b"[key]")
-
-
-def _key(api_key: str) -> str:
-    if not api_key:
-        message = f"There is no API key: set {KEY_VARIABLE}, or give api_key; `agentsvc_nb.local()` needs none."
-        raise AuthenticationError(message, code=None)
-    if not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
-        raise AuthenticationError(f"The API key holds a character that no key has; check {KEY_VARIABLE} or api_key.")
-    return api_key
-
-
-def _address(base_url: str) -> str:
-    try:
-        parts = urlsplit(base_url)
-        sound = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0 and "@" not in parts.netloc
-    except ValueError:
-        sound = False
-    if not sound or parts.query or parts.fragment or not base_url.isprintable() or " " in base_url:
-        raise StefanBrainError("The base URL must be an address such as https://host or http://127.0.0.1:8787.")
-    return base_url.rstrip("/")
-
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
     """A request to a route of `wire.routes`, before it is turned into an `HttpRequest`.
 
-    `name` is the route, `at` the parameters of its path. None values in `query` and `body` are left out. `key` is the
-    idempotency key; "" means none. `timeout` (seconds) and `resend` override the client's and the route's. `attempt`
-    (from 1) and `waited` (seconds before this attempt) are set by `Core.repeat`.
+    `name` is the route, `at` the parameters of its path. None values in `query` and `body` are left out, and records in
+    place of ids are resolved. `link` is a whole address of the service, used in place of path and `query`. `key` is
+    the idempotency key; "" means none. `timeout` (seconds) and `resend` override the client's and the route's.
+    `attempt` (from 1) and `waited` (seconds before this attempt) are set by `Core.repeat`.
 
     Raises `StefanBrainError` (`invalid_idempotency_key`) for a malformed `key`.
     """
 
     name: str
-    at: dict[str, str] = field(default_factory=dict)
+    at: dict[str, Any] = field(default_factory=dict)
     query: dict[str, Any] = field(default_factory=dict)
     body: dict[str, Any] | None = None
     files: tuple[Part, ...] | None = None
+    link: str | None = None
     key: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     timeout: float | None = None
@@ -130,7 +74,11 @@ class ApiRequest:
 
     @property
     def path(self) -> str:
-        return self.route.url(**self.at)
+        """The path of the address. Raises `StefanBrainError` for a part that is no id."""
+        try:
+            return self.route.url(**{name: in_path(name, given) for name, given in self.at.items()})
+        except UnicodeEncodeError as error:
+            raise StefanBrainError(f"An id cannot be sent: {unencodable(error)}.") from None
 
     @property
     def starts_work(self) -> bool:
@@ -146,9 +94,6 @@ class ApiRequest:
         """True if its body can be sent twice; with a pipe among the files it cannot."""
         return all(part.rewindable for part in self.files or ())
 
-
-log = logging.getLogger("agentsvc")
-log.addHandler(logging.NullHandler())
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
@@ -223,18 +168,26 @@ class Core:
 
     async def ask(self, model: type[M], request: ApiRequest) -> M:
         """Send the request and return the answer as `model`. Raises `StefanBrainError` or a subclass."""
-        return self.read(model, request, await self.send(request))
+        return self.read(model, await self.send(request))
 
     async def send(self, request: ApiRequest) -> Response:
         """Send the request, with retries, and return the raw response. Raises as `ask`."""
         return await self.repeat(request, self.attempt)
 
-    def read(self, model: type[M], request: ApiRequest, response: Response) -> M:
+    def read(self, model: type[M], response: Response) -> M:
         """The body of a response as `model`. Raises `StefanBrainError`, which names the field of a wrong type."""
         try:
-            return read(model, response.body, self.origin.base_url + request.route.path, response.status)
+            made = read(model, response.body, self.origin.base_url + response.path, response.status)
         except StefanBrainError as error:
-            raise with_request_details(error, request, response) from None
+            raise described(error, response) from None
+        return keep_request_id(made, response)
+
+    async def read_chunk(self, response: Response) -> bytes | None:
+        """The next chunk of a streamed response, None at its end. Raises `APIConnectionError`."""
+        try:
+            return await self.io.read(response)
+        except StefanBrainError as error:
+            raise described(error, response) from None
 
     async def repeat(self, request: ApiRequest, attempt: Attempt[T]) -> T:
         """Call `attempt(request)`, and again after each transient failure, as far as `max_retries`, the deadline and
@@ -278,8 +231,12 @@ class Core:
         """Open the files, send the request once, and record the outcome in the history."""
         with ExitStack() as opened:
             files = None if request.files is None else [(part.name, part.open(opened)) for part in request.files]
-            path, began = request.path, self.io.now()
-            http_request = self._request(request, path, files)
+            path = request.route.path  # until the real one is known
+            try:
+                path = request.path
+                http_request, began = self._request(request, path, files), self.io.now()
+            except StefanBrainError as error:
+                raise with_request(error, request.route.method, path, request.attempt) from None
             try:
                 response = await self._answered(request, path, http_request)
             except BaseException as error:
@@ -292,9 +249,10 @@ class Core:
         self, request: ApiRequest, path: str, http_request: HttpRequest, outcome: Response | BaseException, began: float
     ) -> None:
         """Log the outcome of a request and add it to the history."""
-        log.debug("%s %s: %s", http_request.method, path, getattr(outcome, "status", None) or type(outcome).__name__)
         ms = 1000 * (self.io.now() - began)
-        self.history.add(attempted(http_request, path, outcome, ms, attempt=request.attempt, waited=request.waited))
+        made = attempted(http_request, path, outcome, ms, attempt=request.attempt, waited=request.waited)
+        log.debug("%s %s: %s in %.0f ms (%s)", made.method, path, made.status or made.code, ms, made.request_id)
+        self.history.add(made)
 
     async def _answered(self, request: ApiRequest, path: str, http_request: HttpRequest) -> Response:
         """The response, if it is a success. Raises `StefanBrainError` for an error response, and
@@ -303,12 +261,13 @@ class Core:
             if self.left <= 0:
                 raise deadline_passed(sent=False)
             response = await self.io.send(http_request)
+            response.method, response.path, response.attempt = http_request.method, path, request.attempt
             if 200 <= response.status < 300:
                 return response
             body = self.origin.scrubbed(response.body)
             raise from_response(response.status, response.headers, body, may_have_started=request.starts_work)
         except StefanBrainError as error:
-            error.method, error.path, error.attempts = http_request.method, path, request.attempt
+            with_request(error, http_request.method, path, request.attempt)
             if isinstance(error, APIConnectionError):
                 self._explain(error, request)
             raise
@@ -322,15 +281,16 @@ class Core:
             error.hint = MAY_HAVE_STARTED
 
     def _request(self, request: ApiRequest, path: str, files: list[tuple[str, Any]] | None) -> HttpRequest:
+        """The request as it is sent. Raises `StefanBrainError` for values that cannot be."""
         headers = {**self.settings.headers, **request.headers}
         return HttpRequest(
             request.route.method,
-            self.origin.base_url + path,
+            request.link or self.origin.base_url + path,
             min(self.settings.timeout if request.timeout is None else request.timeout, self.left),
             self.origin.key,
             headers={**headers, "idempotency-key": request.key} if request.key else headers,
-            query={name: str(value) for name, value in request.query.items() if value is not None},
-            body=request.body and {name: value for name, value in request.body.items() if value is not None},
+            query={} if request.link else query_texts(request.query),
+            body=None if request.body is None else json_body(request.body, self.settings.extra_body),
             files=files,
             stream=request.stream,
             on_sent=request.on_sent,
@@ -338,8 +298,15 @@ class Core:
         )
 
 
-def with_request_details(error: E, request: ApiRequest, response: Response) -> E:
-    """Add the method, path and id of the request to an `error` that was found in a successful response."""
-    error.method, error.path, error.attempts = request.route.method, request.path, request.attempt
+def described(error: E, response: Response) -> E:
+    """Add what is known of the request to an `error` that was found in its successful response."""
     error.request_id = response.headers.get("x-request-id")
-    return error
+    if error.status is None and not isinstance(error, APIConnectionError | JobTimeoutError):
+        error.status = response.status
+    return with_request(error, response.method, response.path, response.attempt)
+
+
+def keep_request_id(made: M, response: Response) -> M:
+    """Keep the id of the request on what it was answered with: no field of the record, so not compared either."""
+    made.__dict__["_request_id"] = response.headers.get("x-request-id")
+    return made

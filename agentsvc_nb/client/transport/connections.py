@@ -1,6 +1,5 @@
 """Connections that do what the HTTP library's own do not, as network backends of its connection pools.
 
-- Blocking ones end each wait (connect, read, write) at the deadline of the current call (`bounded`).
 - Those to the embedded service verify their peer before they carry a request (`proven`).
 - On asyncio they also read while they send an upload, so that an early response (a refusal) is not lost (`listen`).
 """
@@ -8,13 +7,11 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import httpcore
@@ -23,101 +20,6 @@ from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unpr
 
 if TYPE_CHECKING:
     import httpx  # not here: `messages` imports it, without its command line
-
-# -- the deadline ---------------------------------------------------------------------------------------------------
-#
-# The HTTP library fixes the read timeout when a response begins, and each byte restarts it. So a stream that is silent,
-# or sends only pings, would hold its reader well past the deadline. On asyncio a timeout cancels the whole call, and
-# nothing of this is needed.
-
-Clock = Callable[[], float]
-_left: ContextVar[Clock | None] = ContextVar("seconds to the deadline", default=None)
-
-
-@contextmanager
-def until(ends: float, now: Clock) -> Iterator[None]:
-    """Within this context no connection made by `bounded` waits past `ends`, a time of the clock `now` (seconds).
-
-    Only for the current thread.
-    """
-    # Set also without a deadline: an interrupt may have kept an earlier one from being reset.
-    before = _left.set(None if ends == math.inf else lambda: ends - now())
-    try:
-        yield
-    finally:
-        _left.reset(before)
-
-
-def bounded(client: httpx.Client) -> httpx.Client:
-    """Make the client's connections, also those through proxies, keep to `until`. Returns the same client."""
-    for transport in (client._transport, *client._mounts.values()):
-        pool = getattr(transport, "_pool", None)  # a transport of the caller's own may have none: it is left as it is
-        if isinstance(pool, httpcore.ConnectionPool) and not isinstance(pool._network_backend, _DeadlineBackend):
-            pool._network_backend = _DeadlineBackend(pool._network_backend)
-    return client
-
-
-def _seconds(timeout: float | None, late: type[httpcore.TimeoutException]) -> float | None:
-    """The shorter of `timeout` and the time left, in seconds (None: no limit). Raises `late` when no time is left."""
-    clock = _left.get()
-    if clock is None:
-        return timeout
-    if (left := clock()) <= 0:
-        raise late("the deadline passed")
-    return left if timeout is None else min(left, timeout)
-
-
-class _DeadlineBackend(httpcore.NetworkBackend):
-    """A network backend whose connections keep to `until`."""
-
-    def __init__(self, backend: httpcore.NetworkBackend) -> None:
-        self._backend = backend
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        seconds = _seconds(timeout, httpcore.ConnectTimeout)
-        return _DeadlineStream(self._backend.connect_tcp(host, port, seconds, local_address, socket_options))
-
-    def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
-    ) -> httpcore.NetworkStream:
-        seconds = _seconds(timeout, httpcore.ConnectTimeout)
-        return _DeadlineStream(self._backend.connect_unix_socket(path, seconds, socket_options))
-
-    def sleep(self, seconds: float) -> None:
-        self._backend.sleep(seconds)
-
-
-class _DeadlineStream(httpcore.NetworkStream):
-    """A connection whose reads and writes keep to `until`."""
-
-    def __init__(self, stream: httpcore.NetworkStream) -> None:
-        self._stream = stream
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _seconds(timeout, httpcore.ReadTimeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _seconds(timeout, httpcore.WriteTimeout))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        seconds = _seconds(timeout, httpcore.ConnectTimeout)
-        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, seconds))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
 
 # -- the proof ------------------------------------------------------------------------------------------------------
 #
@@ -280,6 +182,11 @@ class _WatchedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         return _WatchedStream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
+
+    async def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        return _WatchedStream(await self._backend.connect_unix_socket(path, timeout, socket_options))
 
     async def sleep(self, seconds: float) -> None:
         await self._backend.sleep(seconds)

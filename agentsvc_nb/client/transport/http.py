@@ -1,33 +1,42 @@
 """The two implementations of `io.IO`, blocking and on asyncio.
 
-Of the client only this module, `messages` and `connections` use the HTTP library.
+Of the client only this module, `messages`, `connections` and `deadlines` use the HTTP library.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import math
 import os
 import socket
+import sys
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, closing, contextmanager, suppress
 from datetime import UTC, date, datetime
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentsvc_nb.client.errors import deadline_passed
-from agentsvc_nb.client.transport import connections, messages
+from agentsvc_nb.client.transport import deadlines, messages
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, TaskPool, ThreadPool
-from agentsvc_nb.client.transport.messages import FAILURES, build, failure, httpx, to_response
+from agentsvc_nb.client.transport.messages import Library, build, failure, httpx, is_usable, library_of, to_response
+
+__all__ = ["AsyncClient", "AsyncIO", "AsyncTransport", "SyncClient", "SyncIO", "SyncTransport", "is_usable"]
 
 T = TypeVar("T")
 SyncTransport = httpx.BaseTransport
 AsyncTransport = httpx.AsyncBaseTransport
-SyncClient = httpx.Client
-AsyncClient = httpx.AsyncClient
+if TYPE_CHECKING:
+    import httpx2
+
+    SyncClient = httpx.Client | httpx2.Client
+    AsyncClient = httpx.AsyncClient | httpx2.AsyncClient
+else:
+    SyncClient, AsyncClient = httpx.Client, httpx.AsyncClient
 _ByLoop = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
 
 
@@ -56,30 +65,36 @@ class SyncIO(_Clocks):
         secret: Secret | None = None,
     ) -> None:
         _check("transport", transport, SyncTransport)
-        _check("http_client", client, SyncClient)
+        _check("http_client", client, httpx.Client)
         _check_proved(secret, transport or client)
         self._transport = transport
-        self._own = client and connections.bounded(client)
+        self._own: Any = client
+        self._library = library_of(client)
+        self._inherited = _Inherited(client or transport)
+        if client:
+            deadlines.bounded(client)
         self._tls = tls
         self._secret = secret
         self._clients: dict[int, httpx.Client] = {}
 
     def _client(self) -> httpx.Client:
+        self._inherited.forget_parents()
         if self._own:
-            return self._own
+            return cast(httpx.Client, self._own)
         pid = os.getpid()
         if (client := self._clients.get(pid)) is None:
             client = self._clients.setdefault(pid, messages.blocking(self._transport, self._tls, self._secret))
             # In a notebook clients are rarely closed, so garbage collection closes them. Not at exit, where open
             # streams end by themselves.
-            weakref.finalize(self, client.close).atexit = False
+            weakref.finalize(self, _close_in, pid, client).atexit = False
         return client
 
     async def send(self, request: HttpRequest) -> Response:
         client = self._client()
         built = build(request, self._own)
         if request.ends < math.inf:
-            built.stream = _Timely(cast(httpx.SyncByteStream, built.stream), self, request.ends)
+            body = _timely_body(self._library.module)
+            built.stream = cast(Any, body(built.stream, self, request.ends))
         with self._until(request.ends):
             response = client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
@@ -111,10 +126,10 @@ class SyncIO(_Clocks):
     def _until(self, ends: float) -> Iterator[None]:
         """End waits at the deadline, and turn exceptions of the HTTP library into `APIConnectionError`."""
         try:
-            with connections.until(ends, self.now):
+            with deadlines.until(ends, self.now):
                 yield
-        except FAILURES as error:
-            failed = failure(error)
+        except self._library.failures as error:
+            failed = failure(error, self._library)
             if failed.timed_out and ends - self.now() < CLOCK_SLACK:
                 failed = deadline_passed(sent=failed.sent)
             raise failed from None
@@ -143,10 +158,36 @@ class SyncIO(_Clocks):
             response.raw.close()
 
 
-class _Timely(httpx.SyncByteStream):
+def _close_in(pid: int, client: httpx.Client) -> None:
+    """Close a client in the process that made it: in a forked child, a thread of the parent may hold its lock."""
+    if os.getpid() == pid:
+        client.close()
+
+
+class _Inherited:
+    """A client or transport of the caller's own, whose connections a forked child must not use beside its parent."""
+
+    def __init__(self, given: object) -> None:
+        self._given = given
+        self._pid = os.getpid()
+        self._connections: list[Any] = []  # referenced, so that garbage collection does not close them
+
+    def forget_parents(self) -> None:
+        if self._given is not None and self._pid != (pid := os.getpid()):
+            self._connections += deadlines.forget(self._given)
+            self._pid = pid
+
+
+@functools.cache
+def _timely_body(module: Any) -> type[_Timely]:
+    """`_Timely` as a body of this HTTP library."""
+    return type("TimelyBody", (_Timely, module.SyncByteStream), {})
+
+
+class _Timely:
     """A request body that raises at the deadline instead of being sent further."""
 
-    def __init__(self, body: httpx.SyncByteStream, io: SyncIO, ends: float) -> None:
+    def __init__(self, body: Any, io: SyncIO, ends: float) -> None:
         self._body = body
         self._io = io
         self._ends = ends
@@ -172,10 +213,12 @@ class AsyncIO(_Clocks):
         secret: Secret | None = None,
     ) -> None:
         _check("transport", transport, AsyncTransport)
-        _check("http_client", client, AsyncClient)
+        _check("http_client", client, httpx.AsyncClient)
         _check_proved(secret, transport or client)
         self._transport = transport
-        self._own = client
+        self._own: Any = client
+        self._library = library_of(client)
+        self._inherited = _Inherited(client or transport)
         self._tls = tls
         self._secret = secret
         self._clients: _ByLoop = weakref.WeakKeyDictionary()
@@ -186,8 +229,9 @@ class AsyncIO(_Clocks):
         self._closing: set[asyncio.Task[None]] = set()
 
     def _client(self) -> httpx.AsyncClient:
+        self._inherited.forget_parents()
         if self._own:
-            return self._own
+            return cast(httpx.AsyncClient, self._own)
         loop, clients = asyncio.get_running_loop(), self._own_clients()
         if loop not in clients:
             for ended in [known for known in clients if known.is_closed()]:
@@ -203,7 +247,7 @@ class AsyncIO(_Clocks):
 
     async def send(self, request: HttpRequest) -> Response:
         client = self._client()
-        async with _Until(request.ends - self.now()):
+        async with _Until(request.ends - self.now(), self._library):
             built = build(request, self._own)
             response = await client.send(built, stream=True, auth=None, follow_redirects=False)
             if request.stream and response.is_success:
@@ -213,7 +257,7 @@ class AsyncIO(_Clocks):
 
     async def read(self, response: Response) -> bytes | None:
         chunks: AsyncIterator[bytes] = response.chunks
-        async with _Until(response.ends - self.now()):
+        async with _Until(response.ends - self.now(), self._library):
             return await anext(chunks, None)
 
     async def sleep(self, seconds: float) -> None:
@@ -239,7 +283,8 @@ class AsyncIO(_Clocks):
 
 
 def _check(name: str, given: object, kind: type) -> None:
-    if given is not None and not isinstance(given, kind):
+    newer = sys.modules.get("httpx2") if name == "http_client" else None
+    if given is not None and not isinstance(given, (kind, getattr(newer, kind.__name__, kind))):
         its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
         raise TypeError(f"{name} must be an httpx.{kind.__name__} here, not {its}.")
 
@@ -256,9 +301,10 @@ class _Until:
     """Cancels its block after `seconds`, and turns timeouts and the HTTP library's exceptions into
     `APIConnectionError`."""
 
-    __slots__ = ("_timeout",)
+    __slots__ = ("_library", "_timeout")
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, library: Library) -> None:
+        self._library = library
         self._timeout = None if seconds == math.inf else asyncio.timeout(seconds)
 
     async def __aenter__(self) -> None:
@@ -273,8 +319,8 @@ class _Until:
                 await self._timeout.__aexit__(kind, error, at)
         except TimeoutError:
             raise deadline_passed() from None
-        if isinstance(error, FAILURES):
-            raise failure(error) from None
+        if isinstance(error, self._library.failures):
+            raise failure(error, self._library) from None
 
 
 def _wake_reader(response: httpx.Response) -> None:

@@ -39,7 +39,7 @@ async def tell(hook: Callable[..., Any] | None, *news: Any) -> None:
 class HttpRequest:
     """One HTTP request. `seconds` limits each single wait; `ends` limits the whole exchange, a time of `IO.now`.
 
-    `files` are (name, content) pairs of a multipart body, with `body` as its `payload`; without files `body` is JSON.
+    `body` is JSON. `files` are (name, content) pairs of a multipart body, with `body` as its `payload`.
     """
 
     method: str
@@ -48,7 +48,7 @@ class HttpRequest:
     key: str = field(repr=False)
     headers: dict[str, str] = field(default_factory=dict)
     query: dict[str, str] = field(default_factory=dict)
-    body: dict[str, Any] | None = None
+    body: bytes | None = None
     files: list[tuple[str, bytes | BinaryIO]] | None = None
     stream: bool = False
     on_sent: OnBytes | None = None
@@ -57,7 +57,8 @@ class HttpRequest:
 
 @dataclass(slots=True)
 class Response:
-    """An HTTP response. Header names are in lower case; `raw` is the library's response object.
+    """An HTTP response. Header names are in lower case; `raw` is the library's response object. `method`, `path` and
+    `attempt` are those of the request, filled in by `Core`.
 
     A streamed response has no `body`: read its `chunks` with `IO.read`, until `ends` (a time of `IO.now`).
     """
@@ -68,6 +69,9 @@ class Response:
     raw: Any = field(default=None, repr=False)
     chunks: Any = field(default=None, repr=False)
     ends: float = math.inf
+    method: str = ""
+    path: str = ""
+    attempt: int = 1
 
 
 class WorkerPool(Protocol[T]):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-import json
 import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from http.cookiejar import CookieJar
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
-from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.transport.connections import bounded, listen, proven, proven_async
+from agentsvc_nb import __version__
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
+from agentsvc_nb.client.transport.connections import listen, proven, proven_async
+from agentsvc_nb.client.transport.deadlines import bounded
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import HttpRequest, OnBytes, Response, step, tell
 
@@ -29,7 +31,37 @@ else:
         del sys.modules[_COMMAND_LINE]
 
 
-class ProgressBody(httpx.SyncByteStream, httpx.AsyncByteStream):
+@dataclass(frozen=True)
+class Library:
+    """The HTTP library that a client is of: ours, or for a client of the caller's own also `httpx2`."""
+
+    module: Any
+    failures: tuple[type[Exception], ...]
+    unsent: tuple[type[Exception], ...]
+
+
+@functools.cache
+def library(name: str = "httpx") -> Library:
+    module: Any = sys.modules[name]
+    unsent = (module.ConnectError, module.ConnectTimeout, module.PoolTimeout, module.ProxyError)
+    return Library(module, (module.RequestError, module.StreamError, ssl.SSLError), unsent)
+
+
+def library_of(client: object) -> Library:
+    """The library of a client, or of what takes its place: None for one that we make."""
+    homes = {kind.__module__.partition(".")[0] for kind in type(client).__mro__}
+    return library("httpx2" if "httpx2" in homes else "httpx")
+
+
+def is_usable(url: str) -> bool:
+    """True if a request can be sent to this address: its host has a form that names can have."""
+    try:
+        return bool(httpx.URL(url).host.encode("idna"))
+    except (httpx.InvalidURL, UnicodeError):
+        return False
+
+
+class _Progress:
     """A request body that reports to `hook` the bytes sent so far. Each attempt counts from zero again."""
 
     def __init__(self, body: object, total: int | None, hook: OnBytes) -> None:
@@ -39,17 +71,23 @@ class ProgressBody(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         sent = 0
-        for chunk in cast(httpx.SyncByteStream, self._body):
+        for chunk in cast(Any, self._body):
             yield chunk
             sent += len(chunk)
             step(tell(self._hook, sent, self._total))
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         sent = 0
-        async for chunk in cast(httpx.AsyncByteStream, self._body):
+        async for chunk in cast(Any, self._body):
             yield chunk
             sent += len(chunk)
             await tell(self._hook, sent, self._total)
+
+
+@functools.cache
+def progress_body(module: Any) -> type[_Progress]:
+    """`_Progress` as a body of this HTTP library."""
+    return type("ProgressBody", (_Progress, module.SyncByteStream, module.AsyncByteStream), {})
 
 
 CONNECT_SECONDS: Final = 10.0
@@ -57,58 +95,60 @@ _HEADERS: Final = {
     "accept": "*/*",
     "accept-encoding": "gzip, deflate",
     "connection": "keep-alive",
-    "user-agent": "agentsvc-nb",
+    "user-agent": f"agentsvc-nb/{__version__}",
 }
 _BODYLESS: Final = frozenset({"GET", "HEAD", "DELETE"})
-FAILURES: Final = (httpx.RequestError, httpx.StreamError, ssl.SSLError)
-_UNSENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
 
-def build(request: HttpRequest, own: httpx.Client | httpx.AsyncClient | None = None) -> httpx.Request:
-    """The request as an `httpx.Request`. A client that the caller supplied (`own`) adds its headers and cookies."""
+def build(request: HttpRequest, own: Any = None) -> httpx.Request:
+    """The request as an `httpx.Request`. A client that the caller supplied (`own`) adds its headers and cookies.
+
+    Raises `StefanBrainError` for an address that the library does not take, such as one that is too long.
+    """
     headers = {**_HEADERS, **request.headers, "authorization": f"Bearer {request.key}"}
     if request.stream:
         headers["accept-encoding"] = "identity"
+    if request.files is None and request.body is not None:
+        headers["content-type"] = "application/json"
     seconds = dict.fromkeys(("read", "write", "pool"), request.seconds)
     limits = {"timeout": {**seconds, "connect": min(request.seconds, CONNECT_SECONDS)}}
-    make = own.build_request if own else httpx.Request if request.files is not None else _small
-    built = make(request.method, _url(request), headers=headers, extensions=limits, **_content(request))
+    make: Any = own.build_request if own else httpx.Request if request.files is not None else _small
+    try:
+        url = _url(request, own)
+        built: httpx.Request = make(request.method, url, headers=headers, extensions=limits, **_content(request))
+    except library_of(own).module.InvalidURL as error:
+        raise StefanBrainError(f"The request has an address that cannot be used: {error}.") from None
     if own:
         built.headers.pop("x-api-key", None)
     if request.on_sent:
         length = built.headers.get("content-length")
-        built.stream = ProgressBody(built.stream, int(length) if length else None, request.on_sent)
+        body = progress_body(library_of(own).module)
+        built.stream = cast(Any, body(built.stream, int(length) if length else None, request.on_sent))
     return built
 
 
 def _content(request: HttpRequest) -> dict[str, Any]:
     """The body as keyword arguments of the library: JSON, or a multipart form with `payload` and `files`."""
     if request.files is None:
-        return {} if request.body is None else {"json": request.body}
-    payload = {} if request.body is None else {"payload": _json(request.body)}
+        return {} if request.body is None else {"content": request.body}
+    payload = {} if request.body is None else {"payload": request.body}
     return {"data": payload, "files": [("files", file) for file in request.files]}
 
 
-def _json(body: dict[str, Any]) -> str:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
 def _small(
-    method: str, url: httpx.URL, *, headers: dict[str, str], extensions: dict[str, Any], json: Any = None
+    method: str, url: httpx.URL, *, headers: dict[str, str], extensions: dict[str, Any], content: bytes = b""
 ) -> httpx.Request:
     """A request without files, built directly: the library's own constructor needs 70 us for the headers."""
-    body = b"" if json is None else _json(json).encode()
-    if json is not None:
-        headers = {**headers, "content-type": "application/json"}
-    if json is not None or method not in _BODYLESS:
-        headers = {**headers, "content-length": str(len(body))}
+    if content or method not in _BODYLESS:
+        headers = {**headers, "content-length": str(len(content))}
     raw = [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
-    stream = httpx.ByteStream(body)
+    stream = httpx.ByteStream(content)
     return httpx.Request(method, url, headers=[(b"host", url.netloc), *raw], stream=stream, extensions=extensions)
 
 
-def _url(request: HttpRequest) -> httpx.URL:
-    return _parsed(f"{request.url}?{urlencode(request.query)}" if request.query else request.url)
+def _url(request: HttpRequest, own: object) -> httpx.URL | str:
+    url = f"{request.url}?{urlencode(request.query)}" if request.query else request.url
+    return url if own else _parsed(url)
 
 
 @functools.lru_cache(maxsize=64)
@@ -122,11 +162,11 @@ def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"
     return Response(response.status_code, headers, body, chunks and response, chunks, request.ends)
 
 
-def failure(error: Exception) -> APIConnectionError:
-    timed_out = isinstance(error, httpx.TimeoutException)
+def failure(error: Exception, library: Library) -> APIConnectionError:
+    timed_out = isinstance(error, library.module.TimeoutException)
     why = str(error) or ("it took too long" if timed_out else type(error).__name__)
     return APIConnectionError(
-        f"The service did not answer: {why}.", sent=not isinstance(error, _UNSENT), timed_out=timed_out
+        f"The service did not answer: {why}.", sent=not isinstance(error, library.unsent), timed_out=timed_out
     )
 
 
@@ -143,7 +183,10 @@ def blocking(transport: httpx.BaseTransport | None, tls: bool, secret: Secret | 
     With a `secret`, each connection must prove that the embedded service at its other end holds it.
     """
     client = httpx.Client(**_options(transport, tls, secret is not None))
-    return bounded(proven(client, secret) if secret else client)
+    if secret:
+        proven(client, secret)
+    bounded(client)
+    return client
 
 
 def awaited(transport: httpx.AsyncBaseTransport | None, tls: bool, secret: Secret | None = None) -> httpx.AsyncClient:

@@ -32,6 +32,8 @@ _RATIOS: Final = frozenset(
         " anteil prozent prozentsatz durchschnitt schnitt taux pourcentage moyenne tasa porcentaje proporcion promedio"
     )
 )
+_PERCENT_LEVELS: Final = frozenset(_words("humidity feuchtigkeit luftfeuchtigkeit humidité humedad"))
+"""What is measured in percent, and a share of nothing that is counted."""
 _CURRENCIES: Final = frozenset(_words("currency currencies währung waehrung devise monnaie moneda divisa"))
 _CURRENCY_CODES: Final = frozenset(_words("eur euro euros usd gbp chf sek nok dkk pln czk jpy cny inr cad aud"))
 _PER: Final = frozenset(_words("per pro je par por"))
@@ -57,7 +59,9 @@ def is_rank(column: ColumnProfile) -> bool:
 
 
 def is_ratio(column: ColumnProfile) -> bool:
-    return column.kind == "number" and (column.unit == "%" or not _RATIOS.isdisjoint(_words(column.name)))
+    words = _words(column.name)
+    shares = column.unit == "%" or not _RATIOS.isdisjoint(words)
+    return column.kind == "number" and shares and _PERCENT_LEVELS.isdisjoint(words)
 
 
 def is_per_unit(column: ColumnProfile) -> bool:

@@ -104,7 +104,7 @@ class RunView:
     @property
     def record(self) -> Run:
         """The run's final record; before its end, a record with what is known."""
-        return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat)
+        return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat or "")
 
     @property
     def said(self) -> str:

@@ -76,12 +76,13 @@ def credential_of(scope: Scope) -> Credential | None:
 
 class KnownKeys:
     """A `KeyDirectory` with a cache, which any write to the database empties, also one by another process: a key that
-    the command line creates, suspends or revokes counts at once. Refusals are not cached.
+    the command line creates, suspends or revokes counts at once. Refusals are not cached, and nothing is where the
+    database does not say that it was written to.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._version = -1
+        self._version: int | None = -1
         self._asked = False
         self._found: dict[str, tuple[KeyRecord, AccountRecord]] = {}
 
@@ -90,7 +91,9 @@ class KnownKeys:
             self._ask()
         found = self._found.get(secret)
         if found is None:
-            found = self._found[secret] = self._database.read(lambda tx: accounts.find_key(tx, secret))
+            found = await self._database.read_soon(lambda tx: accounts.find_key(tx, secret))
+            if self._version is not None:
+                self._found[secret] = found
         return found
 
     def _ask(self) -> None:

@@ -13,11 +13,11 @@ from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
+from agentsvc_nb.service.ports import Blobs
 from agentsvc_nb.service.records.accounts import KeyRecord, SessionRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.service.usecases.accounts import KeyDirectory
 from agentsvc_nb.service.usecases.money import RateLimiter
@@ -40,7 +40,7 @@ class Services:
     access: Access
     judges: Judges
     streams: Streams
-    blobs: LocalBlobs
+    blobs: Blobs
     tools: Mapping[str, Tool]
     runs: RunRunner
     jobs: JobRunner

@@ -32,7 +32,7 @@ QUEUE_OLDEST: Final = Metric(
 )
 APPROVALS: Final = Metric("agentsvc_approvals_waiting", "gauge", "Tool calls that wait for somebody's approval.")
 FOLLOWERS: Final = Metric("agentsvc_stream_followers", "gauge", "Open streams of events.")
-DATABASE: Final = Metric("agentsvc_database_bytes", "gauge", "The database's file and its log of writes.")
+DATABASE: Final = Metric("agentsvc_database_bytes", "gauge", "The size of the database.")
 DISK_SIZE: Final = Metric("agentsvc_disk_size_bytes", "gauge", "The disk that the data folder is on.")
 DISK_FREE: Final = Metric("agentsvc_disk_free_bytes", "gauge", "What is free of it for the service.")
 GAUGES: Final = (
@@ -89,6 +89,7 @@ async def _looked_up(services: Services) -> Iterator[str]:
         },
         APPROVALS: {(): found.approvals},
         FOLLOWERS: {(): services.streams.followers},
+        DATABASE: {(): found.database_bytes},
         **_disk(DataFolder(services.settings.data)),
     }
     return (line for metric in GAUGES for line in gauge(metric, values.get(metric, {})))
@@ -96,6 +97,4 @@ async def _looked_up(services: Services) -> Iterator[str]:
 
 def _disk(folder: DataFolder) -> dict[Metric, dict[Labels, float]]:
     disk = shutil.disk_usage(folder.path)
-    files = (folder.database, folder.database.with_name(folder.database.name + "-wal"))
-    size = sum(file.stat().st_size for file in files if file.exists())
-    return {DATABASE: {(): size}, DISK_SIZE: {(): disk.total}, DISK_FREE: {(): disk.free}}
+    return {DISK_SIZE: {(): disk.total}, DISK_FREE: {(): disk.free}}

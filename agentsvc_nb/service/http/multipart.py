@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
+from agentsvc_nb.service.ports import Blobs, NewBlob
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, PARTS_MAX, REQUEST_SLACK_BYTES
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class MultipartForm:
 
     async def keep(self) -> None:
         for _, blob in self.files:
-            await asyncio.to_thread(blob.keep)
+            await blob.stored()
 
 
 def is_multipart(request: Request) -> bool:
@@ -71,7 +71,7 @@ def check_length(request: Request, rules: Rules) -> None:
         raise ApiError(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
 
 
-async def read_form(request: Request, blobs: LocalBlobs, rules: Rules) -> MultipartForm:
+async def read_form(request: Request, blobs: Blobs, rules: Rules) -> MultipartForm:
     """Parse the body. Raises `invalid_multipart`, `unsupported_attachment` and the codes of `rules`, and then leaves
     nothing on disk."""
     check_length(request, rules)
@@ -124,7 +124,7 @@ async def _parse(parser: MultipartParser, chunk: bytes) -> None:
 class _MultipartReader:
     """The parser's callbacks, which build a `MultipartForm` one part at a time."""
 
-    def __init__(self, blobs: LocalBlobs, rules: Rules) -> None:
+    def __init__(self, blobs: Blobs, rules: Rules) -> None:
         self.form = MultipartForm()
         self._blobs = blobs
         self._rules = rules

@@ -92,7 +92,7 @@ class EventStreamResponse(Response):
         hooks = scope.setdefault("on_disconnect", [])
         hooks.append(end)
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             async with aclosing(self.body_iterator):
                 async for frame in self.body_iterator:
                     await send({"type": "http.response.body", "body": frame, "more_body": True})

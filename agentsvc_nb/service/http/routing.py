@@ -19,7 +19,7 @@ from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.endpoints import developer, files, models, runs, tools
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import fields
-from agentsvc_nb.service.ports import StoreBusy
+from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreBusy
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.usecases import money
 from agentsvc_nb.wire.routes import ROUTES
@@ -73,8 +73,12 @@ async def answered(
         return None
     except ApiError as error:
         return refuse(error)
+    except StoreAway:
+        return refuse(ApiError("workspace_busy", "The service's database does not answer. Nothing was stored."))
     except StoreBusy:
         return refuse(ApiError("workspace_busy"))
+    except BlobsUnavailable as error:
+        return refuse(ApiError("workspace_busy" if error.passing else "internal_error", error.message))
     except Exception as error:
         log.exception(
             "%s failed", request.method, extra=fields(path=request.url.path, request=request.state.request_id)

@@ -1,26 +1,33 @@
 """Rows of the database as frozen records, read and written by named queries: in a module's `.sql` file, each statement
-has a line `-- name: claim` above it."""
+has a line `-- name: claim` above it. One that PostgreSQL needs otherwise is followed by its own, `-- name: claim, in
+PostgreSQL`."""
 
 from __future__ import annotations
 
 import re
 from importlib import resources
+from typing import Final
 
 from agentsvc_nb.service.ports import Tx
 
-_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+_NAME = re.compile(r"^-- name: (.+)\n", re.MULTILINE)
+_OTHER = ", in PostgreSQL"
+in_postgres: Final[dict[str, str]] = {}
+"""What PostgreSQL executes in place of a named statement, by its text; most are the same for both."""
 
 
 def load(file: str) -> dict[str, str]:
     """The statements of `file` (a name without `.sql`), by name."""
     text = resources.files("agentsvc_nb.service.records").joinpath(f"{file}.sql").read_text()
     _, *parts = _NAME.split(text)
-    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+    found = {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+    in_postgres.update({found[name.removesuffix(_OTHER)]: found[name] for name in found if name.endswith(_OTHER)})
+    return {name: sql for name, sql in found.items() if not name.endswith(_OTHER)}
 
 
-def beginning(data: bytes, chars: int) -> str:
-    """The first `chars` characters of a text of which `data` has the first 4 * `chars` bytes."""
-    return data.decode("utf-8", "ignore")[:chars]  # the last character of `data` may be cut
+def beginning(data: bytes | str, chars: int) -> str:
+    """The first `chars` characters of a text of which `data` has as many or more, or the first 4 * `chars` bytes."""
+    return (data if isinstance(data, str) else data.decode("utf-8", "ignore"))[:chars]  # a character may be cut
 
 
 _sql = load("newest")

@@ -16,5 +16,5 @@ UPDATE account SET review_since = :since WHERE id = :id
 -- name: count
 INSERT INTO rate_window (subject, span, begins, requests) VALUES (:subject, :span, :begins, 1)
 ON CONFLICT (subject, span) DO UPDATE SET
-    requests = CASE WHEN begins = excluded.begins THEN requests + 1 ELSE 1 END, begins = excluded.begins
+    requests = CASE WHEN rate_window.begins = excluded.begins THEN rate_window.requests + 1 ELSE 1 END, begins = excluded.begins
 RETURNING requests

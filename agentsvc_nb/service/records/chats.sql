@@ -9,7 +9,7 @@ SELECT account FROM chat WHERE id = :id
 
 -- name: of_label
 SELECT * FROM chat
-WHERE account = :account AND COALESCE(project, '') = COALESCE(:project, '') AND label = :label AND retired_at IS NULL
+WHERE account = :account AND COALESCE(project, '') = COALESCE(CAST(:project AS TEXT), '') AND label = :label AND retired_at IS NULL
 
 -- name: retire
 UPDATE chat SET retired_at = COALESCE(retired_at, :now) WHERE id = :id AND account = :account
@@ -30,5 +30,15 @@ SELECT chat.id, chat.project, chat.retired_at, run.run_id, run.status,
 FROM chat LEFT JOIN run ON run.run_id = (
     SELECT run_id FROM run WHERE run.chat = chat.id ORDER BY rowid DESC LIMIT 1)
 LEFT JOIN run_message ON run_message.run_id = run.run_id
-WHERE chat.account = :account AND (:before IS NULL OR COALESCE(run.created_at, chat.created_at) < :before)
+WHERE chat.account = :account AND (CAST(:before AS BIGINT) IS NULL OR COALESCE(run.created_at, chat.created_at) < :before)
+ORDER BY used_at DESC, chat.id LIMIT :limit
+
+-- name: recent, in PostgreSQL
+SELECT chat.id, chat.project, chat.retired_at, run.run_id, run.status,
+    LEFT(run_message.message, CAST(2 * :chars AS INTEGER)) AS message, -- a NUL is written as two characters
+    COALESCE(run.created_at, chat.created_at) AS used_at
+FROM chat LEFT JOIN run ON run.run_id = (
+    SELECT run_id FROM run WHERE run.chat = chat.id ORDER BY rowid DESC LIMIT 1)
+LEFT JOIN run_message ON run_message.run_id = run.run_id
+WHERE chat.account = :account AND (CAST(:before AS BIGINT) IS NULL OR COALESCE(run.created_at, chat.created_at) < :before)
 ORDER BY used_at DESC, chat.id LIMIT :limit

@@ -42,6 +42,14 @@ def approvals(tx: Tx) -> int:
     return found
 
 
+def database_bytes(tx: Tx) -> int:
+    """The size of the database."""
+    row = tx.one(_sql["database_bytes"])
+    assert row is not None
+    found: int = row["bytes"]
+    return found
+
+
 def event_time(tx: Tx, run_id: str, event_id: int) -> int | None:
     """When the run's event was written, in ms."""
     row = tx.one(_sql["event_time"], run_id=run_id, id=event_id)

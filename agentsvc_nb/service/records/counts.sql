@@ -18,3 +18,9 @@ SELECT created_at FROM run_event WHERE run_id = :run_id AND id = :id
 
 -- name: last_resumed
 SELECT created_at FROM run_event WHERE run_id = :run_id AND type = 'run.resumed' AND id <= :id ORDER BY id DESC LIMIT 1
+
+-- name: database_bytes
+SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()
+
+-- name: database_bytes, in PostgreSQL
+SELECT pg_database_size(current_database()) AS bytes

@@ -7,7 +7,7 @@ RETURNING *
 SELECT * FROM feedback WHERE id = :id
 
 -- name: page
-SELECT * FROM feedback WHERE account = :account AND (:status IS NULL OR status = :status)
+SELECT * FROM feedback WHERE account = :account AND (CAST(:status AS TEXT) IS NULL OR status = :status)
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- name: since

@@ -53,4 +53,4 @@ WHERE unread.account = :account ORDER BY unread.tries, unread.id LIMIT 1
 
 -- name: waiting_in
 SELECT file.* FROM unread JOIN file ON file.chat = unread.chat AND file.path = unread.path
-WHERE unread.chat = :chat AND unread.tries = 0 AND (:run_id IS NULL OR file.run_id = :run_id) ORDER BY unread.id
+WHERE unread.chat = :chat AND unread.tries = 0 AND (CAST(:run_id AS TEXT) IS NULL OR file.run_id = :run_id) ORDER BY unread.id

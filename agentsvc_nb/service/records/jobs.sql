@@ -43,6 +43,7 @@ UPDATE job SET status = :status, error = :error, content = :content, data = :dat
 WHERE job_id = :job_id AND attempt = :attempt AND status IN ('queued', 'running', 'cancelling') RETURNING *
 
 -- name: spent_in
-SELECT COALESCE(SUM(input_tokens), 0) AS input_tokens, COALESCE(SUM(output_tokens), 0) AS output_tokens,
-    COALESCE(SUM(cost_microcents), 0) AS cost_microcents
+SELECT CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) AS input_tokens,
+    CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) AS output_tokens,
+    CAST(COALESCE(SUM(cost_microcents), 0) AS BIGINT) AS cost_microcents
 FROM job WHERE run_id = :run_id

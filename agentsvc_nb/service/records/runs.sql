@@ -28,6 +28,10 @@ SELECT message FROM run_message WHERE run_id = :run_id
 -- As bytes: SUBSTR of a text ends where it has a NUL.
 SELECT SUBSTR(CAST(message AS BLOB), 1, 4 * :chars) AS message FROM run_message WHERE run_id = :run_id
 
+-- name: message_beginning, in PostgreSQL
+-- Twice as many: a NUL is written as two characters.
+SELECT LEFT(message, CAST(2 * :chars AS INTEGER)) AS message FROM run_message WHERE run_id = :run_id
+
 -- name: get
 SELECT * FROM run WHERE run_id = :run_id
 
@@ -50,7 +54,7 @@ SELECT * FROM run WHERE chat = :chat AND status IN ('queued', 'running', 'cancel
 
 -- name: of_chat
 SELECT * FROM run
-WHERE chat = :chat AND (:last IS NULL OR rowid <= (SELECT rowid FROM run WHERE run_id = :last AND chat = :chat))
+WHERE chat = :chat AND (CAST(:last AS TEXT) IS NULL OR rowid <= (SELECT rowid FROM run WHERE run_id = :last AND chat = :chat))
 ORDER BY rowid DESC LIMIT :limit
 
 -- name: said

@@ -2,18 +2,18 @@
 INSERT INTO usage (account, key_id, month, pool, kind, quantity, microcents)
 VALUES (:account, :key_id, :month, :pool, :kind, :quantity, :microcents)
 ON CONFLICT (account, key_id, month, pool, kind) DO UPDATE SET
-    quantity = quantity + excluded.quantity, microcents = microcents + excluded.microcents
+    quantity = usage.quantity + excluded.quantity, microcents = usage.microcents + excluded.microcents
 
 -- name: of_pool
-SELECT COALESCE(SUM(microcents), 0) AS microcents FROM usage
-WHERE account = :account AND pool = :pool AND (:month IS NULL OR month = :month)
+SELECT CAST(COALESCE(SUM(microcents), 0) AS BIGINT) AS microcents FROM usage
+WHERE account = :account AND pool = :pool AND (CAST(:month AS TEXT) IS NULL OR month = :month)
 
 -- name: tokens_of_key
-SELECT COALESCE(SUM(microcents), 0) AS microcents FROM usage
+SELECT CAST(COALESCE(SUM(microcents), 0) AS BIGINT) AS microcents FROM usage
 WHERE account = :account AND key_id = :key_id AND month = :month AND pool = 'wallet' AND kind = 'tokens'
 
 -- name: held
-SELECT COALESCE(SUM(held), 0) AS microcents FROM (
+SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT) AS microcents FROM (
     SELECT hold_microcents + charge_hold_microcents AS held FROM run WHERE account = :account AND pool = :pool
         AND status IN ('queued', 'running', 'cancelling')
     UNION ALL
@@ -24,7 +24,7 @@ SELECT COALESCE(SUM(held), 0) AS microcents FROM (
 ) AS active
 
 -- name: tokens_held_of_key
-SELECT COALESCE(SUM(hold_microcents), 0) AS microcents FROM (
+SELECT CAST(COALESCE(SUM(hold_microcents), 0) AS BIGINT) AS microcents FROM (
     SELECT hold_microcents FROM run WHERE account = :account AND pool = 'wallet' AND key_id = :key_id
         AND status IN ('queued', 'running', 'cancelling')
     UNION ALL

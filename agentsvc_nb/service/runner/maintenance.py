@@ -59,8 +59,8 @@ class Retention:
         expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
         uploads = await self._all(lambda tx: files.expire_uploads(tx, expired, BATCH))
         keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
-        blobs = await asyncio.to_thread(self._remove_blobs, now - BLOB_AGE_MS)
         await asyncio.to_thread(self._storage.tables.sweep)
+        blobs = await self._remove_blobs(now - BLOB_AGE_MS)  # last: their store may be away for long
         if uploads or keys or blobs:
             log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, keys, blobs)
 
@@ -71,15 +71,14 @@ class Retention:
             total += deleted
         return total
 
-    def _remove_blobs(self, before: int) -> int:
+    async def _remove_blobs(self, before: int) -> int:
+        database = self._storage.use_case.database
+
+        async def named() -> set[str]:
+            return await asyncio.to_thread(database.read, files.referenced_contents)
+
         with self._unless_backed_up() as free:
-            if not free:
-                return 0
-            # List old blobs before reading references: a row written in between names a blob stored after `before`,
-            # and `remove` spares that.
-            old = list(self._storage.blobs.stored_before(before))
-            named = self._storage.use_case.database.read(files.referenced_contents) if old else set()
-            return sum(self._storage.blobs.remove(sha256, before) for sha256 in old if sha256 not in named)
+            return await self._storage.blobs.collect(before, named) if free else 0
 
 
 BYTES_PER_SECOND: Final = 2_000_000

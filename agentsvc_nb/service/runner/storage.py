@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
@@ -20,6 +18,7 @@ from agentsvc_nb.formats.documents import has_text, is_quick, read_text
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.indexing import DocumentReader, IndexedText, indexed_text
 from agentsvc_nb.formats.media_types import table_ending
+from agentsvc_nb.service.ports import Blob, Blobs
 from agentsvc_nb.service.records.files import Content, FileRecord, UploadRecord
 from agentsvc_nb.service.usecases import UseCaseContext, files
 
@@ -34,25 +33,6 @@ class SystemClock:
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
-
-
-class Blob(Protocol):
-    """A stored blob; `head` is enough of its beginning to recognise the media type."""
-
-    head: bytes
-    size_bytes: int
-
-    @property
-    def sha256(self) -> str: ...
-
-
-class Blobs(Protocol):
-    """The blob store (`store.blobs.LocalBlobs`)."""
-
-    def put(self, data: bytes) -> Blob: ...
-    def path(self, sha256: str) -> Path: ...
-    def stored_before(self, ms: int) -> Iterator[str]: ...
-    def remove(self, sha256: str, before: int) -> bool: ...
 
 
 class Readings:
@@ -135,7 +115,8 @@ class Readings:
     async def _text(self, file: FileRecord) -> IndexedText:
         """Raises `NoAnswer` and `NoChild`."""
         account = await files.owner(self._use_case, file.chat)
-        return await self._reader.read(self._blobs.path(file.sha256), file.media_type, account)
+        async with self._blobs.file(file.sha256) as content:
+            return await self._reader.read(content, file.media_type, account)
 
 
 _LARGE_TABLE_BYTES: Final = 300_000
@@ -153,31 +134,28 @@ class Storage:
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
         """The media type and size of a stored blob, and its text if that is read at once (`_read`)."""
-        content = await asyncio.to_thread(self._describe, file_name, blob)
+        media_type = media_types.guess(file_name, blob.head)
+        text = await self._read(blob.sha256, media_type, blob.size_bytes)
+        content = Content(file_name, media_type, blob.size_bytes, blob.sha256, text)
         if content.size_bytes >= _LARGE_TABLE_BYTES and table_ending(file_name, content.media_type):
             self.tables.warm()
         return content
 
     async def store(self, file_name: str, data: bytes) -> Content:
         """Store bytes as a blob and describe it."""
-        blob = await asyncio.to_thread(self.blobs.put, data)
-        return await self.describe(file_name, blob)
+        return await self.describe(file_name, await self.blobs.store(data))
 
     async def describe_stored(self, upload: UploadRecord) -> Content:
         """The content of a staged upload; its text is read only now."""
-        path = self.blobs.path(upload.sha256)
-        found = await asyncio.to_thread(_read, path, upload.media_type, upload.size_bytes)
+        found = await self._read(upload.sha256, upload.media_type, upload.size_bytes)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
 
-    def _describe(self, file_name: str, blob: Blob) -> Content:
-        media_type = media_types.guess(file_name, blob.head)
-        found = _read(self.blobs.path(blob.sha256), media_type, blob.size_bytes)
-        return Content(file_name, media_type, blob.size_bytes, blob.sha256, found)
-
-
-def _read(path: Path, media_type: str, size_bytes: int) -> IndexedText | None:
-    """The indexed text of a file that has none, or is quick to read; None for others, which are read in a process
-    (`readings`)."""
-    if not has_text(media_type):
-        return IndexedText()
-    return indexed_text(read_text(path, media_type)) if is_quick(media_type, size_bytes) else None
+    async def _read(self, sha256: str, media_type: str, size_bytes: int) -> IndexedText | None:
+        """The indexed text of a file that has none, or is quick to read; None for others, which are read in a process
+        (`readings`)."""
+        if not has_text(media_type):
+            return IndexedText()
+        if not is_quick(media_type, size_bytes):
+            return None
+        async with self.blobs.file(sha256) as file:
+            return await asyncio.to_thread(lambda: indexed_text(read_text(file, media_type)))

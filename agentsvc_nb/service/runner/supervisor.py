@@ -61,17 +61,28 @@ class TaskSupervisor:
         once if `asked_to_stop` returns True, because an interrupt from before found no task to cancel."""
         context = copy_context()
         stop = context.run(stopping.begin)
-        inner: asyncio.Task[T] = asyncio.create_task(work, context=context)
+        asked, begun = asyncio.Event(), False
+
+        async def inner_work() -> T:
+            nonlocal begun
+            await asked.wait()  # nothing is done of what is not to begin
+            begun = True
+            return await work
+
+        inner: asyncio.Task[T] = asyncio.create_task(inner_work(), context=context)
         self._inner[name] = inner
         try:
             if self.stopping or await asked_to_stop():  # only now: from here on `interrupt` finds the task
                 inner.cancel()
+            asked.set()
             return await inner
         except BaseException:
             inner.cancel()
             raise
         finally:
             stop.set()
+            if not begun:
+                work.close()
             # The task holds its exception, and that this frame: until the garbage collector comes by, with all that the
             # work has in memory.
             del self._inner[name], inner

@@ -7,7 +7,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -39,7 +41,7 @@ class StoredMedia:
     url: str | None
     duration_s: float | None
     transcript: dict[str, Any] | None
-    file: Path
+    open: Callable[[], AbstractAsyncContextManager[Path]]
 
 
 class MediaStore:
@@ -58,8 +60,8 @@ class MediaStore:
         kind = content.media_type.partition("/")[0]
         if kind not in get_args(MediaKind):
             return None  # its blob is removed with other garbage
-        file = self._storage.blobs.path(content.sha256)
-        length = None if kind == "image" else await asyncio.to_thread(recordings.seconds, file)
+        async with self._storage.blobs.file(content.sha256) as file:
+            length = None if kind == "image" else await asyncio.to_thread(recordings.seconds, file)
         facts = Facts(cast(MediaKind, kind), source, url, length)
         return (await media.keep(self._use_case, self._account, content, facts)).id
 
@@ -67,8 +69,8 @@ class MediaStore:
         found = await media.find(self._use_case, self._account, media_id)
         if found is None:
             return None
-        file = self._storage.blobs.path(found.sha256)
-        return StoredMedia(found.id, found.kind, found.url, found.duration_s, found.transcript, file)
+        opened = partial(self._storage.blobs.file, found.sha256)
+        return StoredMedia(found.id, found.kind, found.url, found.duration_s, found.transcript, opened)
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
         await media.keep_transcript(self._use_case, self._account, media_id, transcript)

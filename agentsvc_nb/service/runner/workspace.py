@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -47,13 +49,15 @@ class ChatWorkspace:
         self._storage = storage
         self._use_case = storage.use_case
         self._chat = chat
-        self.tables = ChatTables(self.list, lambda entry: storage.blobs.path(entry.sha256), storage.tables)
+        self.tables = ChatTables(self.list, storage.blobs.file, storage.tables)
 
     async def list(self) -> Sequence[WorkspaceEntry]:
         return await files.list_all(self._use_case, self._chat)
 
-    async def open(self, path: str) -> Path:
-        return self._storage.blobs.path((await self._get(path)).sha256)
+    @contextlib.asynccontextmanager
+    async def open(self, path: str) -> AsyncGenerator[Path]:
+        async with self._storage.blobs.file((await self._get(path)).sha256) as file:
+            yield file
 
     async def text(self, path: str) -> str:
         record = await self._get(path)
@@ -105,6 +109,8 @@ def _as_json(document: Any) -> bytes:
 
 
 FILES_MAX: Final = 100
+_AT_ONCE: Final = 8
+"""Files that are read at a time: more would only lie in the data folder for longer, when the blobs are elsewhere."""
 _TOO_MANY: Final = f"It is not among the first {FILES_MAX} files with tables, which are read: name it to have it read."
 
 
@@ -116,17 +122,19 @@ class TableAsker(Protocol):
 
 
 class ChatTables:
-    """Names hold for as long as this object: a file that is replaced meanwhile is asked as it was when it was named."""
+    """Names hold for as long as this object: a file that is replaced meanwhile is asked as it was when it was named.
+    `file_of` gives the local file of a content, by its SHA-256: the same path each time."""
 
     def __init__(
         self,
         entries: Callable[[], Awaitable[Sequence[WorkspaceEntry]]],
-        file_of: Callable[[WorkspaceEntry], Path],
+        file_of: Callable[[str], AbstractAsyncContextManager[Path]],
         asker: TableAsker,
     ) -> None:
         self._entries = entries
         self._file_of = file_of
         self._asker = asker
+        self._reading = asyncio.Semaphore(_AT_ONCE)
         self._named: dict[str, UsedTable] = {}
 
     async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
@@ -134,17 +142,22 @@ class ChatTables:
         for path in paths:
             if path not in entries:
                 raise FileNotFoundError(path)
-        files = {path: file for path, entry in entries.items() if (file := self._file(entry)) is not None}
-        every = [path for path in files if not grammar.is_scratch(path) and entries[path].output_type not in COMPUTED]
-        chosen = [path for path in files if path in paths] if paths else every[:FILES_MAX]
-        answers = await asyncio.gather(*(self._asker.read(files[path], fairness.account.get()) for path in chosen))
-        made = named({path: said.tables for path, said in zip(chosen, answers, strict=True)}, file_names(files))
-        for path in chosen:
+        endings = {path: table_ending(path, entry.media_type) for path, entry in entries.items()}
+        every = [
+            path
+            for path, ending in endings.items()
+            if ending and not grammar.is_scratch(path) and entries[path].output_type not in COMPUTED
+        ]
+        chosen = [path for path, ending in endings.items() if ending and path in paths] if paths else every[:FILES_MAX]
+        read = await asyncio.gather(*(self._read(entries[path].sha256, endings[path] or "") for path in chosen))
+        names = file_names([path for path, ending in endings.items() if ending])
+        made = named({path: said.tables for path, (_, said) in zip(chosen, read, strict=True)}, names)
+        for path, (file, _) in zip(chosen, read, strict=True):
             for place, profile in enumerate(made[path]):
-                self._named[profile.name] = UsedTable(files[path], place, _without_values(profile))
-        unreadable = {path: said.error[2] for path, said in zip(chosen, answers, strict=True) if said.error}
+                self._named[profile.name] = UsedTable(file, place, _without_values(profile))
+        unreadable = {path: said.error[2] for path, (_, said) in zip(chosen, read, strict=True) if said.error}
         if paths:
-            unreadable.update((path, "The file is none of tables.") for path in paths if path not in files)
+            unreadable.update((path, "The file is none of tables.") for path in paths if not endings[path])
         else:
             unreadable.update((path, _TOO_MANY) for path in every[FILES_MAX:])
         shown = [path for path in entries if path in made or path in unreadable]
@@ -155,14 +168,14 @@ class ChatTables:
         if any(name not in self._named for name in wanted):
             await self.profiles()
         used = tuple(self._named[name] for name in wanted if name in self._named)
-        said = _sound(await self._asker.ask(ComputeQuestion(plan=plan, tables=used), fairness.account.get()))
+        said = await self._asked(ComputeQuestion(plan=plan, tables=used))
         assert said.result is not None
         return said.result
 
     async def query(self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None) -> QueryAnswer:
         found = await self.profiles(paths)
         used = tuple(self._named[table.name] for one in found for table in one.tables)
-        said = _sound(await self._asker.ask(SqlQuestion(sql=sql, tables=used, plot=plot), fairness.account.get()))
+        said = await self._asked(SqlQuestion(sql=sql, tables=used, plot=plot))
         assert said.query is not None
         return replace(said.query, picture=base64.b64decode(said.picture))
 
@@ -170,9 +183,17 @@ class ChatTables:
         question = ChartQuestion(result=result, title=title, kind=kind)
         return base64.b64decode(_sound(await self._asker.ask(question, fairness.account.get())).picture)
 
-    def _file(self, entry: WorkspaceEntry) -> TableFile | None:
-        ending = table_ending(entry.path, entry.media_type)
-        return TableFile(entry.sha256, ending, str(self._file_of(entry).absolute())) if ending else None
+    async def _read(self, sha256: str, ending: str) -> tuple[TableFile, TableAnswer]:
+        async with self._reading, self._file_of(sha256) as content:
+            file = TableFile(sha256, ending, str(content.absolute()))
+            return file, await self._asker.read(file, fairness.account.get())
+
+    async def _asked(self, question: ComputeQuestion | SqlQuestion) -> TableAnswer:
+        """The answer, while the files of its tables are here. Raises what `_sound` raises."""
+        async with contextlib.AsyncExitStack() as held:
+            for sha256 in dict.fromkeys(table.file.sha256 for table in question.tables):
+                await held.enter_async_context(self._file_of(sha256))
+            return _sound(await self._asker.ask(question, fairness.account.get()))
 
 
 def _without_values(profile: TableProfile) -> TableProfile:

@@ -6,6 +6,7 @@ blob is never found. The row that names it is committed afterwards.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import math
@@ -13,15 +14,17 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from agentsvc_nb.formats.media_types import HEAD_BYTES
 
+PIECE_BYTES: Final = 256 * 1024
+
 
 class LocalBlobs:
-    """The blob store of a data folder."""
+    """`ports.Blobs` in a folder."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -40,8 +43,28 @@ class LocalBlobs:
         blob.keep()
         return blob
 
+    async def store(self, data: bytes) -> NewBlob:
+        return await asyncio.to_thread(self.put, data)
+
     def path(self, sha256: str) -> Path:
         return blob_path(self._root, sha256)
+
+    def file(self, sha256: str) -> contextlib.nullcontext[Path]:
+        return contextlib.nullcontext(self.path(sha256))
+
+    async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        file = await asyncio.to_thread(self.path(sha256).open, "rb")
+        return _pieces(file, start, end)
+
+    async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
+        return await asyncio.to_thread(self._heads, sizes)
+
+    def _heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
+        found = {}
+        for sha256, size in sizes.items():
+            with contextlib.suppress(OSError), self.path(sha256).open("rb") as file:
+                found[sha256] = file.read(size)
+        return found
 
     def place(self, written: Path, sha256: str) -> None:
         """Move a written file to the path of the blob with this hash. It replaces an existing blob, whose time of
@@ -51,7 +74,15 @@ class LocalBlobs:
         with self._placing:
             os.replace(written, target)
 
-    def stored_before(self, ms: int) -> Iterator[str]:
+    async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:
+        old = await asyncio.to_thread(lambda: list(self.stored_before(before)))
+        kept = await named() if old else set()
+        return await asyncio.to_thread(lambda: sum(self.remove(sha256, before) for sha256 in old if sha256 not in kept))
+
+    async def names(self) -> set[str]:
+        return await asyncio.to_thread(lambda: set(self.stored_before(math.inf)))
+
+    def stored_before(self, ms: float) -> Iterator[str]:
         """The hashes of blobs last stored before the time `ms`."""
         for folder, _, names in os.walk(self._root):
             for name in names:
@@ -77,17 +108,15 @@ class LocalBlobs:
             path.replace(path.with_name(f"{sha256}.altered"))
         return True
 
-    def sweep_incoming(self) -> None:
-        """Remove the half-written files of a killed server. Requires the data folder's lock."""
+    def prepare(self) -> None:
         for left in self.incoming.iterdir():
             left.unlink(missing_ok=True)
 
 
-class NewBlob:
-    """A blob being written: `write`, then `keep` or `discard`."""
+class SpooledBlob:
+    """The file of a blob that is being written, hashed on the way."""
 
-    def __init__(self, blobs: LocalBlobs, folder: Path) -> None:
-        self._blobs = blobs
+    def __init__(self, folder: Path) -> None:
         handle, name = tempfile.mkstemp(dir=folder)
         self._path = Path(name)
         self._file: IO[bytes] = os.fdopen(handle, "wb")
@@ -106,6 +135,27 @@ class NewBlob:
     def sha256(self) -> str:
         return self._digest.hexdigest()
 
+    def close(self) -> Path:
+        """The file with all that was written."""
+        self._file.close()
+        return self._path
+
+    def discard(self) -> None:
+        with contextlib.suppress(OSError):  # closing writes the buffer, and the disk may be full
+            self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+class NewBlob(SpooledBlob):
+    """`ports.NewBlob` of `LocalBlobs`."""
+
+    def __init__(self, blobs: LocalBlobs, folder: Path) -> None:
+        super().__init__(folder)
+        self._blobs = blobs
+
+    async def stored(self) -> None:
+        await asyncio.to_thread(self.keep)
+
     def keep(self) -> None:
         """Finish the blob and put it in place. Blocks (fsync): call it in a thread for large files."""
         # On the disk before its name is: after a power cut there is a whole blob or none.
@@ -114,10 +164,13 @@ class NewBlob:
         self._file.close()
         self._blobs.place(self._path, self.sha256)
 
-    def discard(self) -> None:
-        with contextlib.suppress(OSError):  # closing writes the buffer, and the disk may be full
-            self._file.close()
-        self._path.unlink(missing_ok=True)
+
+async def _pieces(file: IO[bytes], start: int, end: int) -> AsyncGenerator[bytes]:
+    with file:
+        file.seek(start)
+        while piece := await asyncio.to_thread(file.read, min(PIECE_BYTES, end - start)):
+            start += len(piece)
+            yield piece
 
 
 def is_intact(path: Path) -> bool:

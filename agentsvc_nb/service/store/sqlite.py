@@ -3,29 +3,24 @@ reads on a connection of its own."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.children.fairness import FairQueue
 from agentsvc_nb.service.folder import inode
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
+from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.migrations import migrate
+from agentsvc_nb.service.store.writes import GroupedWrites, Job, settle
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
-LONG_SECONDS: Final = 0.02
-"""A transaction of long writes begins no other after this: those that are not long wait for its end."""
-LONG_AT_ONCE: Final = 16
 LOOK_SECONDS = 0.05
 """How often a read's time is looked at."""
 
@@ -54,23 +49,19 @@ class SqliteTx:
             self._time.check()
 
 
-class SqliteDatabase:
-    """`ports.Database` on one file."""
+class SqliteDatabase(GroupedWrites):
+    """`ports.DatabaseEngine` on one file."""
+
+    index: Final = FtsIndex()
 
     def __init__(self, path: Path) -> None:
+        super().__init__("sqlite-writer")
         self._path = path
         self._readers = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection
         self._writing = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._asked: list[_Job[Any]] = []
-        self._long: FairQueue[_Job[Any]] = FairQueue()
         self._file: tuple[int, int] | None = None  # known once it is open
-        self._due = False
-        # a Future, not a Task, so loop shutdown cannot cancel it
-        self._aside: asyncio.Future[list[_Job[Any]]] | None = None
-        self._thread = ThreadPoolExecutor(1, "sqlite-writer")  # the default pool may be busy with files for long
 
     def open(self) -> SqliteDatabase:
         """Open the file and bring its schema up to date. Raises `migrations.SchemaTooNew`."""
@@ -83,92 +74,33 @@ class SqliteDatabase:
         self._file = inode(self._path)
         return self
 
+    def hold(self) -> None:
+        """The data folder's lock does it."""
+
     def close(self) -> None:
         """Finish requested writes, then close all connections. To be called in the event loop's thread."""
-        self._thread.shutdown()
-        with contextlib.suppress(StoreBusy):
-            if self._asked:
-                self._write_asked(BUSY_TIMEOUT_MS)
-            while jobs := self._next_long():
-                self._asked = jobs
-                self._write_asked(BUSY_TIMEOUT_MS)
+        self.finish_writes()
         for connection in self._connections:
             connection.close()
         self._connections.clear()
 
-    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # writes of an earlier, ended loop have nobody waiting for them
-            self._loop, self._asked, self._long, self._aside, self._due = loop, [], FairQueue(), None, False
-        if not self._due and self._aside is None:
-            self._due = True
-            loop.call_soon(self._end_turn)
-        done: asyncio.Future[T] = loop.create_future()
-        job = _Job(use, long, done)
-        if long:
-            self._long.put(fairness.account.get(), job)
-        else:
-            self._asked.append(job)
-        return await done
-
-    def write_now(self, use: Callable[[Tx], T]) -> T:
-        """A blocking `write` for the command line and tests; needs no event loop."""
-        job = _Job(use)
-        self._commit([job], BUSY_TIMEOUT_MS)
-        return job.result()
-
-    def _end_turn(self) -> None:
-        """Write the requests of this turn: in this thread, or in the writer's if another process is writing; then those
-        that take long, in the writer's."""
-        self._due = False
-        if self._asked:
-            with contextlib.suppress(StoreBusy):
-                self._write_asked(0)
-        jobs, self._asked = self._asked or self._next_long(), []
-        if not jobs:
-            return
-        loop = asyncio.get_running_loop()
-        self._aside = loop.run_in_executor(self._thread, self._commit, jobs, BUSY_TIMEOUT_MS, LONG_SECONDS)
-        self._aside.add_done_callback(lambda done: self._written_aside(jobs, done))
-
-    def _next_long(self) -> list[_Job[Any]]:
-        """Long writes, those of each account in turn."""
-        found: list[_Job[Any]] = []
-        while len(found) < LONG_AT_ONCE and (taken := self._long.take()) is not None:
-            self._long.done(taken[0])
-            taken[1].account = taken[0]
-            found.append(taken[1])
-        return found
-
-    def _written_aside(self, jobs: list[_Job[Any]], done: asyncio.Future[list[_Job[Any]]]) -> None:
-        """Settle the jobs that the writer's thread has done, then write the requests that came in meanwhile."""
-        self._aside = None
-        failure = done.exception()
-        left = [] if failure else done.result()
-        _settle(jobs[: len(jobs) - len(left)], failure)
-        for job in left:
-            self._long.put(job.account, job)
-        self._end_turn()
-
-    def _write_asked(self, patience_ms: int) -> None:
-        """Write all requests. Raises `StoreBusy` when another process is writing; the requests then stay queued."""
+    def _commit_here(self) -> None:
+        """Make the requested writes, unless another process is writing."""
         failure = None
         try:
-            self._commit(self._asked, patience_ms)
+            self._commit_within(0, self._asked)
         except StoreBusy:
-            raise
+            return
         except Exception as error:
             failure = error
         jobs, self._asked = self._asked, []
-        _settle(jobs, failure)
+        settle(jobs, failure)
 
-    def _commit(self, jobs: list[_Job[Any]], patience_ms: int, seconds: float = math.inf) -> list[_Job[Any]]:
-        """Run jobs in one transaction; a job's own failure undoes only that job and is not raised. Those long ones that
-        would begin after so many seconds are not run, but returned.
+    def _commit(self, jobs: list[Job[Any]], seconds: float = math.inf) -> list[Job[Any]]:
+        return self._commit_within(BUSY_TIMEOUT_MS, jobs, seconds)
 
-        Raises `StoreBusy` after `patience_ms`, and any error that keeps the transaction from being committed, such as a
-        full disk: no job is written then.
-        """
+    def _commit_within(self, patience_ms: int, jobs: list[Job[Any]], seconds: float = math.inf) -> list[Job[Any]]:
+        """`_commit`, which raises `StoreBusy` after `patience_ms`."""
         connection = self._writer
         with self._writing:
             try:
@@ -179,7 +111,10 @@ class SqliteDatabase:
                 for count, job in enumerate(jobs):
                     if count and job.long and time.monotonic() > until:
                         break
-                    job.attempt(connection)
+                    connection.execute("SAVEPOINT job")
+                    if not job.attempt(SqliteTx(connection)):
+                        connection.execute("ROLLBACK TO job")
+                    connection.execute("RELEASE job")
                 else:
                     count = len(jobs)
                 connection.execute("COMMIT")
@@ -205,8 +140,8 @@ class SqliteDatabase:
         finally:
             connection.execute("ROLLBACK")
 
-    def read_single(self, use: Callable[[Tx], T]) -> T:
-        return use(SqliteTx(self._reader()))
+    async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
+        return use(SqliteTx(self._reader())) if single else self.read(use)
 
     def version(self) -> int:
         found: int = self._reader().execute("PRAGMA data_version").fetchone()["data_version"]
@@ -251,50 +186,6 @@ def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[Non
     finally:
         done.set()
         looking.join()  # a late interrupt would hit the next read
-
-
-class _Job(Generic[T]):
-    """A requested write. `done` receives its result or exception; None for a write that blocks."""
-
-    def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
-        self.long = long
-        self.done = done
-        self.account = ""
-        self._use = use
-        self._failure: BaseException | None = None
-        self._result: T
-
-    def attempt(self, connection: sqlite3.Connection) -> None:
-        """Run within the group's transaction. A failure undoes this job only, and is kept for `result` or `settle`."""
-        self._failure = None
-        connection.execute("SAVEPOINT job")
-        try:
-            self._result = self._use(SqliteTx(connection))
-        except BaseException as error:
-            connection.execute("ROLLBACK TO job")
-            # A Future cannot hold a StopIteration.
-            self._failure = RuntimeError("a write ended early") if isinstance(error, StopIteration) else error
-        connection.execute("RELEASE job")
-
-    def result(self) -> T:
-        if self._failure is not None:
-            raise self._failure
-        return self._result
-
-    def settle(self, failure: BaseException | None) -> None:
-        """Set the result or exception of `done`; `failure` is that of the whole group, if it failed."""
-        if self.done is None or self.done.done():  # cancelled meanwhile
-            return
-        failure = failure or self._failure
-        if failure is not None:
-            self.done.set_exception(failure)
-        else:
-            self.done.set_result(self._result)
-
-
-def _settle(jobs: list[_Job[Any]], failure: BaseException | None = None) -> None:
-    for job in jobs:
-        job.settle(failure)
 
 
 def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:

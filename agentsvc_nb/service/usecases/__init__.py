@@ -95,11 +95,11 @@ class UseCaseContext:
 
     async def read(self, use: Callable[[Tx], T]) -> T:
         """Run `use` on a snapshot. Quick reads only."""
-        return self.database.read(use)
+        return await self.database.read_soon(use)
 
     async def read_single(self, use: Callable[[Tx], T]) -> T:
         """`read` for a `use` of one statement."""
-        return self.database.read_single(use)
+        return await self.database.read_soon(use, single=True)
 
     async def read_long(self, use: Callable[[Tx], T]) -> T:
         """`read` in a thread."""

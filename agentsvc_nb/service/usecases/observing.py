@@ -22,15 +22,19 @@ _UNRECORDED = "the spans of run %s could not be recorded"
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """Active runs and jobs, and the tool calls that wait for approval."""
+    """Active runs and jobs, the tool calls that wait for approval, and the size of the database."""
 
     runs: counts.Active
     jobs: counts.Active
     approvals: int
+    database_bytes: int
 
 
 async def under_way(context: UseCaseContext) -> UnderWay:
-    return await context.read(lambda tx: UnderWay(counts.runs(tx), counts.jobs(tx), counts.approvals(tx)))
+    def read(tx: Tx) -> UnderWay:
+        return UnderWay(counts.runs(tx), counts.jobs(tx), counts.approvals(tx), counts.database_bytes(tx))
+
+    return await context.read(read)
 
 
 def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:

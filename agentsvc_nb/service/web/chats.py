@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
@@ -17,6 +16,7 @@ from agentsvc_nb.formats.safe_text import blocks
 from agentsvc_nb.formats.tables.plain import Table, is_table, parse
 from agentsvc_nb.service.http import bodies, endpoints
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.ports import Blobs
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
@@ -43,16 +43,16 @@ class _ShownFile:
         return self.file.media_type in _PICTURES
 
 
-def _shown_file(file: FileRecord, content: Path) -> _ShownFile:
-    """The file with the first `_HEAD_BYTES` of a text; `head` is empty if the blob at `content` is missing."""
-    if not file.media_type.startswith("text/") and file.media_type not in _TEXTS:
-        return _ShownFile(file, "")
-    try:
-        with content.open("rb") as opened:
-            head = opened.read(_HEAD_BYTES).decode(errors="ignore")
-    except OSError:
-        return _ShownFile(file, "")
-    return _ShownFile(file, head + " …" if file.size_bytes > _HEAD_BYTES else head)
+async def _shown_files(files: Sequence[FileRecord], blobs: Blobs) -> Sequence[_ShownFile]:
+    """The files, texts with their first `_HEAD_BYTES`; `head` is empty if the blob is missing or can't be read now."""
+    texts = [file for file in files if file.media_type.startswith("text/") or file.media_type in _TEXTS]
+    heads = await blobs.heads({file.sha256: min(_HEAD_BYTES, file.size_bytes) for file in texts})
+    return [_ShownFile(file, _head(file, heads.get(file.sha256, b""))) for file in files]
+
+
+def _head(file: FileRecord, data: bytes) -> str:
+    text = data.decode(errors="ignore")
+    return text + " …" if text and file.size_bytes > _HEAD_BYTES else text
 
 
 _CHATS: Final = 50
@@ -71,16 +71,17 @@ async def show(context: RequestContext) -> Response:
     if run_id := query.get("run"):
         return RedirectResponse(await _place(context, chat, run_id), 303)
     shown = await chats.view(context.use_case, context.account, chat, last, query.get("files_after", ""))
-    blobs = context.services.blobs
-    heads = await asyncio.to_thread(lambda: [_shown_file(file, blobs.path(file.sha256)) for file in shown.files])
-    return await asyncio.to_thread(render, "chat.html", shown=shown, files=heads, latest=last is None)
+    shown_files = await _shown_files(shown.files, context.services.blobs)
+    return await asyncio.to_thread(render, "chat.html", shown=shown, files=shown_files, latest=last is None)
 
 
 async def file(context: RequestContext) -> Response:
     """A file's bytes: a picture is shown, anything else is downloaded, and its scripts are disabled."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
-    response = endpoints.file_response(context, record, "inline" if record.media_type in _PICTURES else "attachment")
+    response = await endpoints.file_response(
+        context, record, "inline" if record.media_type in _PICTURES else "attachment"
+    )
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
     return response
 

@@ -172,14 +172,14 @@ async def placed(context: ToolContext, field: str, path: str | None, fit: Fit | 
     if path is None:
         return None
     try:
-        file = await context.workspace.open(path)
+        async with context.workspace.open(path) as file:
+            whole, digest = await read_picture(file, f"{field}: {path[:200]!r}"), await asyncio.to_thread(sha256, file)
     except FileNotFoundError:
         raise WorkFailure("invalid_tool_input", f"{field}: the chat has no file {path[:200]!r}.") from None
-    whole = await read_picture(file, f"{field}: {path[:200]!r}")
     picture = trimmed(whole)
     if picture is None:
         raise WorkFailure("invalid_tool_input", f"{field}: nothing can be seen of {path[:200]!r}: it is transparent.")
-    return Placed(path, await asyncio.to_thread(sha256, file), picture, has_transparency(whole), fit)
+    return Placed(path, digest, picture, has_transparency(whole), fit)
 
 
 async def _painted(made: list[Design], brief: str, model: ImageModel, context: ToolContext) -> list[Design]:

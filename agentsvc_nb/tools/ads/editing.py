@@ -74,11 +74,11 @@ async def change(edit: ImageEdit, model: ImageModel, context: ToolContext) -> Ou
 async def _opened(context: ToolContext, path: str) -> tuple[Image.Image, dict[str, str]]:
     """The picture, and its path and SHA-256 for the files made from it."""
     try:
-        file = await context.workspace.open(path)
+        async with context.workspace.open(path) as file:
+            picture = on_white(await read_picture(file, f"request.path: {path[:200]!r}"))
+            return picture, {"path": path, "sha256": await asyncio.to_thread(sha256, file)}
     except FileNotFoundError:
         raise WorkFailure("invalid_tool_input", f"request.path: the chat has no file {path[:200]!r}.") from None
-    picture = on_white(await read_picture(file, f"request.path: {path[:200]!r}"))
-    return picture, {"path": path, "sha256": await asyncio.to_thread(sha256, file)}
 
 
 def _kept(picture: Image.Image) -> _Kept | None:

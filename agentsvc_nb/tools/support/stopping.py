@@ -47,7 +47,8 @@ class ReadTooLong(Exception):
 
 
 _LOOK_SECONDS: Final = 0.02
-_WALL_SHARE: Final = 0.2
+WALL_SHARE: Final = 0.2
+"""The share of the time on the wall that counts where processor time is not told."""
 
 
 class ReadTime:
@@ -82,7 +83,7 @@ def _time_used_by_this_thread() -> Callable[[], float]:
     does not tell it to others, a share of the time on the wall, so that a busy machine fails no ordinary read."""
     if sys.platform in ("win32", "darwin"):
         began = time.monotonic()
-        return lambda: (time.monotonic() - began) * _WALL_SHARE
+        return lambda: (time.monotonic() - began) * WALL_SHARE
     clock = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
     began = clock()
     return lambda: clock() - began

@@ -125,7 +125,8 @@ class Corpus:
 
     async def _rows(self, path: str, stems: Sequence[str]) -> RowsFound:
         try:
-            return await asyncio.to_thread(find_rows, path, await self._workspace.open(path), stems)
+            async with self._workspace.open(path) as file:
+                return await asyncio.to_thread(find_rows, path, file, stems)
         except FileNotFoundError:
             return RowsFound()
 

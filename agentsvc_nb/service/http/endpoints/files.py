@@ -91,7 +91,7 @@ async def files_search(context: RequestContext) -> Response:
 
 async def files_download(context: RequestContext) -> Response:
     chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
-    return file_response(context, await files.get(context.use_case, account, chat, path))
+    return await file_response(context, await files.get(context.use_case, account, chat, path))
 
 
 async def files_rename(context: RequestContext) -> Response:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 
 class SchemaTooNew(Exception):
@@ -16,8 +17,13 @@ class SchemaTooNew(Exception):
 
 def steps() -> list[str]:
     """The SQL of all steps. A database's schema version is the number of steps applied to it."""
+    return [file.read_text(encoding="utf-8") for file in files()]
+
+
+def files() -> list[Traversable]:
+    """The files of the steps, in order."""
     found = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")]
-    return [file.read_text(encoding="utf-8") for file in sorted(found, key=lambda file: file.name)]
+    return sorted(found, key=lambda file: file.name)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -1,0 +1,186 @@
+"""The events of a run as callers read them: `for event in stream`, or `async for`; and their text alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator
+from types import TracebackType
+from typing import Any, Generic, Self
+
+from agentsvc_nb.client.events import RunEvent, TextDelta
+from agentsvc_nb.client.models import Data, Run
+from agentsvc_nb.client.streams import ResumableEventStream
+from agentsvc_nb.client.transport.io import step
+
+
+class _StreamFace(Generic[Data]):
+    """What both faces of an event stream have."""
+
+    def __init__(self, events: ResumableEventStream) -> None:
+        self._events = events
+
+    @property
+    def run(self) -> Run[Data]:
+        """The run as last known: from the start, then from its events; the final record once it has ended."""
+        return self._events.run
+
+    @property
+    def run_id(self) -> str:
+        return self.run.run_id
+
+    @property
+    def chat(self) -> str:
+        return self.run.chat
+
+    @property
+    def cursor(self) -> int:
+        """Id of the last event that was handed out; attach with `after=` to go on from there."""
+        return self._events.cursor
+
+    @property
+    def reconnects(self) -> int:
+        """How often the stream was picked up again after a dropped connection."""
+        return self._events.reconnects
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
+
+
+class EventStream(_StreamFace[Data]):
+    """The events of a run; leave it early with `close`, `with`, or by dropping it, and the run goes on.
+
+    >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
+    ...     for event in stream:
+    ...         print(event.type)
+    ...     print(stream.final_status().output)
+    """
+
+    def final_status(self) -> Run[Data]:
+        """Read to the end; the finished run."""
+        return step(self._events.final_status())
+
+    @property
+    def text(self) -> Texts:
+        """The pieces of the answer as they come, without the other events.
+
+        What an attempt said that a crash took back has been handed out; `final_status().output` never contains it.
+
+        >>> for piece in stream.text:  # doctest: +SKIP
+        ...     print(piece, end="", flush=True)
+        """
+        return Texts(self)
+
+    def close(self) -> None:
+        """Stop reading. May be called from another thread."""
+        step(self._events.close())
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> RunEvent:
+        event = step(self._events.next())
+        if event is None:
+            raise StopIteration
+        return event
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class Texts:
+    """The text of a stream, to iterate over."""
+
+    def __init__(self, stream: EventStream[Any]) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        while not isinstance(event := next(self._stream), TextDelta):
+            pass
+        return event.text
+
+
+class AsyncEventStream(_StreamFace[Data]):
+    """The events of a run, for `async for`; see `EventStream`."""
+
+    async def final_status(self) -> Run[Data]:
+        """Read to the end; the finished run."""
+        return await self._events.final_status()
+
+    @property
+    def text(self) -> AsyncTexts:
+        """The pieces of the answer as they come; see `EventStream.text`.
+
+        >>> async for piece in stream.text:  # doctest: +SKIP
+        ...     print(piece, end="", flush=True)
+        """
+        return AsyncTexts(self)
+
+    async def close(self) -> None:
+        """Stop reading."""
+        await self._events.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> RunEvent:
+        event = await self._events.next()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncTexts:
+    """The text of a stream, for `async for`."""
+
+    def __init__(self, stream: AsyncEventStream[Any]) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        while not isinstance(event := await anext(self._stream), TextDelta):
+            pass
+        return event.text
+
+
+class AsyncStreamStart(Generic[Data]):
+    """A call that gives an `AsyncEventStream`: for `async with`, or `await` it. Until then nothing is sent.
+
+    >>> async with client.runs.start_and_stream("Draft three headlines") as stream:  # doctest: +SKIP
+    ...     async for event in stream:
+    ...         print(event.type)
+    """
+
+    def __init__(self, start: Callable[[], Coroutine[Any, Any, ResumableEventStream]]) -> None:
+        self._start = start
+        self._stream: AsyncEventStream[Data] | None = None
+
+    async def _opened(self) -> AsyncEventStream[Data]:
+        return AsyncEventStream(await self._start())
+
+    def __await__(self) -> Generator[Any, Any, AsyncEventStream[Data]]:
+        return self._opened().__await__()
+
+    async def __aenter__(self) -> AsyncEventStream[Data]:
+        self._stream = await self._opened()
+        return self._stream
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if self._stream:
+            await self._stream.close()

@@ -1,0 +1,310 @@
+"""PostgreSQL under asyncio (docs/decisions/0052-postgresql.md): one writer at a time among all processes, as on SQLite;
+a process writes what was requested in one turn of its event loop in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from agentsvc_nb.service.ports import Row, StoreAway, StoreBusy, StoreUnusable, Tx
+from agentsvc_nb.service.store.migrations import postgres as schema
+from agentsvc_nb.service.store.postgres_tx import PostgresTx, as_dict
+from agentsvc_nb.service.store.tsearch import TsvectorIndex
+from agentsvc_nb.service.store.writes import GroupedWrites, Job
+from agentsvc_nb.tools.support.stopping import WALL_SHARE, ReadTime, ReadTooLong
+
+T = TypeVar("T")
+Connection = psycopg.Connection[Row]
+
+READERS: Final = 8
+"""Threads of quick reads, each with a connection while it reads."""
+LOCK_SECONDS: Final = 5
+IDLE_SECONDS: Final = 10
+"""The server ends a writer's connection that is silent for so long within a transaction: one that is frozen or cut off
+would keep all others from writing."""
+AWAY_SECONDS: Final = 10.0
+"""How long a read or write is tried again while the server does not answer: a restart takes some seconds."""
+AGAIN_SECONDS: Final = 0.2
+WRITING: Final = 0x6167656E74737663  # "agentsvc"
+SERVING: Final = WRITING + 2
+SERVING_SECONDS: Final = 2
+"""For so long a starting service waits for the one before: its connection ends a moment after it."""
+
+# The lock is asked for in the transaction, and each later statement sees what its holders before have committed.
+_BEGIN_WRITE: Final = f"""
+    BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
+    SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'; SELECT pg_advisory_xact_lock({WRITING})
+"""
+# The lock of services is a transaction's: a pooler leaves a session with its client only as long as one lasts. Such a
+# one has no snapshot, so nothing is kept from being vacuumed. A machine that is gone loses it within half a minute.
+_BEGIN_SERVING: Final = f"""
+    BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{SERVING_SECONDS}s';
+    SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 10;
+    SET LOCAL tcp_keepalives_interval = 5; SET LOCAL tcp_keepalives_count = 2;
+    SELECT pg_advisory_xact_lock({SERVING})
+"""
+_BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_DEFAULTS: Final = {
+    "connect_timeout": 5,
+    "application_name": "agentsvc",
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 15_000,
+}
+
+
+_UNREADABLE: Final = (
+    "AGENTSVC_DATABASE can't be read as an address: give postgresql://USER:PASSWORD@HOST/NAME, with %XX for each "
+    "special character of the password."
+)
+
+
+class CommitLost(Exception):
+    """The connection was lost while a write was being committed: it may be stored or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The server's version, and the schema's: that which was found (0: none), and the newest that is known."""
+
+    server: str
+    schema: int
+    newest: int
+
+
+class PostgresDatabase(GroupedWrites):
+    """`ports.DatabaseEngine` on a PostgreSQL database."""
+
+    index: Final = TsvectorIndex()
+    patience = AWAY_SECONDS
+
+    def __init__(self, address: str) -> None:
+        super().__init__("postgres-writer")
+        try:
+            self._given: dict[str, Any] = {**_DEFAULTS, **conninfo_to_dict(address)}
+        except psycopg.Error:  # it would quote the address, which may have a password
+            raise StoreUnusable(_UNREADABLE) from None
+        self._idle: list[Connection] = []
+        self._guard = threading.Lock()
+        self._closed = False
+        self._holding: Connection | None = None
+        self._hold_guard = threading.Lock()
+        self._unheld = False
+        self._readers = ThreadPoolExecutor(READERS, "postgres-reader")
+
+    def __repr__(self) -> str:  # never the address, which may have a password
+        return f"{type(self).__name__}()"
+
+    def open(self) -> PostgresDatabase:
+        self._patiently(self._migrate)
+        return self
+
+    def _migrate(self) -> None:
+        with self._connection() as connection:
+            schema.migrate(connection)
+
+    def hold(self) -> None:
+        self._unheld = True
+        self._patiently(lambda: None)
+
+    def _keep_held(self) -> None:
+        """Hold the lock of services, anew if the connection that held it is lost. Raises `StoreBusy` and `_Away`."""
+        with self._hold_guard:
+            if self._holding is not None and _answers(self._holding):
+                self._unheld = False
+                return
+            self._holding = self._connected()
+            try:
+                self._holding.execute(_BEGIN_SERVING)
+            except psycopg.errors.LockNotAvailable:
+                self._holding.close()
+                raise StoreBusy("Another service works with this database: end that one first") from None
+            except psycopg.Error as error:
+                self._holding.close()
+                raise _Away(_said(error)) from error
+            self._unheld = False
+
+    def look(self) -> Looked:
+        """What `agentsvc doctor` tells. Changes nothing."""
+        return self._patiently(self._look)
+
+    def _look(self) -> Looked:
+        with self._connection() as connection:
+            row = connection.execute("SELECT current_setting('server_version') AS server").fetchone()
+            assert row is not None
+            return Looked(row["server"], schema.version(connection), schema.newest())
+
+    def close(self) -> None:
+        self.finish_writes()
+        self._readers.shutdown()
+        self._closed = True
+        self._drop_idle()
+        if self._holding is not None:
+            self._holding.close()
+
+    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
+        # The server's time is not this thread's processor time: what is counted of it is a share of that on the wall.
+        time = ReadTime(seconds)
+        begin = _BEGIN_READ
+        if seconds is not None:
+            begin += f"; SET LOCAL statement_timeout = {math.ceil(seconds / WALL_SHARE * 1000)}"
+        return self._patiently(lambda: self._read(begin, use, time))
+
+    def _read(self, begin: str, use: Callable[[Tx], T], time: ReadTime) -> T:
+        with self._connection() as connection:
+            connection.execute(begin)
+            try:
+                return use(PostgresTx(connection, time))
+            except psycopg.errors.QueryCanceled as error:
+                raise ReadTooLong from error
+            finally:
+                if not connection.closed:
+                    connection.execute("ROLLBACK")
+
+    async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
+        read = self._read_single if single else self.read
+        return await asyncio.get_running_loop().run_in_executor(self._readers, read, use)
+
+    def _read_single(self, use: Callable[[Tx], T]) -> T:
+        def attempt() -> T:
+            with self._connection() as connection:
+                return use(PostgresTx(connection))
+
+        return self._patiently(attempt)
+
+    def version(self) -> None:
+        return None
+
+    def _commit(self, jobs: list[Job[Any]], seconds: float = math.inf) -> list[Job[Any]]:
+        return self._patiently(lambda: self._commit_once(jobs, seconds))
+
+    def _commit_once(self, jobs: list[Job[Any]], seconds: float) -> list[Job[Any]]:
+        with self._connection() as connection:
+            try:
+                connection.execute(_BEGIN_WRITE)
+                done = _attempted(connection, jobs, seconds)
+            except BaseException:
+                if not connection.closed:
+                    connection.execute("ROLLBACK")
+                raise
+            try:
+                connection.execute("COMMIT")
+            except psycopg.OperationalError as error:
+                if _is_lost(error, connection):
+                    raise CommitLost("the database was lost while this was stored: it may be stored or not") from error
+                raise
+        return jobs[done:]
+
+    def _patiently(self, work: Callable[[], T]) -> T:
+        """Do the work, again if the server was lost or asks for it. Raises `StoreBusy` and `StoreAway`."""
+        until = time.monotonic() + self.patience
+        while True:
+            try:
+                if self._unheld:
+                    self._keep_held()
+                return work()
+            except psycopg.errors.LockNotAvailable as error:
+                raise StoreBusy("another process is writing to the database") from error
+            except _Away as away:
+                self._drop_idle()  # a restart ended all of them
+                self._unheld = self._holding is not None
+                if time.monotonic() > until or self._closed:
+                    raise StoreAway(f"The database does not answer: {away}") from None
+            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
+                if time.monotonic() > until:
+                    raise
+            time.sleep(AGAIN_SECONDS)
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        """A connection for one use. Raises `_Away` when there is none, and in place of what tells that it is lost."""
+        connection = self._taken()
+        try:
+            yield connection
+        except psycopg.Error as error:
+            if _is_lost(error, connection):
+                raise _Away(_said(error)) from error
+            raise
+        finally:
+            self._give_back(connection)
+
+    def _taken(self) -> Connection:
+        with self._guard:
+            if self._idle:
+                return self._idle.pop()
+        return self._connected()
+
+    def _connected(self) -> Connection:
+        try:
+            # No prepared statements: behind a pooler that gives each transaction another connection there are none.
+            return psycopg.connect(autocommit=True, prepare_threshold=None, row_factory=as_dict, **self._given)
+        except psycopg.Error as error:
+            raise _Away(_said(error)) from None  # its traceback would have the address
+
+    def _give_back(self, connection: Connection) -> None:
+        usable = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        with self._guard:
+            if usable and not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _drop_idle(self) -> None:
+        with self._guard:
+            dropped, self._idle = self._idle, []
+        for connection in dropped:
+            connection.close()
+
+
+class _Away(Exception):
+    """The server was not reached, or the connection to it is lost."""
+
+
+def _answers(connection: Connection) -> bool:
+    try:
+        connection.execute("SELECT 1")
+    except psycopg.Error:
+        connection.close()
+        return False
+    return True
+
+
+def _is_lost(error: psycopg.Error, connection: Connection) -> bool:
+    return connection.closed or isinstance(error, (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown))
+
+
+def _said(error: psycopg.Error) -> str:
+    """The error in one line; psycopg's own never have the password."""
+    return " ".join(str(error).split())
+
+
+def _attempted(connection: Connection, jobs: list[Job[Any]], seconds: float) -> int:
+    """Run the jobs in the transaction, each in a savepoint of its own, but for a single one; how many were run."""
+    until = time.monotonic() + seconds
+    for count, job in enumerate(jobs):
+        if count and job.long and time.monotonic() > until:
+            return count
+        if len(jobs) > 1:
+            connection.execute("RELEASE job; SAVEPOINT job" if count else "SAVEPOINT job")
+        if not job.attempt(PostgresTx(connection)):
+            if isinstance(job.failure, psycopg.Error) and _is_of_the_group(job.failure, connection):
+                raise job.failure
+            connection.execute("ROLLBACK TO job" if len(jobs) > 1 else "ROLLBACK; BEGIN")
+    return len(jobs)
+
+
+def _is_of_the_group(error: psycopg.Error, connection: Connection) -> bool:
+    """True if what failed is the transaction, not only the job."""
+    again = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+    return isinstance(error, again) or _is_lost(error, connection)

@@ -1,0 +1,136 @@
+"""What the full-text indexes of both databases share: the tags of tokens, and how the best of very many matches are
+found (docs/decisions/0011-search-at-scale.md)."""
+
+from __future__ import annotations
+
+import base64
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import chain
+from typing import Final, Generic, TypeVar
+
+from agentsvc_nb.formats.indexing import TOP_LEVEL
+from agentsvc_nb.formats.queries import Query
+from agentsvc_nb.service.ports import Tx
+
+M = TypeVar("M")
+"""A query as the database's index takes it."""
+
+WORD: Final = "w"
+FILE_NAME: Final = "f"
+OWN_NAME: Final = "m"
+"""The tag of the member's own name for the file. The tags of levels are digits."""
+TOKENS_VERSION: Final = "1"
+"""Raise it when the tokens of a text change (folding, levels, tags): the next start then indexes all files again."""
+
+LATEST: Final = 2**63 - 1
+_TEXT = "SELECT text FROM file_text WHERE chat = :chat AND path = :path"
+_VERSION = "SELECT value FROM meta WHERE name = 'search_tokens'"
+_SET_VERSION = """
+    INSERT INTO meta (name, value) VALUES ('search_tokens', :version)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedIndex(ABC, Generic[M]):
+    """The reading half of `ports.Index`. `query` is what `formats.queries.parse` returned."""
+
+    ranked_max: int = 1_000
+    """The most matches that are ranked. With FTS5 that takes some 2 µs per match, finding 0.1 µs."""
+    page: int = 200
+    """Matches fetched at first. More are needed when many of them belong to one typed output."""
+
+    @abstractmethod
+    def match_names(self, chat: str, query: Query) -> M:
+        """Files of which one name alone matches."""
+
+    @abstractmethod
+    def match_words(self, chat: str, query: Query) -> M:
+        """Files whose contents match."""
+
+    @abstractmethod
+    def match_level(self, chat: str, query: Query, floor: int) -> M:
+        """Files whose contents match and have one of the query's words at the level `floor` or above."""
+
+    @abstractmethod
+    def newest(self, tx: Tx, chat: str, match: M, limit: int, before: int = LATEST) -> list[tuple[int, str]]:
+        """(id, path) of the matching files with ids below `before`, last written first."""
+
+    @abstractmethod
+    def reach(self, tx: Tx, chat: str, match: M, limit: int) -> tuple[int, int]:
+        """The number of matches, counted up to `limit`, and the id of the oldest of the newest `limit`; (0, 0) without
+        any."""
+
+    @abstractmethod
+    def ranked(self, tx: Tx, chat: str, match: M, oldest: int, limit: int) -> list[str]:
+        """Paths of the matching files with ids from `oldest` on, best first; of equal ones the last written first."""
+
+    def by_name(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
+        match = self.match_names(chat, query)
+        rows = self.newest(tx, chat, match, self.page)
+        while rows:
+            yield from (path for _, path in rows)
+            rows = self.newest(tx, chat, match, self.page, before=rows[-1][0]) if len(rows) == self.page else []
+
+    def by_words(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
+        told: set[str] = set()
+        limit = self.page
+        while True:
+            found = self._best(tx, chat, query, limit)
+            yield from (path for path in found if path not in told)
+            if len(found) < limit:
+                return
+            told.update(found)
+            # Matches of one typed output count once, so more are needed: they are ranked anew, in larger steps.
+            limit *= 4
+
+    def text(self, tx: Tx, chat: str, path: str) -> str:
+        row = tx.one(_TEXT, chat=chat, path=path)
+        return row["text"] if row else ""
+
+    def is_current(self, tx: Tx) -> bool:
+        row = tx.one(_VERSION)
+        return row is not None and row["value"] == TOKENS_VERSION
+
+    def set_current(self, tx: Tx) -> None:
+        tx.run(_SET_VERSION, version=TOKENS_VERSION)
+
+    def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
+        """The `limit` best matches. Of more matches than can be ranked, only those with a word at the highest levels
+        are ranked, and followed by the newest of the others if they are too few."""
+        most = max(self.ranked_max, limit)
+        match = self.match_words(chat, query)
+        matching, _ = self.reach(tx, chat, match, most + 1)
+        if matching <= most:
+            return self.ranked(tx, chat, match, 0, limit)
+        for level in range(TOP_LEVEL, 0, -1):
+            strong = self.match_level(chat, query, level)
+            candidates, oldest = self.reach(tx, chat, strong, most)
+            if candidates >= limit:
+                return self.ranked(tx, chat, strong, oldest, limit)
+        best = self.ranked(tx, chat, strong, 0, limit)
+        known = set(best)
+        others = self.newest(tx, chat, match, limit + len(best))
+        return [*best, *(path for _, path in others if path not in known)][:limit]
+
+
+def starred(query: Query) -> Iterator[tuple[str, str]]:
+    """The query's tokens, each with a star if it is a prefix, else an empty text."""
+    for phrase in chain.from_iterable(query.groups):
+        *whole, last = phrase.tokens
+        yield from ((token, "") for token in whole)
+        yield last, " *" if phrase.open else ""
+
+
+def bucket_of(chat: str) -> str:
+    """Four characters that stand for the chat in tokens. There are a million; the SQL condition on `t.chat` tells chats
+    apart that share one."""
+    return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
+
+
+def tagged(tag: str, words: str) -> str:
+    """The words, which are one blank apart, each behind the tag."""
+    return tag + words.replace(" ", f" {tag}") if words else ""

@@ -1,0 +1,227 @@
+"""Full-text search on PostgreSQL (`ports.Index`; docs/decisions/0052-postgresql.md).
+
+The tokens are those of FTS5, behind the same tags, as lexemes of a `tsvector` without positions: an index of those
+finds which files have all the words. Words that stand side by side are looked for in the files that it finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final
+
+from agentsvc_nb.formats.indexing import TOP_LEVEL, IndexedText
+from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.formats.queries import Phrase, Query
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.store.ranking import (
+    FILE_NAME,
+    LATEST,
+    OWN_NAME,
+    WORD,
+    RankedIndex,
+    bucket_of,
+    starred,
+    tagged,
+)
+
+LEXEME_CHARS: Final = 200
+"""A longer word is indexed by its beginning: a lexeme holds 2,046 bytes."""
+LEXEMES_BYTES: Final = 900_000
+"""What is indexed of one file: a `tsvector` holds a megabyte. A file that has more is not `whole`."""
+
+_INSERT = "INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text) RETURNING id"
+_DELETE = "DELETE FROM file_text WHERE chat = :chat AND path = :path"
+_FORGET = "DELETE FROM file_words WHERE chat = :chat AND path = :path"
+_INDEX = """
+    INSERT INTO file_words (id, chat, path, names, first_name, own_name, tokens, levels, whole, words)
+    VALUES (:id, :chat, :path, CAST(:names AS tsvector), :first_name, :own_name,
+        CAST(:tokens AS tsvector), CAST(:levels AS tsvector), :whole, :words)
+"""
+_FILL = "UPDATE file_text SET text = :text WHERE chat = :chat AND path = :path"
+_FILL_INDEX = """
+    UPDATE file_words SET tokens = CAST(:tokens AS tsvector), levels = CAST(:levels AS tsvector), whole = :whole,
+        words = :words
+    WHERE chat = :chat AND path = :path
+"""
+_RENAME = """
+    UPDATE file_words SET names = CAST(:names AS tsvector), first_name = :first_name, own_name = :own_name
+    WHERE chat = :chat AND path = :path
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Conditions on a row of `file_words`: `indexed`, which an index answers, and `exact` ones; for files whose tokens
+    are not all in the index, `otherwise` in place of both. `rank` is a tsquery of levels."""
+
+    indexed: str
+    exact: str
+    otherwise: str
+    rank: str
+    params: dict[str, Any] = field(default_factory=dict)
+
+    def rows(self, columns: str, more: str = "") -> str:
+        """SQL for the rows that match. All are found before they are ordered: ordered by the primary key, rows of
+        other chats would be passed over one by one."""
+        found = f"SELECT {columns} FROM file_words WHERE chat = :chat {more} AND"
+        parts = [f"{found} whole AND {self.indexed} AND {self.exact}", f"{found} NOT whole AND {self.otherwise}"]
+        return f"WITH found AS MATERIALIZED ({' UNION ALL '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class TsvectorIndex(RankedIndex[Match]):
+    """`ports.Index`."""
+
+    def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
+        self.drop(tx, chat, path)  # so that the file gets a new id: results are ordered by it, newest first
+        row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
+        assert row is not None
+        bucket = bucket_of(chat)
+        values = {**_name_values(bucket, names), **_word_values(bucket, indexed_text)}
+        tx.run(_INDEX, id=row["id"], chat=chat, path=path, **values)
+
+    def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
+        tx.run(_FILL, chat=chat, path=path, text=indexed_text.text)
+        tx.run(_FILL_INDEX, chat=chat, path=path, **_word_values(bucket_of(chat), indexed_text))
+
+    def rename(self, tx: Tx, chat: str, path: str, names: Sequence[str]) -> None:
+        tx.run(_RENAME, chat=chat, path=path, **_name_values(bucket_of(chat), names))
+
+    def drop(self, tx: Tx, chat: str, path: str) -> None:
+        tx.run(_DELETE, chat=chat, path=path)
+        tx.run(_FORGET, chat=chat, path=path)
+
+    def match_names(self, chat: str, query: Query) -> Match:
+        bucket, made = bucket_of(chat), _Conditions()
+        loose = " | ".join(f"({_tsquery(bucket + tag, query)})" for tag in (FILE_NAME, OWN_NAME))
+        indexed = f"names @@ {made.tsquery(loose)}"
+        exact = f"({made.all('first_name', query)} OR {made.all('own_name', query)}){made.without(query)}"
+        return Match(indexed, exact, f"{indexed} AND {exact}", "", made.params)
+
+    def match_words(self, chat: str, query: Query) -> Match:
+        return self._words(chat, query, [])
+
+    def match_level(self, chat: str, query: Query, floor: int) -> Match:
+        tags = [f"{bucket_of(chat)}{level}" for level in range(floor, TOP_LEVEL + 1)]
+        return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in starred(query)])
+
+    def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
+        """Files whose contents match, and have one of the lexemes `strong`, if there are any."""
+        made = _Conditions()
+        loose = _tsquery(bucket_of(chat) + WORD, query)
+        level = f"tokens @@ {made.tsquery(' | '.join(strong))}" if strong else "TRUE"
+        has_words = made.all("words", query)
+        indexed = f"tokens @@ {made.tsquery(loose)} AND {level}"
+        exact = ("TRUE" if _is_exact(query) else has_words) + made.without(query)
+        rank = " | ".join(dict.fromkeys(_lexeme(token, star) for token, star in starred(query)))
+        return Match(indexed, exact, f"{level} AND {has_words}{made.without(query)}", rank, made.params)
+
+    def newest(self, tx: Tx, chat: str, match: Match, limit: int, before: int = LATEST) -> list[tuple[int, str]]:
+        sql = f"{match.rows('id, path', 'AND id < :before')} SELECT id, path FROM found ORDER BY id DESC LIMIT :limit"
+        rows = tx.all(sql, chat=chat, limit=limit, before=before, **match.params)
+        return [(row["id"], row["path"]) for row in rows]
+
+    def reach(self, tx: Tx, chat: str, match: Match, limit: int) -> tuple[int, int]:
+        newest = "SELECT id FROM found ORDER BY id DESC LIMIT :limit"
+        sql = f"{match.rows('id')} SELECT COUNT(*) AS count, MIN(id) AS oldest FROM ({newest}) AS newest"
+        row = tx.one(sql, chat=chat, limit=limit, **match.params)
+        assert row is not None
+        return row["count"], row["oldest"] or 0
+
+    def ranked(self, tx: Tx, chat: str, match: Match, oldest: int, limit: int) -> list[str]:
+        rank = "ts_rank(levels, CAST(:rank AS tsquery)) AS rank"
+        found = match.rows(f"id, path, {rank}", "AND id >= :oldest")
+        sql = f"{found} SELECT path FROM found ORDER BY rank DESC, id DESC LIMIT :limit"
+        rows = tx.all(sql, chat=chat, oldest=oldest, limit=limit, rank=match.rank, **match.params)
+        return [row["path"] for row in rows]
+
+
+class _Conditions:
+    """Conditions in SQL, with their parameters."""
+
+    def __init__(self) -> None:
+        self.params: dict[str, str] = {}
+
+    def tsquery(self, text: str) -> str:
+        return f"CAST({self._given(text)} AS tsquery)"
+
+    def all(self, column: str, query: Query) -> str:
+        """True of a row whose `column` has one phrase of each group."""
+        return "(" + " AND ".join(self._any([column], group) for group in query.groups) + ")"
+
+    def without(self, query: Query) -> str:
+        """True of a row without any of the query's exclusions."""
+        if not query.exclusions:
+            return ""
+        return f" AND NOT {self._any(['words', 'first_name', 'own_name'], query.exclusions)}"
+
+    def _any(self, columns: Sequence[str], phrases: Sequence[Phrase]) -> str:
+        # In these columns each token stands between blanks.
+        texts = [f" {' '.join(phrase.tokens)}{'' if phrase.open else ' '}" for phrase in phrases]
+        return "(" + " OR ".join(f"strpos({c}, {self._given(text)}) > 0" for text in texts for c in columns) + ")"
+
+    def _given(self, text: str) -> str:
+        for name, known in self.params.items():
+            if known == text:
+                return f":{name}"
+        name = f"p{len(self.params)}"
+        self.params[name] = text
+        return f":{name}"
+
+
+def _tsquery(tag: str, query: Query) -> str:
+    """Which files may match: those that have the words of the phrases, wherever they stand."""
+    return " & ".join(f"({' | '.join(_of_phrase(tag, phrase) for phrase in group)})" for group in query.groups)
+
+
+def _of_phrase(tag: str, phrase: Phrase) -> str:
+    *whole, last = phrase.tokens
+    lexemes = [*(_lexeme(tag + token) for token in whole), _lexeme(tag + last, "*" if phrase.open else "")]
+    return f"({' & '.join(lexemes)})"
+
+
+def _is_exact(query: Query) -> bool:
+    """True if a whole file that has the query's lexemes matches it."""
+    phrases = chain.from_iterable(query.groups)
+    return all(len(phrase.tokens) == 1 and len(phrase.tokens[0]) < LEXEME_CHARS - 10 for phrase in phrases)
+
+
+def _lexeme(token: str, star: str = "") -> str:
+    """A word in a tsvector or tsquery."""
+    cut = token[:LEXEME_CHARS].replace("\\", "\\\\").replace("'", "''")
+    return f"'{cut}'" + (":*" if star else "")
+
+
+def _name_values(bucket: str, names: Sequence[str]) -> dict[str, Any]:
+    first, own = [*(" ".join(tokens(name)) for name in names), "", ""][:2]
+    tokens_of_both = [*tagged(bucket + FILE_NAME, first).split(), *tagged(bucket + OWN_NAME, own).split()]
+    lexemes = dict.fromkeys(map(_lexeme, tokens_of_both))
+    return {"names": " ".join(lexemes), "first_name": f" {first} ", "own_name": f" {own} "}
+
+
+def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
+    # Levels first: a level that is missing would pass over the file among very many, a word is looked for in `words`.
+    found = chain(tagged(bucket, text.levels).split(), tagged(bucket + WORD, text.words).split())
+    indexed, whole = _fitting(map(_lexeme, found))
+    levels, _ = _fitting(_with_positions(word) for word in text.levels.split())
+    return {"tokens": indexed, "levels": levels, "whole": whole, "words": f" {text.words} "}
+
+
+def _with_positions(word: str) -> str:
+    """A word with its level (`IndexedText.levels`) as a lexeme that has so many positions, for `ts_rank`."""
+    return f"{_lexeme(word[1:])}:{','.join(map(str, range(1, int(word[0]) + 1)))}"
+
+
+def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
+    """As many of the lexemes as fit in a tsvector, each once; whether that is all."""
+    found: dict[str, None] = {}
+    used = 0
+    for lexeme in lexemes:
+        if lexeme not in found:
+            used += len(lexeme.encode())
+            if used > LEXEMES_BYTES:
+                return " ".join(found), False
+            found[lexeme] = None
+    return " ".join(found), True

@@ -1,0 +1,150 @@
+"""The service and the command line with their data in PostgreSQL: its server is stopped while runs go on, others come
+for the same database, and no line has its password."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb import AgentService, embedded
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.testing import RunningService, running_service
+from tests import databases
+from tests.databases import PostgresServer
+from tests.waiting import PATIENCE_SECONDS, until
+
+PASSWORD = "hunter22"
+
+
+def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]
+    return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def address() -> str:
+    """A database's, with a password, which the test's server does not ask for."""
+    return databases.server().new_database().replace("postgres@", f"postgres:{PASSWORD}@")
+
+
+@pytest.fixture
+def own(address: str) -> Iterator[RunningService]:
+    with running_service(database=address) as service:
+        yield service
+
+
+def test_runs_go_on_when_the_server_of_the_database_is_back() -> None:
+    server = PostgresServer()
+    try:
+        with (
+            running_service(database=server.new_database()) as service,
+            AgentService(service.api_key, service.base_url) as client,
+        ):
+            run = client.runs.start("wait 2\nsay done")
+            server.stop()
+            server.start()
+            assert client.runs.wait(run.run_id).output == "done"
+            assert client.runs.start("say again", sync=True).output == "again"
+    finally:
+        server.remove()
+
+
+def test_while_the_server_of_the_database_is_away_requests_are_refused() -> None:
+    server = PostgresServer()
+    try:
+        with (
+            running_service(database=server.new_database()) as service,
+            AgentService(service.api_key, service.base_url, max_retries=0) as client,
+        ):
+            server.stop()
+            with pytest.raises(StefanBrainError) as refused:
+                client.runs.start("say hello")
+            assert (refused.value.status, refused.value.code) == (503, "workspace_busy")
+            assert "The service's database does not answer" in str(refused.value)
+            server.start()
+            assert until(lambda: _answered(client)) == "hello"
+    finally:
+        server.remove()
+
+
+def _answered(client: AgentService) -> str | None:
+    try:
+        return client.runs.start("say hello", sync=True).output
+    except StefanBrainError:
+        return None
+
+
+def test_a_killed_service_leaves_its_data_to_the_next_one(own: RunningService) -> None:
+    with AgentService(own.api_key, own.base_url) as client:
+        run = client.runs.start("wait 1\nsay done")
+        own.kill()
+        own.start()
+        assert client.runs.wait(run.run_id).output == "done"
+
+
+def test_another_service_on_the_same_database_ends_with_a_sentence(
+    own: RunningService, address: str, tmp_path: Path
+) -> None:
+    refused = agentsvc("serve", "--port", 0, "--data", tmp_path, AGENTSVC_DATABASE=address, AGENTSVC_MODEL="scripted")
+    assert refused.returncode == 1
+    assert refused.stderr == "agentsvc: Another service works with this database: end that one first.\n"
+
+
+def test_the_command_line_works_beside_the_service_and_no_line_has_the_password(
+    own: RunningService, address: str, tmp_path: Path
+) -> None:
+    env = {"AGENTSVC_DATABASE": address, "AGENTSVC_MODEL": "scripted"}
+    key = agentsvc("keys", "create", "--data", own.data, "--name", "ci", **env)
+    with AgentService(key.stdout.split()[-1], own.base_url) as client:
+        assert client.runs.start("say hello", sync=True).output == "hello"
+    doctor = agentsvc("doctor", "--data", own.data, **env)
+    assert doctor.returncode == 0, doctor.stdout
+    assert "the database is in PostgreSQL" in doctor.stdout
+    assert "answers; its own tools check and back it up" in doctor.stdout
+    migrated = agentsvc("migrate", "--data", own.data, **env)
+    assert (migrated.returncode, migrated.stdout) == (0, "The schema of the database is up to date.\n")
+    backup = agentsvc("backup", tmp_path / "b.tar", "--data", own.data, **env)
+    assert backup.returncode == 1
+    assert "pg_dump" in backup.stderr
+    status = agentsvc("status", "--data", own.data, **env)
+    said = "".join(done.stdout + done.stderr for done in (key, doctor, migrated, backup, status))
+    kept = "".join(file.read_text("utf-8", "replace") for file in own.data.iterdir() if file.is_file())
+    assert PASSWORD not in said + kept
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (f"postgresql://ada:{PASSWORD}@/x?host=/nowhere", "The database does not answer: "),
+        (f"postgresql://ada:{PASSWORD}%zz@db.example/x", "AGENTSVC_DATABASE can't be read as an address: "),
+        (f"mysql://ada:{PASSWORD}@db.example/x", "AGENTSVC_DATABASE is not usable: give postgresql://"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_one_sentence(address: str, said: str, tmp_path: Path) -> None:
+    env = {"AGENTSVC_DATABASE": address, "AGENTSVC_MODEL": "scripted"}
+    serve = agentsvc("serve", "--port", 0, "--data", tmp_path, **env)
+    assert serve.returncode in (1, 2)
+    assert said in serve.stderr
+    assert len(serve.stderr.splitlines()) == 1
+    doctor = agentsvc("doctor", "--data", tmp_path, **env)
+    assert doctor.returncode == serve.returncode
+    assert PASSWORD not in serve.stderr + doctor.stdout + doctor.stderr
+
+
+def test_the_embedded_service_keeps_its_data_in_the_folder(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AGENTSVC_DATABASE", address)
+    try:
+        with embedded.local(tmp_path, model="scripted") as client:
+            assert client.runs.start("say hello", sync=True).output == "hello"
+        assert DataFolder(tmp_path).has_database()
+        assert "AGENTSVC_DATABASE is for `agentsvc serve`" in caplog.text
+    finally:
+        embedded.stop(tmp_path)

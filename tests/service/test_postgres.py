@@ -1,0 +1,250 @@
+"""A service's data in PostgreSQL: one writer at a time among all processes, one service, and what a server that is away
+does (docs/decisions/0052-postgresql.md). What it holds is tested by the other modules, with `--database postgres`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+import traceback
+from collections.abc import Iterator
+from functools import partial
+
+import psycopg
+import pytest
+
+from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable, Tx
+from agentsvc_nb.service.store import migrations
+from agentsvc_nb.service.store.migrations import SchemaTooNew
+from agentsvc_nb.service.store.postgres import PostgresDatabase
+from agentsvc_nb.tools.support.stopping import ReadTooLong
+from tests import databases
+from tests.databases import PostgresServer
+
+INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
+PASSWORD = "hunter22"
+
+
+@pytest.fixture
+def address() -> str:
+    return databases.server().new_database()
+
+
+@pytest.fixture
+def database(address: str) -> Iterator[PostgresDatabase]:
+    with contextlib.closing(PostgresDatabase(address).open()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def stopping() -> Iterator[PostgresServer]:
+    """A server that the test may stop."""
+    made = PostgresServer()
+    yield made
+    made.remove()
+
+
+def names(tx: Tx) -> list[str]:
+    return [row["name"] for row in tx.all("SELECT name FROM meta WHERE name <> 'schema' ORDER BY name")]
+
+
+def insert(tx: Tx, name: str) -> int:
+    return tx.run(INSERT, name=name, value="")
+
+
+def count_up(tx: Tx) -> None:
+    """Read a number, and write the next one: what a wallet, a budget and a limit do."""
+    row = tx.one("SELECT value FROM meta WHERE name = 'number'")
+    tx.run("DELETE FROM meta WHERE name = 'number'")
+    tx.run(INSERT, name="number", value=str(int(row["value"]) + 1 if row else 1))
+
+
+def test_a_failed_job_leaves_nothing_and_spares_the_others_of_its_group(database: PostgresDatabase) -> None:
+    def fails(tx: Tx) -> None:
+        insert(tx, "lost")
+        raise ZeroDivisionError
+
+    async def together() -> tuple[object, ...]:
+        def put(name: str) -> asyncio.Future[int]:
+            return asyncio.ensure_future(database.write(partial(insert, name=name)))
+
+        failing = asyncio.ensure_future(database.write(fails))
+        return await asyncio.gather(put("a"), failing, put("b"), put("a"), return_exceptions=True)
+
+    first, second, third, fourth = asyncio.run(together())
+    assert (first, third) == (1, 1)
+    assert isinstance(second, ZeroDivisionError)
+    assert isinstance(fourth, psycopg.errors.UniqueViolation)
+    assert database.read(names) == ["a", "b"]
+
+
+def test_processes_that_read_and_write_at_once_lose_nothing(address: str) -> None:
+    def count(times: int) -> None:
+        with contextlib.closing(PostgresDatabase(address).open()) as opened:
+            for _ in range(times):
+                opened.write_now(count_up)
+
+    counting = [threading.Thread(target=count, args=(50,)) for _ in range(4)]
+    for each in counting:
+        each.start()
+    for each in counting:
+        each.join()
+    with contextlib.closing(PostgresDatabase(address)) as database:
+        assert database.read(lambda tx: tx.all("SELECT value FROM meta WHERE name = 'number'")) == [{"value": "200"}]
+
+
+def test_a_read_sees_one_moment(database: PostgresDatabase) -> None:
+    def twice(tx: Tx) -> tuple[list[str], list[str]]:
+        before = names(tx)
+        database.write_now(partial(insert, name="meanwhile"))
+        return before, names(tx)
+
+    assert database.read(twice) == ([], [])
+    assert database.read(names) == ["meanwhile"]
+
+
+def test_a_read_that_takes_too_long_ends(database: PostgresDatabase) -> None:
+    with pytest.raises(ReadTooLong):
+        database.read(lambda tx: tx.one("SELECT pg_sleep(600)"), 0.05)
+    assert database.read(names) == []
+
+
+def test_one_service_works_with_a_database_and_the_next_one_when_it_has_ended(
+    database: PostgresDatabase, address: str
+) -> None:
+    database.hold()
+    with contextlib.closing(PostgresDatabase(address)) as beside:  # as the command line
+        beside.write_now(partial(insert, name="beside"))
+    with contextlib.closing(PostgresDatabase(address)) as other:
+        with pytest.raises(StoreBusy, match="Another service works with this database"):
+            other.hold()
+        database.close()
+        other.hold()
+        assert other.read(names) == ["beside"]
+
+
+def test_a_restart_of_the_server_costs_nothing_but_time(stopping: PostgresServer) -> None:
+    address = stopping.new_database()
+    with contextlib.closing(PostgresDatabase(address).open()) as database:
+        database.hold()
+        database.write_now(count_up)
+        stopping.stop()
+        starting = threading.Thread(target=stopping.start)
+        starting.start()
+        database.write_now(count_up)
+        assert database.read(lambda tx: tx.all("SELECT value FROM meta WHERE name = 'number'")) == [{"value": "2"}]
+        starting.join()
+        with contextlib.closing(PostgresDatabase(address)) as other, pytest.raises(StoreBusy, match="Another service"):
+            other.hold()  # it was held again
+
+
+def test_a_service_that_lost_its_database_to_another_writes_nothing_more(stopping: PostgresServer) -> None:
+    address = stopping.new_database()
+    with contextlib.closing(PostgresDatabase(address).open()) as first:
+        first.hold()
+        stopping.stop()
+        stopping.start()
+        with contextlib.closing(PostgresDatabase(address)) as second:
+            second.hold()
+            for _ in range(2):
+                with pytest.raises(StoreBusy, match="Another service"):
+                    first.write_now(partial(insert, name="late"))
+            assert second.read(names) == []
+
+
+def test_a_server_that_is_away_is_said_without_the_password(stopping: PostgresServer) -> None:
+    address = stopping.new_database().replace("postgres@", f"postgres:{PASSWORD}@")
+    with contextlib.closing(PostgresDatabase(address).open()) as database:
+        database.patience = 0.0
+        stopping.stop()
+        for use in (database.write_now, database.read):
+            with pytest.raises(StoreAway, match="The database does not answer") as caught:
+                use(names)
+            said = "".join(traceback.format_exception(caught.value))
+            assert PASSWORD not in said + repr(database)
+
+
+@pytest.mark.parametrize(
+    "address", [f"postgresql://ada:{PASSWORD}@[/x", f"postgresql://ada:{PASSWORD}%zz@db.example/x", f"{PASSWORD} x"]
+)
+def test_an_address_that_cannot_be_read_is_not_repeated(address: str) -> None:
+    with pytest.raises(StoreUnusable, match="AGENTSVC_DATABASE can't be read as an address") as caught:
+        PostgresDatabase(address)
+    assert PASSWORD not in "".join(traceback.format_exception(caught.value)).replace(repr(address), "")
+
+
+def test_the_schema_has_the_tables_and_columns_of_sqlite(database: PostgresDatabase) -> None:
+    connection = sqlite3.connect(":memory:")
+    migrations.migrate(connection)
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    expected = {
+        (table, column[1])
+        for (table,) in tables
+        if not table.startswith("file_words")  # each has a full-text index of its own
+        for column in connection.execute(f"PRAGMA table_info({table})")
+    }
+    connection.close()
+    found = database.read(
+        lambda tx: tx.all(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
+        )
+    )
+    ours = {(row["table_name"], row["column_name"]) for row in found if row["table_name"] != "file_words"}
+    assert {column for column in ours if column[1] != "rowid"} == expected
+
+
+def test_processes_that_start_at_once_make_one_schema(address: str) -> None:
+    failed: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            PostgresDatabase(address).open().close()
+        except BaseException as error:
+            failed.append(error)
+
+    starting = [threading.Thread(target=start) for _ in range(4)]
+    for each in starting:
+        each.start()
+    for each in starting:
+        each.join()
+    assert not failed
+    with contextlib.closing(PostgresDatabase(address)) as database:
+        looked = database.look()
+    assert looked.schema == looked.newest == len(migrations.steps())
+
+
+def test_a_newer_schema_is_refused_and_left_as_it_is(database: PostgresDatabase, address: str) -> None:
+    database.write_now(lambda tx: tx.run("UPDATE meta SET value = '99' WHERE name = 'schema'"))
+    with contextlib.closing(PostgresDatabase(address)) as other, pytest.raises(SchemaTooNew, match="schema 99"):
+        other.open()
+    assert database.look().schema == 99
+
+
+def test_a_database_that_is_not_utf_8_is_refused() -> None:
+    server = databases.server()
+    with psycopg.connect(server.address("postgres"), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    refused = PostgresDatabase(server.address("latin"))
+    with contextlib.closing(refused), pytest.raises(StoreUnusable, match="encoding is LATIN1"):
+        refused.open()
+
+
+def test_values_that_a_database_cannot_store_are_refused_as_sqlite_refuses_them(database: PostgresDatabase) -> None:
+    with pytest.raises((ValueError, OverflowError)):
+        database.write_now(lambda tx: tx.run("UPDATE run SET steps = :steps", steps=2**70))
+    assert database.read(names) == []
+
+
+def test_what_is_asked_for_is_written_before_it_closes(address: str) -> None:
+    database = PostgresDatabase(address).open()
+
+    async def ask() -> None:
+        asking = asyncio.ensure_future(database.write(partial(insert, name="last")))
+        await asyncio.sleep(0)
+        database.close()
+        await asking
+
+    asyncio.run(ask())
+    with contextlib.closing(PostgresDatabase(address)) as again:
+        assert again.read(names) == ["last"]
