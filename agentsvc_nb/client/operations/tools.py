@@ -144,7 +144,7 @@ async def ask(
         raise refused("too_many_attachments")
     core, poll = core.scoped(options), poll_seconds(poll)
     timed = core.within(wait_seconds(timeout))
-    given = {"message": message, "file_ids": staged, "image_urls": pictures}
+    given: dict[str, Any] = {"message": message, "file_ids": staged, "image_urls": pictures}
     given |= {"model": optional("model", model), "effort": effort}
     if on_busy == "reject":
         given["on_busy"] = on_busy
