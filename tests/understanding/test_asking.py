@@ -146,7 +146,29 @@ def test_prices_of_one_each_are_not_added_up_as_costs() -> None:
     assert _read("total cost", stock) == ""
     assert _read("cost by item", stock) == ""
     assert _read("total unit cost", stock) == ""
-    assert _read("cost of the Bolt", stock) != ""
+
+
+def test_a_verb_without_a_column_is_not_overlooked() -> None:
+    orders = TableProfile(
+        "orders", "orders.csv", 90,
+        (texts("Customer", "Ana", "Ben"), ColumnProfile("Order Date", "date", distinct=60, smallest="2023-01-05")),
+    )  # fmt: skip
+    members = TableProfile(
+        "members", "members.csv", 90,
+        (texts("Member", "Ana", "Ben"), ColumnProfile("Signup Date", "date", distinct=60, smallest="2023-01-05")),
+    )  # fmt: skip
+    assert _read("which customer has the most orders", orders) == "count(rows) by Customer top 1 by count(rows)"
+    assert _read("which customer spent the most on orders", orders) == ""
+    assert _read("how many members bought something in 2023", members) == ""
+
+
+def test_numbers_of_rows_and_quotients_are_not_added_up() -> None:
+    visits = TableProfile(
+        "visits", "visitas.csv", 60,
+        (numbers("Nº visita", "3001", "3060", 60), texts("Servicio", "A", "B"), numbers("Cost / conv.", "1", "9")),
+    )  # fmt: skip
+    assert "sum" not in _read("¿Cuántas visitas hubo por servicio?", visits)
+    assert "sum" not in _read("cost / conv. of Servicio A", visits)
 
 
 def test_who_is_told_a_name_and_no_id() -> None:

@@ -27,7 +27,7 @@ from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
 from agentsvc_nb.agents.offline.tables.mending import gathered, mended
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
 from agentsvc_nb.formats.plans.checks import objections
-from agentsvc_nb.formats.plans.plan import Column, Plan, aggregates
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Plan, aggregates, columns_of
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.sql import statement
 
@@ -133,6 +133,7 @@ def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
         reason = "The question can be read in more than one way."
         return AskedBack((), reason, tuple(one.reading for one in rivals[:READINGS_MAX]), 1.0)
     speaks_against = objected(rivals[0].reading, links.tables) or _sums_prices(rivals[0], links)
+    speaks_against = speaks_against or _overlooks(asked, rivals[0].reading.plan, links)
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
@@ -155,6 +156,39 @@ def _sums_prices(read: _Read, links: TableLinks) -> str:
             line = next((line for line in read.told if line.endswith(f" the column {one.operand.name}.")), "")
             if line and not (_PRICES | _EACH).isdisjoint(links.headers[one.operand.name]):
                 return f"{line} It has the price of one each, so that its sum is the cost of nothing."
+    return ""
+
+
+_SPENT: Final = frozenset(("spent", "spend", "spends", "paid", "earned", "ausgegeben", "depense", "gasto", "gastaron"))
+_TRADED: Final = _SPENT | {
+    "bought",
+    "buy",
+    "purchased",
+    "ordered",
+    "order",
+    "sold",
+    "sell",
+    "gekauft",
+    "achete",
+    "compro",
+}
+_JOINED: Final = frozenset(
+    ("signup", "signed", "registered", "registration", "joined", "birth", "birthday", "hired", "born")
+)
+
+
+def _overlooks(asked: Sequence[Word], plan: Plan, links: TableLinks) -> str:
+    """Why a verb that is no word of the table speaks against the plan: `spent the most` counts no rows, and `bought in
+    May` is no day of signing up."""
+    said = {token for word in asked for token in word.tokens} - {
+        token for one in links.headers.values() for token in one
+    }
+    counted = bool(plan.groups) and plan.limit is not None and plan.measures == (Aggregate("count"),)
+    if counted and not said.isdisjoint(_SPENT):
+        return "The table has no amount that was spent."
+    days = [one for one in columns_of(plan.where) if links.profile(one).kind in ("date", "datetime")]
+    if not said.isdisjoint(_TRADED) and any(not _JOINED.isdisjoint(links.headers[one.name]) for one in days):
+        return f"{days[0].name} is another day than the one that is asked for."
     return ""
 
 
