@@ -86,8 +86,8 @@ FAILURES: dict[str, Failure] = {
             "limit_reached",
             "The run reached its `max_steps` or `max_cents`, or the wallet, the plan's pool or the key's budget has no "
             "room for its next call of a model or priced tool.",
-            "See its message: resume the run, start it with a higher limit, add credit, raise the budget, or wait for its "
-            "reset.",
+            "See its message: resume the run, start it with a higher limit, add credit, raise the budget, or wait for "
+            "its reset.",
             resumable=True,
         ),
         Failure("output_schema_mismatch", "The answer did not fit the schema.", "Simplify the schema, or ask again."),
