@@ -178,6 +178,7 @@ MODEL_ADVICE: Final = (
     f"{', '.join(MODELS)}, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
 )
 _MODEL = re.compile(r"[a-z][a-z0-9/_-]*:.+")
+_PRICE = re.compile(r"[^=]+=[0-9]{1,9}(?:\.[0-9]{1,9})?/[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
 def folder(text: str) -> Path:
@@ -188,6 +189,53 @@ def model(text: str) -> str:
     if text not in MODELS and not _MODEL.fullmatch(text):
         raise ValueError(MODEL_ADVICE)
     return f"gguf:{folder(text.removeprefix('gguf:'))}" if text.startswith("gguf:") else text
+
+
+def model_list(text: str) -> tuple[str, ...]:
+    """Parse a comma-separated list of models, no two with the same id.
+
+    >>> model_list("ollama:qwen3, offline")
+    ('ollama:qwen3', 'offline')
+    """
+    try:
+        found = tuple(model(one) for one in _listed(text))
+    except ValueError:
+        found = ()
+    if not found or len({model_id(one) for one in found}) < len(found):
+        raise ValueError("models, each once, such as anthropic:claude-sonnet-4-6,ollama:qwen3,offline")
+    return found
+
+
+def model_id(model: str) -> str:
+    """The name of a model in requests and records: that of a file without its folder.
+
+    >>> model_id("gguf:/srv/models/small.gguf"), model_id("ollama:qwen3")
+    ('gguf:small.gguf', 'ollama:qwen3')
+    """
+    return f"gguf:{Path(model).name}" if model.startswith("gguf:") else model
+
+
+def price_list(text: str) -> tuple[str, ...]:
+    """Parse prices of models in cents a million tokens, as `MODEL=INPUT/OUTPUT`.
+
+    >>> price_list("ollama:qwen3=20/60.5")
+    ('ollama:qwen3=20/60.5',)
+    """
+    found = tuple(_listed(text))
+    if not all(_PRICE.fullmatch(one) for one in found):
+        raise ValueError("prices in cents a million tokens, such as ollama:qwen3=20/60,openai-chat:mine=0/0")
+    return found
+
+
+def prices(listed: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """The prices of input and output by the model's id.
+
+    >>> prices(("ollama:qwen3=20/60.5",))
+    {'ollama:qwen3': (20.0, 60.5)}
+    """
+    pairs = (one.rpartition("=") for one in listed)
+    cents = {model: [float(price) for price in both.split("/")] for model, _, both in pairs}
+    return {model: (given, made) for model, (given, made) in cents.items()}
 
 
 def count(text: str) -> int:

@@ -101,6 +101,16 @@ class Settings:
         default=(),
     )
     model: str = setting(values.model, "The agent that answers: see models.md.", default="offline")
+    models: tuple[str, ...] = setting(
+        values.model_list,
+        "The models that a start may name, the first is the default in place of `AGENTSVC_MODEL`: see models.md.",
+        default=(),
+    )
+    prices: tuple[str, ...] = setting(
+        values.price_list,
+        "Prices of models in cents a million tokens, `MODEL=INPUT/OUTPUT`, where none are known or others count.",
+        default=(),
+    )
     model_url: str | None = setting(
         values.address,
         "A server that speaks OpenAI's chat completions, such as http://host:8000/v1.",
@@ -115,6 +125,11 @@ class Settings:
     model_sees: bool | None = setting(values.flag, "Whether the model looks at pictures, when that is not known.")
     model_tools: bool | None = setting(
         values.flag, "Whether the model is offered tools; small ones can't choose among them."
+    )
+    model_patience_seconds: float = setting(
+        values.seconds,
+        "How long a run waits in all for an answer of a model that is away or overloaded, before it fails.",
+        default=600.0,
     )
     embedding_url: str | None = setting(
         values.address,
@@ -245,7 +260,12 @@ class Settings:
         for name in SETTINGS.keys() - given.keys():
             if text := env.get(variable(name)):
                 read[name] = _read(name, text, source=variable(name))
-        return cls(**{"data": default_data(), **read})
+        return cls(**{"data": default_data(), **read, **_default_first(read, named="model" in given)})
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The ids of the models that a start may name, the default first."""
+        return tuple(values.model_id(model) for model in self.models or (self.model,))
 
     @property
     def settings_hash(self) -> str:
@@ -253,6 +273,19 @@ class Settings:
         "Settings")."""
         behaviour = {name: value for name, value in asdict(self).items() if name not in ("data", "database")}
         return hashlib.sha256(json.dumps(behaviour, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _default_first(read: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
+    """`model` and `models` with one default: the first of `models`, or the `model` that was `named` for this start.
+    Raises `SettingsError` when `models` lacks that."""
+    models = read.get("models", ())
+    if not models:
+        return {}
+    chosen = read["model"] if named else models[0]
+    if chosen not in models:
+        listed = variable("models")
+        raise SettingsError(f"model is {chosen!r}, which {listed} does not name: add it there, or unset {listed}.")
+    return {"model": chosen, "models": (chosen, *(other for other in models if other != chosen))}
 
 
 def variable(name: str) -> str:

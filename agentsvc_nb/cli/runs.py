@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.ask import follow
 from agentsvc_nb.cli.connection import connected, json_option, print_json, print_note, print_record
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.api import AgentService
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -19,6 +23,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         ("show", _show, "show a run: its state, what it used, its answer"),
         ("attach", _attach, "watch a run from its start; Ctrl-C lets it go on"),
         ("cancel", _cancel, "cancel a run; safe to repeat"),
+        ("resume", _resume, "go on with a run that failed because its model was away, or at a limit, and watch it"),
     ):
         command = runs.add_parser(name, parents=shown, help=help)
         command.add_argument("run_id", metavar="ID", help="the run, as `ask` and notebooks show it")
@@ -49,11 +54,22 @@ def _cancel(args: argparse.Namespace) -> int:
 
 def _attach(args: argparse.Namespace) -> int:
     """Print a run from its beginning to its end; Ctrl-C leaves it running. Exit codes as for `ask`."""
-    with connected(args.data) as client, client.runs.attach(args.run_id) as stream:
+    with connected(args.data) as client:
+        return _watch(client, args.run_id, args.json)
+
+
+def _resume(args: argparse.Namespace) -> int:
+    """Start a run that goes on with a failed one, and print it as `attach` does."""
+    with connected(args.data) as client:
+        return _watch(client, client.runs.resume(args.run_id).run_id, args.json)
+
+
+def _watch(client: AgentService, run_id: str, as_json: bool) -> int:
+    with client.runs.attach(run_id) as stream:
         try:
-            return follow(stream, args.json)
+            return follow(stream, as_json)
         except KeyboardInterrupt:
-            print_note(f"\nThe run goes on: agentsvc runs attach {args.run_id}")
+            print_note(f"\nThe run goes on: agentsvc runs attach {run_id}")
             raise
 
 

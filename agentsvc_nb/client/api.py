@@ -56,6 +56,7 @@ class Runs(OperationGroup[F]):
         start_and_stream = stream(runs.start_and_stream)
     get = operation(runs.get)
     cancel = operation(runs.cancel)
+    resume = operation(runs.resume)
     approve = operation(runs.approve)
     refuse = operation(runs.refuse)
     events = operation(runs.events)
@@ -121,6 +122,12 @@ class Labels(OperationGroup[F]):
     list = operation(resources.list_labels)
     get = operation(resources.get_landing_page)
     write = operation(resources.write_labels)
+
+
+class Models(OperationGroup[F]):
+    """The models that a start may name."""
+
+    list = operation(resources.list_models)
 
 
 class Projects(OperationGroup[F]):
@@ -238,6 +245,7 @@ class AgentService(_Client):
         self.files = Files(core, self._face)
         self.jobs = Jobs(core, self._face)
         self.tools = Tools(core, self._face)
+        self.models = Models(core, self._face)
         self.projects = Projects(core, self._face)
         self.chats = Chats(core, self._face)
         self.feedback = Feedback(core, self._face)
@@ -293,6 +301,7 @@ class AsyncAgentService(_Client):
         self.files = Files(core, self._face)
         self.jobs = Jobs(core, self._face)
         self.tools = Tools(core, self._face)
+        self.models = Models(core, self._face)
         self.projects = Projects(core, self._face)
         self.chats = Chats(core, self._face)
         self.feedback = Feedback(core, self._face)

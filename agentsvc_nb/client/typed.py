@@ -20,6 +20,7 @@ from agentsvc_nb.client.request.references import ChatRef, IdRef, RunRef
 from agentsvc_nb.client.streams import OnBusy
 from agentsvc_nb.client.transport.io import OnBytes
 from agentsvc_nb.wire.files import FileFacts
+from agentsvc_nb.wire.models import Effort
 
 T = TypeVar("T")
 Later = Coroutine[Any, Any, T]
@@ -48,6 +49,10 @@ class _Work(WaitOptions, total=False):
     files: Sequence[FileInput]
     file_ids: Sequence[IdRef]
     idempotency_key: str | None
+    model: IdRef | None
+    effort: Effort | None
+    max_steps: int | None
+    max_cents: float | None
     timeout: float | None
 
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -16,7 +16,7 @@ from starlette.routing import Match
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agentsvc_nb.agents import choose
+from agentsvc_nb.agents import choose, offer
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.engine.process import TableProcess
@@ -42,8 +42,10 @@ from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
+from agentsvc_nb.setting_values import model_id
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import tools, within
+from agentsvc_nb.tools.port import Complete, Meter, WorkFailure
 from agentsvc_nb.wire.failures import build_all
 
 THREADS: Final = (os.cpu_count() or 1) + 4
@@ -142,19 +144,24 @@ def create_app(
     names: OwnNames | None = None,
     sign_in_token: str = "",
     agent: Agent | None = None,
+    others: Mapping[str, Agent] | None = None,
     engines: Engines | None = None,
 ) -> Starlette:
     """The ASGI application.
 
     `instance` is the id that `/healthz` answers, `origin` the public address, `names` what the service is called
     (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
-    pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `engines` the engines
-    that they name. Raises `ValueError` for a model that has no agent.
+    pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `others` those of the
+    other models that are offered, `engines` the engines that they name. Raises `ValueError` for a model that has
+    no agent.
     """
     build_all()  # now, rather than during the first requests
     agent, engines = agent or choose(settings.model, settings), engines or Engines.named(settings)
+    if others is None:
+        others = {model_id(model): offer(model, settings) for model in settings.models[1:]}
+    models = {settings.offered[0]: agent, **others}
     names = names or OwnNames(None, frozenset([origin]))
-    state = _assemble(settings, instance, origin, names, sign_in_token, agent, engines)
+    state = _assemble(settings, instance, origin, names, sign_in_token, models, engines)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -207,7 +214,13 @@ class _Application(Starlette):
 
 
 def _assemble(
-    settings: Settings, instance: str, origin: str, names: OwnNames, sign_in_token: str, agent: Agent, engines: Engines
+    settings: Settings,
+    instance: str,
+    origin: str,
+    names: OwnNames,
+    sign_in_token: str,
+    models: Mapping[str, Agent],
+    engines: Engines,
 ) -> ServiceState:
     database, blobs = engines.database, engines.blobs
     # Its runners are set below: they need the use case context, which needs the workers to wake.
@@ -220,9 +233,9 @@ def _assemble(
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
     workers.readings = storage.readings
-    catalog = tools(settings, getattr(agent, "complete", None))
+    catalog = tools(settings, _complete(models))
     workers.jobs = JobRunner(storage, catalog)
-    workers.runs = RunRunner(storage, agent, within(catalog, settings), workers.jobs, judges)
+    workers.runs = RunRunner(storage, models, within(catalog, settings), workers.jobs, judges)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys = KnownKeys(database)
     services = Services(
@@ -239,8 +252,23 @@ def _assemble(
         tools=catalog,
         runs=workers.runs,
         jobs=workers.jobs,
+        models=models,
         sign_in_token=sign_in_token,
     )
     # A bucket's server looks after its disks itself, and hashing all of it here would be paid by the byte.
     check = BlobCheck(blobs) if isinstance(blobs, LocalBlobs) else None
     return ServiceState(services, database, retention, check)
+
+
+def _complete(models: Mapping[str, Agent]) -> Complete | None:
+    """Has the model of a run answer the questions of its tools, too: what a caller gives one model, no other is given.
+    None when no model answers any."""
+    answering = {id: agent.complete for id, agent in models.items() if hasattr(agent, "complete")}
+
+    async def complete(prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
+        if meter.model not in answering:
+            raise WorkFailure("not_configured", f"This takes a language model, and the run's is {meter.model}.")
+        found: dict[str, Any] = await answering[meter.model](prompt, schema, meter)
+        return found
+
+    return complete if answering else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import setting_values as values
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.setting_values import model_id
 from agentsvc_nb.settings import SETTINGS, Settings, SettingsError, data_folder, database_address, variable
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ def _of_earlier_version(folder: DataFolder) -> KeptSettings:
 
 
 MODEL: Final = variable("model")
+MODELS: Final = variable("models")
 MODEL_URL: Final = variable("model_url")
 BLOBS: Final = variable("blobs")
 DATABASE: Final = variable("database")
@@ -176,7 +178,7 @@ class ServicePlan:
     @property
     def model_is_kept(self) -> bool:
         """True if the model was not named for this start: it is the folder's last one or the default."""
-        return not self.named.get(MODEL)
+        return not (self.named.get(MODEL) or self.named.get(MODELS))
 
     def agent(self) -> Agent:
         """The agent of the service. For a kept model that can't answer, an agent whose runs all fail with the reason:
@@ -187,6 +189,12 @@ class ServicePlan:
         if fault and not self.model_is_kept:
             raise ValueError(fault)
         return agents.Unconfigured(fault) if fault else agents.choose(self.settings.model, self.settings, self.kept_url)
+
+    def others(self) -> dict[str, Agent]:
+        """The agents of the other models that are offered, by their ids. One that can't answer says why."""
+        from agentsvc_nb import agents
+
+        return {model_id(model): agents.offer(model, self.settings) for model in self.settings.models[1:]}
 
     def fault(self) -> str | None:
         """Why the model can't answer, as far as can be told without asking it, and what to do; None if no reason is
@@ -279,7 +287,9 @@ def plan_of(data: str | Path | None = None, model: str | None = None, *, embedde
     environment = for_embedded(os.environ) if embedded else os.environ
     env = environment if model is None else {**environment, MODEL: model}
     kept = KeptSettings.read(folder)
-    before = kept.beside(env.get(MODEL, kept.settings.get(MODEL, "")).strip())
+    offered = env.get(MODELS, kept.settings.get(MODELS, "")) if model is None else ""
+    default = offered.partition(",")[0] or env.get(MODEL, kept.settings.get(MODEL, ""))
+    before = kept.beside(default.strip())
     settings = Settings.from_env({**before.settings, **environment}, data=folder.path, model=model)
     kept_url = _kept_url(settings, before, env)
     named = {name: env[name].strip() for name in _counting(settings, kept_url) if name in env}

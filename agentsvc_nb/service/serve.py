@@ -107,9 +107,15 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
     token = secrets.token_urlsafe(32)
     ready = _ready(plan, base_url, f"{public_url}/app/sign-in?token={token}")
     try:
-        agent = plan.agent()
+        agent, others = plan.agent(), plan.others()
         app = create_app(
-            plan.settings, instance=ready.instance, origin=public_url, names=names, sign_in_token=token, agent=agent
+            plan.settings,
+            instance=ready.instance,
+            origin=public_url,
+            names=names,
+            sign_in_token=token,
+            agent=agent,
+            others=others,
         )
     except (ValueError, BlobsUnavailable) as error:  # no agent for the model, or a fault of it; no place for contents
         raise ServeError(str(error)) from None

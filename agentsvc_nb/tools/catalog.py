@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 
 from pydantic import BaseModel, Field, StringConstraints
 
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import BaseTool, Complete, Described, Tool, ToolDeclaration, ToolServices, WebAddress
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import UploadId
 from agentsvc_nb.wire.tools import ToolDescription
 
@@ -26,6 +27,12 @@ class AskInput(BaseModel):
         default_factory=list, description="Staged files to attach; at most 10 attachments with `image_urls`."
     )
     image_urls: list[WebAddress] = Field(default_factory=list, description="Pictures to look at, http or https.")
+    model: str | None = Field(default=None, description="A model of `GET /models`; left out, the default.")
+    effort: str | None = Field(
+        default=None,
+        description="How much thought to give it, where the model takes that.",
+        json_schema_extra={"enum": [*get_args(Effort), None]},
+    )
     on_busy: Literal["reject"] = Field(default="reject", description="What happens when the chat is busy.")
 
 
@@ -90,7 +97,7 @@ def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]
 
 def _constructed(package: str, services: ToolServices) -> dict[str, Tool]:
     """The tools of a package, those for tests last."""
-    scripted = services.settings.model == "scripted"
+    scripted = "scripted" in services.settings.offered
     classes = [tool for tool in _discovered(package) if scripted or not tool.scripted_only]
     classes.sort(key=lambda tool: tool.scripted_only)
     constructed = (cast(Tool, tool(services)) for tool in classes)

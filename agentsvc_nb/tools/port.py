@@ -166,6 +166,11 @@ class MediaSource(Protocol):
 class Meter(Protocol):
     """Counts the tokens of language model calls, and their cost."""
 
+    @property
+    def model(self) -> str:
+        """The id of the model that is asked."""
+        ...
+
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         """Hold what the next call may come to, before it is made. Raises `WorkFailure("limit_reached")` when a limit of
         money has no room for it."""

@@ -105,6 +105,20 @@ _ROWS = (
     Code("invalid_sync", 400, "`sync` is not a boolean.", "Send true or false."),
     Code("invalid_on_busy", 400, "`on_busy` is not `reject`.", "Leave it out, or send `reject`."),
     Code(
+        "invalid_model",
+        400,
+        "`model` is none that the service offers, or `effort` is not valid.",
+        "Send a model of `GET /models`, and `effort` as low, medium or high.",
+        "ours",
+    ),
+    Code(
+        "invalid_limits",
+        400,
+        "`max_steps` or `max_cents` is not valid.",
+        "Send `max_steps` as an integer from 1 to 1,500, and `max_cents` as a number over 0.",
+        "ours",
+    ),
+    Code(
         "invalid_output_config",
         400,
         "`output_config` breaks a structured-output rule.",
@@ -221,6 +235,20 @@ _ROWS = (
     ),
     # -- 409, 413, 416, 431: conflicts and sizes ----------------------------------------------------------------------
     Code(
+        "run_not_resumable",
+        409,
+        "The run did not fail, or failed for a reason that would fail again.",
+        "Start a new run; only `model_unavailable`, `attempts_exhausted` and `limit_reached` can be resumed.",
+        "ours",
+    ),
+    Code(
+        "chat_moved_on",
+        409,
+        "The chat has had another turn since the run; nothing was started.",
+        "Start a new run in the chat.",
+        "ours",
+    ),
+    Code(
         "agent_run_rejected",
         409,
         "The chat already has an active turn; nothing was started and nothing is billed.",
@@ -304,6 +332,13 @@ _ROWS = (
         retry="transient",
         type_="rate_limit_error",
         retry_after=5,
+    ),
+    Code(
+        "model_unavailable",
+        503,
+        "The model that the start names can't answer now.",
+        "`GET /models` says why; name another model, or leave it out for the default.",
+        "ours",
     ),
     Code(
         "api_wallet_reconciliation_required",

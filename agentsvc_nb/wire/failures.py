@@ -74,6 +74,8 @@ class Failure:
     cause: str
     hint: str
     source: Source = "ours"
+    resumable: bool = False
+    """Whether a run that failed so can be resumed: the reason may pass."""
 
 
 FAILURES: dict[str, Failure] = {
@@ -82,8 +84,11 @@ FAILURES: dict[str, Failure] = {
         Failure("budget_limited", "The run reached 1,500 model steps; it is not billed.", "Ask for less.", "stated"),
         Failure(
             "limit_reached",
-            "The wallet, the plan's pool or the key's budget has no room for the next call of a model or priced tool.",
-            "See its message: add credit, raise the budget, or wait for its reset.",
+            "The run reached its `max_steps` or `max_cents`, or the wallet, the plan's pool or the key's budget has no "
+            "room for its next call of a model or priced tool.",
+            "See its message: resume the run, start it with a higher limit, add credit, raise the budget, or wait for "
+            "its reset.",
+            resumable=True,
         ),
         Failure("output_schema_mismatch", "The answer did not fit the schema.", "Simplify the schema, or ask again."),
         Failure(
@@ -100,13 +105,24 @@ FAILURES: dict[str, Failure] = {
         Failure(
             "model_unavailable",
             "The model's server can't be reached, is overloaded, or broke its answer off.",
-            "See that it runs.",
+            "See that it runs, and resume the run.",
+            resumable=True,
         ),
         Failure("model_refused", "The model's server refused the call.", "Correct what its message names."),
         Failure(
             "content_filtered",
-            "The model refused to answer, or its provider's filter stopped the answer.",
+            "The provider's filter stopped the answer.",
             "Ask for something else, or in other words; in a new chat when it happens again.",
+        ),
+        Failure(
+            "answer_refused",
+            "The model refused to answer.",
+            "See its message; ask for something else, or in other words.",
+        ),
+        Failure(
+            "call_repeated",
+            "The model called a tool six times with the same input, while nothing changed.",
+            "Ask in other words, or choose a larger model.",
         ),
         Failure("model_failed", "The model's answer could not be used.", "Ask again, or choose a larger model."),
         Failure(
@@ -140,7 +156,12 @@ FAILURES: dict[str, Failure] = {
         Failure("no_text", "The file has no text that can be read.", "Use a file with text."),
         Failure("query_failed", "The question to the tables is wrong.", "Correct what its message names."),
         Failure("too_much_work", "The query took too long or too much memory.", "Ask for less."),
-        Failure("attempts_exhausted", "The work was restarted three times and did not end.", "Start it again."),
+        Failure(
+            "attempts_exhausted",
+            "The work was restarted three times and did not end.",
+            "Resume the run; start a job again.",
+            resumable=True,
+        ),
         Failure("cancelled", "The work was cancelled.", "Start it again."),
         Failure("model_changed", "The service was started again with another model.", "Start it again."),
         Failure("not_approved", "Somebody refused the tool call.", "See the reason; ask for something else."),

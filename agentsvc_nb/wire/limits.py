@@ -33,6 +33,7 @@ SYNC_HOLD_SECONDS: Final = 90
 ASK_HANDLE_SECONDS: Final = 55
 GATEWAY_SECONDS: Final = 120
 STEPS_MAX: Final = 1_500
+HOSTED_RUN_CENTS: Final = 50  # ours: what a run on a hosted model may cost when its start does not say it
 OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # docs/api/runs.md "Structured output"
 IDEMPOTENCY_KEY_CHARS: Final = 128
 RESTARTS_MAX: Final = 3  # ours: takeovers of a run or job; one that crashes the service each time must not loop

@@ -16,7 +16,9 @@ from agentsvc_nb.wire.limits import (
     HEADLINE_CHARS,
     REASON_CHARS,
     SESSION_CHARS,
+    STEPS_MAX,
 )
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.text import label
 
 RunStatus = Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"]
@@ -51,6 +53,18 @@ class NewRun(Request):
     )
     file_ids: Annotated[list[UploadId], Field(max_length=ATTACHMENTS_MAX)] | None = Field(
         default=None, description="Staged files to attach; with `files`, at most 10."
+    )
+    model: str | None = Field(default=None, description="A model of `GET /models`; left out, the default.")
+    effort: Effort | None = Field(
+        default=None, description="How much thought the model is to give it, where its provider takes that."
+    )
+    max_steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] | None = Field(
+        default=None, description="Model steps that the run may take; it fails with `limit_reached` at the next one."
+    )
+    max_cents: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="What the run may cost, in cents; it fails with `limit_reached` at the next call of a model or "
+        "priced tool. Left out: 50 on a hosted model, else no limit of its own.",
     )
 
 
@@ -117,7 +131,7 @@ class Run(Model):
 
     `output` is the final text; `structured_output` the same as data, when the run completed and its text is a JSON
     object; `last_error` a code of `wire.failures.FAILURES`, or the agent's own; `basis` what the answer of a completed
-    run rests on, when its agent said so.
+    run rests on, when its agent said so; `resumed_from` the failed run that this one goes on from.
     """
 
     object: str = "agent_run"
@@ -135,6 +149,7 @@ class Run(Model):
     steps: int = 0
     usage: Usage = Field(default_factory=Usage)
     model: str | None = None
+    resumed_from: str | None = None
     basis: AnswerBasis | None = None
     app_url: str | None = None
 

@@ -42,6 +42,7 @@ class Reply:
     refusal: str | None = None
     error: str | None = None
     status: int = 200
+    input_tokens: int = INPUT_TOKENS
 
 
 def schema_asked(body: Body) -> dict[str, Any] | None:
@@ -74,7 +75,7 @@ def complaint(headers: Message, body: Body) -> tuple[int, str, str] | None:
 
 def events(reply: Reply, body: Body) -> Iterator[Event]:
     """What is streamed for a reply, in the order of the API."""
-    yield {"type": "message_start", "message": _message(body)}
+    yield {"type": "message_start", "message": _message(body, reply)}
     blocks = list(_blocks(reply, body))
     for place, (block, deltas) in enumerate(blocks):
         yield {"type": "content_block_start", "index": place, "content_block": block}
@@ -99,7 +100,7 @@ def events(reply: Reply, body: Body) -> Iterator[Event]:
 
 def whole(reply: Reply, body: Body) -> dict[str, Any]:
     """The same at once, for who does not stream."""
-    message = _message(body)
+    message = _message(body, reply)
     for event in events(reply, body):
         match event["type"]:
             case "content_block_start":
@@ -112,8 +113,8 @@ def whole(reply: Reply, body: Body) -> dict[str, Any]:
     return message
 
 
-def _message(body: Body) -> dict[str, Any]:
-    usage = {"input_tokens": INPUT_TOKENS, "output_tokens": 1}
+def _message(body: Body, reply: Reply) -> dict[str, Any]:
+    usage = {"input_tokens": reply.input_tokens, "output_tokens": 1}
     about = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"]}
     return {**about, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
 

@@ -63,7 +63,7 @@ def claude(model: str, **settings: object) -> Iterator[Claude]:
         patch.setenv("ANTHROPIC_BASE_URL", server.url)
         patch.setenv("ANTHROPIC_API_KEY", "any")
         with (
-            running_service(f"anthropic:{model}", **settings) as service,
+            running_service(f"anthropic:{model}", **{"model_patience_seconds": 0, **settings}) as service,
             AgentService(service.api_key, service.base_url) as client,
         ):
             yield Claude(client, server)
@@ -138,10 +138,10 @@ def test_a_tool_is_called_before_the_object_is_given(sonnet: Claude) -> None:
 
 def test_a_refusal_fails_the_run_with_its_explanation(sonnet: Claude) -> None:
     run = sonnet.ask("a story", Reply(HALF, reason="refusal", refusal="This is about a weapon."))
-    assert (run.status, run.last_error, run.output) == ("failed", "content_filtered", "Once upon a time")
+    assert (run.status, run.last_error, run.output) == ("failed", "answer_refused", "Once upon a time")
     assert "This is about a weapon." in (run.last_error_message or "")
     refused = sonnet.ask("Score it.", Reply(reason="refusal"), output_config=SCHEMA)
-    assert refused.last_error == "content_filtered"
+    assert refused.last_error == "answer_refused"
     assert len(sonnet.server.asked) == 1
 
 
@@ -169,7 +169,7 @@ def test_an_answer_that_is_cut_has_a_warning(sonnet: Claude) -> None:
     ("reply", "code"),
     [
         (Reply(answer=ANGLES, reason=None), "model_unavailable"),
-        (Reply(answer=ANGLES, reason="refusal"), "content_filtered"),
+        (Reply(answer=ANGLES, reason="refusal"), "answer_refused"),
         (Reply(('{"angles": [',), reason="max_tokens"), "output_schema_mismatch"),
     ],
 )
@@ -187,3 +187,12 @@ def test_a_call_is_made_only_when_the_wallet_can_pay_the_largest_answer(wallet_c
     with claude("claude-sonnet-4-6", wallet_cents=wallet_cents) as it:
         run = it.ask("hi", Reply(("Tea.",)))
         assert (run.last_error, len(it.server.asked)) == (code, 0 if code else 1)
+
+
+def test_a_run_on_a_hosted_model_stops_at_fifty_cents(sonnet: Claude) -> None:
+    """100,000 tokens at 3 dollars a million: 30 cents a call."""
+    calls = (Reply(("Looking.",), calls=(("list_files", {}),), input_tokens=100_000),)
+    run = sonnet.ask("hi", *calls)
+    assert (run.status, run.last_error, len(sonnet.server.asked)) == ("failed", "limit_reached", 2)
+    assert run.output == "Looking.\n\nLooking."
+    assert "50 cents" in (run.last_error_message or "")

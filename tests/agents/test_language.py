@@ -60,7 +60,7 @@ class LanguageService:
 def language_service(*replies: Reply, **settings: object) -> Iterator[LanguageService]:
     with (
         chat_server(*replies) as server,
-        running_service(MODEL, model_url=server.url, **settings) as service,
+        running_service(MODEL, **{"model_url": server.url, "model_patience_seconds": 0, **settings}) as service,
         AgentService(service.api_key, service.base_url) as client,
     ):
         yield LanguageService(service, client, server)

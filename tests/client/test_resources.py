@@ -27,6 +27,7 @@ JOB = {"type": "tool_job", "tool": "t", "family": "f", "job_id": "job_1", "chat"
     [
         (lambda core: resources.create_project(core, "Autumn"), "POST /projects", {"name": "Autumn"}),
         (lambda core: resources.list_projects(core), "GET /projects", None),
+        (lambda core: resources.list_models(core), "GET /models", None),
         (lambda core: resources.retire_chat(core, "chat_1"), "DELETE /chats/chat_1", None),
         (
             lambda core: resources.send_feedback(core, "x", category="bug", request_id="req_1"),

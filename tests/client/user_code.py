@@ -40,6 +40,7 @@ from agentsvc_nb.client.models import FileSearch, Listing
 from agentsvc_nb.client.request.history import Attempt, History
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
 from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile
+from agentsvc_nb.wire.models import ModelInfo
 from agentsvc_nb.wire.resources import AdMedia, FeedbackReceipt, FeedbackReport, Label, LandingPage, Transcript
 from agentsvc_nb.wire.runs import CallApproval
 from agentsvc_nb.wire.tools import ToolDescription
@@ -167,6 +168,9 @@ def the_rest(client: AgentService) -> None:
     assert_type(client.labels.write(page.id, {**page.labels, "tone": "playful"}, page.version), LandingPage)
     assert_type(client.projects.create("Autumn"), Project)
     assert_type(client.projects.list(), Listing[Project])
+    assert_type(client.models.list(), Listing[ModelInfo])
+    assert_type(client.runs.resume("run_1"), Run[Any])
+    client.runs.start("x", model=client.models.list()[0], effort="low", max_steps=3, max_cents=0.5)
     assert_type(client.chats.retire("chat_1"), RetiredChat)
     assert_type(client.history, History)
     assert_type(client.history[-1], Attempt)
@@ -257,5 +261,7 @@ async def awaited_too(client: AsyncAgentService) -> None:
     assert_type(await client.labels.write("page_1", {}, expected_version=1), LandingPage)
     assert_type(await client.projects.create("Autumn"), Project)
     assert_type(await client.projects.list(), Listing[Project])
+    assert_type(await client.models.list(), Listing[ModelInfo])
+    assert_type(await client.runs.resume("run_1"), Run[Any])
     assert_type(await client.chats.retire("chat_1"), RetiredChat)
     await client.close()

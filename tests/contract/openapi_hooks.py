@@ -34,6 +34,10 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
         case.query = {**query, "chat": os.environ["FUZZED_CHAT"]}
     if case.meta is None or not case.meta.generation.mode.is_positive or not isinstance(case.body, dict):
         return
+    if case.operation.path == ROUTES["runs.start"].path:
+        case.body = _with_a_model(case.body)
+        if isinstance(payload := case.body.get("payload"), dict):
+            case.body = {**case.body, "payload": _with_a_model(payload)}
     if case.operation.path == ROUTES["runs.start"].path and isinstance(files := case.body.get("files"), list):
         payload = case.body.get("payload")
         named = (payload if isinstance(payload, dict) else case.body).get("file_ids")
@@ -49,3 +53,8 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
         tool = JOB if parts["name"] in CATALOG.keys() - INPUTS.keys() else parts["name"]
         case.path_parameters = {**parts, "name": tool}
         case.body = {**case.body, "input": INPUTS.get(tool, {})}
+
+
+def _with_a_model(body: dict[str, Any]) -> dict[str, Any]:
+    """Which models are offered is said by `GET /models` and not by the document."""
+    return {**body, "model": "scripted"} if isinstance(body.get("model"), str) else body

@@ -216,6 +216,19 @@ async def retire(client: Any, stage: ServiceFixture) -> None:
     assert code(refused) == "chat_id_retired"
 
 
+@case("models.list")
+async def models(client: Any, stage: ServiceFixture) -> None:
+    assert [(model.id, model.available) for model in await got(client.models.list())] == [("scripted", True)]
+
+
+@case("runs.resume")
+async def resume(client: Any, stage: ServiceFixture) -> None:
+    failed = stage.wire.finish("say x\nstep 1\nsay y", max_steps=1)
+    run = await got(client.runs.resume(failed["run_id"], idempotency_key=uuid.uuid4().hex))
+    assert (run.resumed_from, run.chat) == (failed["run_id"], failed["chat"])
+    assert (await got(client.runs.wait(run))).output == "x\ny"
+
+
 @case("projects.create")
 async def create(client: Any, stage: ServiceFixture) -> None:
     project = await got(client.projects.create("Autumn"))

@@ -65,6 +65,18 @@ def _mismatch(stage: ServiceFixture) -> httpx.Response:
     return start(stage, chat=stage.wire.finish("say x", project=ours)["chat"], project=theirs)
 
 
+def _unavailable(stage: ServiceFixture) -> httpx.Response:
+    service = stage.other(models="scripted,openai-chat:none", model_url="http://127.0.0.1:1")
+    return start(stage, wire=stage.open(service), model="openai-chat:none")
+
+
+def _resumed(stage: ServiceFixture, script: str, *, later: bool = False) -> httpx.Response:
+    run = stage.wire.finish(script)
+    if later:
+        stage.wire.finish("say x", chat=run["chat"])
+    return stage.wire("POST", f"/runs/{run['run_id']}/resume")
+
+
 def _retired(stage: ServiceFixture) -> httpx.Response:
     chat = stage.wire.new_chat()
     stage.wire("DELETE", f"/chats/{chat}")
@@ -181,6 +193,9 @@ REFUSED_FOR_NOW: Final[dict[str, Provoke]] = {
     "api_key_scope_forbidden": lambda s: s.keyed(scopes=("mcp",))("GET", "/tools"),
     "key_suspended": _suspended,
     "plan_access_required": _without_plan,
+    "model_unavailable": _unavailable,
+    "run_not_resumable": lambda s: _resumed(s, "say x"),
+    "chat_moved_on": lambda s: _resumed(s, "fail limit_reached Enough.", later=True),
     "agent_run_rejected": lambda s: _while_running(s.wire, same_chat=True),
     "chat_project_mismatch": _mismatch,
     "chat_id_retired": _retired,

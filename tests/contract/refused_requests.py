@@ -9,6 +9,7 @@ from uuid import UUID
 
 import httpx
 
+from tests.contract.conftest import Wire
 from tests.contract.service_fixture import ServiceFixture
 from tests.contract.signing import ACCEPTED, KEYS
 
@@ -18,8 +19,10 @@ WAV: Final = b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(16)
 NOBODY: Final = str(UUID(int=0))
 
 
-def start(stage: ServiceFixture, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
-    return stage.wire("POST", "/runs", json={"message": "say x", **fields}, headers=headers)
+def start(
+    stage: ServiceFixture, headers: dict[str, str] | None = None, wire: Wire | None = None, **fields: Any
+) -> httpx.Response:
+    return (wire or stage.wire)("POST", "/runs", json={"message": "say x", **fields}, headers=headers)
 
 
 def attach(stage: ServiceFixture, *files: tuple[str, bytes], path: str = "/runs") -> httpx.Response:
@@ -80,6 +83,8 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "invalid_sync": lambda s: start(s, sync="yes"),
     "invalid_on_busy": lambda s: start(s, on_busy="queue"),
     "invalid_output_config": lambda s: start(s, output_config={"type": "array"}),
+    "invalid_model": lambda s: start(s, model="nobody:none"),
+    "invalid_limits": lambda s: start(s, max_cents=0),
     "invalid_json": lambda s: s.wire("POST", "/runs", content=b"{"),
     "invalid_multipart": _no_multipart,
     "invalid_idempotency_key": lambda s: start(s, {"Idempotency-Key": "a b"}),

@@ -30,6 +30,10 @@ def _ended_run(stage: ServiceFixture) -> Right:
     return Right({"run_id": stage.wire.finish("say x")["run_id"]})
 
 
+def _failed_run(stage: ServiceFixture) -> Right:
+    return Right({"run_id": stage.wire.finish("fail model_unavailable Away.")["run_id"]})
+
+
 def _called(stage: ServiceFixture) -> Right:
     """A call that needed no approval is approved."""
     run_id, call = stage.called()
@@ -57,7 +61,9 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "runs.get": _ended_run,
     "runs.events": _ended_run,
     "runs.cancel": _ended_run,
+    "runs.resume": _failed_run,
     "runs.approve": _called,
+    "models.list": lambda s: Right(),
     "files.upload": lambda s: Right(options={"files": {"files": ("a.txt", b"x")}}),
     "files.list": _file,
     "files.search": _file,

@@ -19,6 +19,7 @@ HIDDEN: Final = {
     "runs.get": "run_not_found",
     "runs.events": "run_not_found",
     "runs.cancel": "run_not_found",
+    "runs.resume": "run_not_found",
     "runs.approve": "run_not_found",
     "files.list": "chat_not_found",
     "files.search": "chat_not_found",

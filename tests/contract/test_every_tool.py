@@ -130,7 +130,8 @@ def test_each_bad_field_is_named(tool: str, wire: Wire) -> None:
     assert len(bad) >= 2
     for field, given in bad:
         answer = wire("POST", f"/tools/{tool}/invoke", json={"input": given, "chat": "new"})
-        assert (answer.status_code, code(answer)) == (400, "invalid_tool_input"), given
+        expected = "invalid_model" if field in ("model", "effort") else "invalid_tool_input"
+        assert (answer.status_code, code(answer)) == (400, expected), given
         assert answer.json()["error"]["field"].startswith(field), given
 
 

@@ -17,7 +17,7 @@ from agentsvc_nb.service.store.migrations import migrate
 from agentsvc_nb.service.store.sqlite import SqliteTx
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
-from agentsvc_nb.service.usecases.runs import _check_capacity
+from agentsvc_nb.service.usecases.runs import check_capacity
 from agentsvc_nb.testing import running_service
 from tests import databases
 from tests.contract.conftest import Opened, code
@@ -147,15 +147,15 @@ def test_an_account_below_its_share_may_start_in_a_full_service() -> None:
     tx = SqliteTx(connection)
     for number in range(4):
         _active(tx, "greedy", number)
-    _check_capacity(tx, "modest", 4)
+    check_capacity(tx, "modest", 4)
     with pytest.raises(ApiError, match="near its limit"):
-        _check_capacity(tx, "greedy", 4)
+        check_capacity(tx, "greedy", 4)
     _active(tx, "modest", 4)
-    _check_capacity(tx, "modest", 4)
+    check_capacity(tx, "modest", 4)
     _active(tx, "modest", 5)
     with pytest.raises(ApiError, match="near its limit"):
-        _check_capacity(tx, "modest", 4)
-    _check_capacity(tx, "greedy", None)
+        check_capacity(tx, "modest", 4)
+    check_capacity(tx, "greedy", None)
     connection.close()
 
 

@@ -20,7 +20,7 @@ from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.seeding import Known, Seeded
 
 CONFIG = """
-seed = 20260101
+seed = 20260103
 continue-on-failure = true
 request-timeout = 20
 max-stream-events = 100

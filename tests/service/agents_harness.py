@@ -34,6 +34,7 @@ from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.service.runner.workspace import ChatTables
 from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.wire.limits import STEPS_MAX
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import AnswerBasis
 
 
@@ -123,6 +124,7 @@ class MemoryToolContext:
     def __init__(self, workspace: MemoryWorkspace, key: str | None = None) -> None:
         self.key = key or uuid.uuid4().hex
         self.fetch_only: tuple[str, ...] | None = None
+        self.model = "scripted"
         self.workspace: Any = workspace
         self.files = workspace
         self.steps: list[tuple[float, float | None, str]] = []
@@ -173,6 +175,8 @@ class MemoryRunContext:
 
     def __init__(self, message: str, workspace: MemoryWorkspace, tools: Sequence[Tool] = ()) -> None:
         self.message = message
+        self.model = "scripted"
+        self.effort: Effort | None = None
         self.output_config: dict[str, Any] | None = None
         self.state: dict[str, Any] | None = None
         self.workspace: Any = workspace

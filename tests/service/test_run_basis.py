@@ -75,7 +75,7 @@ async def finished(folder: Path, script: Script, cancel: bool = False) -> tuple[
     storage.tables.start()
     context = storage.use_case
     key, _ = database.write_now(lambda tx: accounts.create_key(tx, context.clock, name="basis"))
-    runner = RunRunner(storage, Saying(script), {}, JobRunner(storage, {}), Judges())
+    runner = RunRunner(storage, {"saying": Saying(script)}, {}, JobRunner(storage, {}), Judges())
     run = await run_usecases.start(context, key, Start("hello", ChatSelector(), "saying", context.now))
     with context.signals.watch(run.run_id) as watch:
         runner.wake(run.run_id)

@@ -57,7 +57,7 @@ async def started(storage: Storage, message: str) -> RunRecord:
 
 async def ended(storage: Storage, run: RunRecord) -> RunRecord:
     """The run after a worker has worked on it."""
-    await RunRunner(storage, Scripted(), {}, JobRunner(storage, {}), Judges())._work(run.run_id)
+    await RunRunner(storage, {"scripted": Scripted()}, {}, JobRunner(storage, {}), Judges())._work(run.run_id)
     found = await runs.find(storage.use_case, run.run_id)
     assert found is not None
     return found
@@ -193,7 +193,7 @@ def test_a_call_that_is_broken_off_is_billed(
     async def work() -> None:
         tool = Search(fails)
         run = await started(storage, "call search {}")
-        worker = RunRunner(storage, Scripted(), {"search": tool}, JobRunner(storage, {}), Judges())
+        worker = RunRunner(storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), Judges())
 
         async def moved(*given: Any) -> Any:
             if failures:
@@ -243,7 +243,7 @@ def test_a_run_is_left_for_the_next_start_though_that_can_not_be_noted(
     async def work() -> None:
         tool = Search(fails=False)
         run = await started(storage, "call search {}")
-        worker = RunRunner(storage, Scripted(), {"search": tool}, JobRunner(storage, {}), Judges())
+        worker = RunRunner(storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), Judges())
         worker.wake(run.run_id)
         await tool.charged.wait()
         await stopped(worker)
@@ -271,7 +271,9 @@ def test_a_job_that_is_cancelled_as_the_service_stops_is_billed(storage: Storage
     async def work() -> None:
         tool = SearchJob(fails=False)
         run = await started(storage, "call search {}")
-        worker = RunRunner(storage, Scripted(), {"search": tool}, JobRunner(storage, {"search": tool}), Judges())
+        worker = RunRunner(
+            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {"search": tool}), Judges()
+        )
         worker.wake(run.run_id)
         await tool.charged.wait()
         (job,) = await storage.use_case.read(jobs.active)
@@ -289,7 +291,7 @@ def test_a_run_that_is_cancelled_as_the_service_stops_ends_with_what_it_used(sto
     async def work() -> None:
         tool = Search(fails=False)
         run = await started(storage, "usage 1000 0\nsay so far\ncall search {}")
-        worker = RunRunner(storage, Scripted(), {"search": tool}, JobRunner(storage, {}), Judges())
+        worker = RunRunner(storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), Judges())
         worker.wake(run.run_id)
         await tool.charged.wait()
         await storage.use_case.write(lambda tx: run_records.cancelling(tx, run.run_id))

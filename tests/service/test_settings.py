@@ -49,6 +49,8 @@ def test_every_field_can_be_set_by_its_variable() -> None:
         "model_url": "http://host.example/v1",
         "embedding_url": "http://host.example/v1",
         "embedding_file": "/srv/weights.onnx",
+        "models": "offline,scripted",
+        "prices": "ollama:qwen3=20/60",
         "model_sees": "True",
         "model_tools": "False",
         "approve_effects": "True",
@@ -188,3 +190,28 @@ def test_default_folder_is_one_for_each_host(monkeypatch: pytest.MonkeyPatch, tm
     assert len(folders) == 2
     assert {folder.parent for folder in folders} == {settings.default_data().parent}
     assert Settings.from_env({"AGENTSVC_DATA": "/srv/a"}).data == Path("/srv/a")
+
+
+def test_the_first_of_several_models_is_the_default() -> None:
+    several = {"AGENTSVC_MODELS": "ollama:qwen3, offline, gguf:/srv/small.gguf", "AGENTSVC_MODEL": "scripted"}
+    given = read(several)
+    assert (given.model, given.offered) == ("ollama:qwen3", ("ollama:qwen3", "offline", "gguf:small.gguf"))
+    given = read(several, model="offline")
+    assert (given.model, given.offered) == ("offline", ("offline", "ollama:qwen3", "gguf:small.gguf"))
+    assert read({"AGENTSVC_MODEL": "gguf:/srv/small.gguf"}).offered == ("gguf:small.gguf",)
+    with pytest.raises(SettingsError, match="AGENTSVC_MODELS does not name"):
+        read(several, model="scripted")
+
+
+@pytest.mark.parametrize("models", ["x", "offline,offline", "gguf:/a/x.gguf,gguf:/b/x.gguf", ","])
+def test_models_are_named_once(models: str) -> None:
+    with pytest.raises(SettingsError, match="each once"):
+        read({"AGENTSVC_MODELS": models})
+
+
+@pytest.mark.parametrize(
+    "prices", ["x", "ollama:x=1", "ollama:x=1/-2", "ollama:x=1/2/3", "ollama:x=a/b", "ollama:x=1e9/2"]
+)
+def test_a_price_has_two_numbers(prices: str) -> None:
+    with pytest.raises(SettingsError, match="cents a million tokens"):
+        read({"AGENTSVC_PRICES": prices})

@@ -13,6 +13,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.runs import Ending
+from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, chats, jobs, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
@@ -151,7 +152,8 @@ def test_no_step_of_a_run_reads_or_writes_its_message_or_its_last_state(context:
         run = await runs.start(context, await made(context), question)
         claimed = await attempts.claim(context, run.run_id)
         assert claimed is not None
-        await attempts.checkpoint(context, run.run_id, claimed.attempt, {"said": "y" * megabytes * MB}, 0)
+        used = attempts.Used(0, Spent())
+        await attempts.checkpoint(context, run.run_id, claimed.attempt, {"said": "y" * megabytes * MB}, 0, used)
         before = moved()
         for number in range(50):
             await attempts.append(context, run.run_id, claimed.attempt, "progress", [{"done": number}])

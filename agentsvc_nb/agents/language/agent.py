@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 import threading
+import time
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,12 +16,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, own_server
-from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, answers, own_server
+from agentsvc_nb.agents.language.patience import Away, Patience, patiently
+from agentsvc_nb.agents.port import ModelFacts, RunContext
 from agentsvc_nb.formats.sandbox import LimitedChild
 from agentsvc_nb.tools.port import Meter, WorkFailure
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
+LOOK_SECONDS: Final = 60.0
+"""How long what was found out about a model counts."""
 DYING_SECONDS: Final = 3.0
 """How long to wait for the engine's exit once its connections have broken."""
 
@@ -33,16 +39,44 @@ class Language:
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
         self._engine = Engine(choice.gguf, choice.context) if choice.gguf else None
+        self.hosted = choice.gguf is None and own_server(choice) is None
+        """Whether the model is a provider's, and costs money."""
+        self._facts: ModelFacts | None = None
+        self._looked_at = 0.0
 
     async def run(self, turn: RunContext) -> str | None:
-        loop, served = await self._loaded()
-        answer: str = await self._seen_to(loop.answer(turn, served))
-        return answer
+        patience = Patience(self._choice.patience)
+
+        async def ask() -> str:
+            loop, served = await self._loaded()
+            answer: str = await self._seen_to(loop.answer(turn, served, patience))
+            return answer
+
+        async def again(fault: Away, seconds: float) -> None:
+            await turn.rewind()
+            await turn.warn("model_retried", f"{fault.message} It is asked again in {seconds:,.0f} seconds.")
+
+        return await patiently(ask, patience, again)
 
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
         """Answer a question of a tool (`tools.port.Complete`)."""
-        loop, served = await self._loaded()
-        return await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
+
+        async def ask() -> dict[str, Any]:
+            loop, served = await self._loaded()
+            found: dict[str, Any] = await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
+            return found
+
+        async def again(fault: Away, seconds: float) -> None:
+            log.info("a tool's question is asked again in %.0f s: %s", seconds, fault.message)
+
+        return await patiently(ask, Patience(self._choice.patience), again)
+
+    async def facts(self) -> ModelFacts:
+        """What is known of the model, at most `LOOK_SECONDS` old."""
+        if self._facts is None or time.monotonic() - self._looked_at > LOOK_SECONDS:
+            self._facts = await asyncio.to_thread(facts_of, self._choice)
+            self._looked_at = time.monotonic()
+        return self._facts
 
     async def _loaded(self) -> tuple[Any, Served]:
         # Importing the library takes long: meanwhile the service answers others.
@@ -82,6 +116,9 @@ class Unconfigured:
     async def run(self, turn: RunContext) -> str | None:
         raise WorkFailure("not_configured", self._lacking)
 
+    async def facts(self) -> ModelFacts:
+        return ModelFacts("not_configured")
+
     async def complete(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
         """`tools.port.Complete`."""
         raise WorkFailure("not_configured", self._lacking)
@@ -98,6 +135,25 @@ def missing(choice: ModelChoice) -> str | None:
     if not choice.gguf.is_file():
         return f"There is no file {choice.gguf}: `agentsvc model pull smollm2` gets a small one and says how to use it."
     return None
+
+
+def facts_of(choice: ModelChoice) -> ModelFacts:
+    """What is known of a model. Loads the agent library, and asks a server of one's own whether it is there."""
+    if missing(choice):
+        return ModelFacts("not_configured", price=choice.price)
+    from agentsvc_nb.agents.language import served
+
+    if choice.gguf is not None:
+        model = served.local(choice, "http://127.0.0.1/v1", "none", choice.context or CONTEXT_TOKENS)
+        return _facts(model, choice.price or (0.0, 0.0))
+    url = own_server(choice)
+    reason = "unreachable" if url is not None and not answers(url) else None
+    model = served.by_name(choice)
+    return _facts(model, choice.price or served.published_price(model), reason)
+
+
+def _facts(model: Served, price: tuple[float, float] | None, reason: str | None = None) -> ModelFacts:
+    return ModelFacts(reason, model.context, model.sees, model.tools, price)
 
 
 def _lacking(choice: ModelChoice) -> str | None:

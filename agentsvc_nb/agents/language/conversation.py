@@ -17,6 +17,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
+from agentsvc_nb.agents.language.repeating import Repetition
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import EarlierTurn, RunContext
 from agentsvc_nb.tools.port import Outcome, Tool, WorkspaceEntry
@@ -209,6 +210,7 @@ class TurnTools(AbstractToolset[None]):
     def __init__(self, turn: RunContext, tokens: int) -> None:
         self._turn = turn
         self._tokens = tokens
+        self._repetition = Repetition(turn)
 
     @property
     def id(self) -> str | None:
@@ -220,7 +222,10 @@ class TurnTools(AbstractToolset[None]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: ModelContext[None], tool: ToolsetTool[None]
     ) -> str:
-        return shortened(told(await self._turn.call(name, tool_args, key=ctx.tool_call_id)), self._tokens)
+        outcome, before = await self._repetition.outcome(
+            name, tool_args, lambda: self._turn.call(name, tool_args, key=ctx.tool_call_id)
+        )
+        return before + shortened(told(outcome), self._tokens)
 
     def _offered(self, tool: Tool) -> ToolsetTool[None]:
         definition = ToolDefinition(

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from dataclasses import replace
 from typing import Any, Final
 
-from pydantic_ai import Agent, AgentRun, ModelMessage, ModelRequestNode, ModelResponse, exceptions
+from pydantic_ai import Agent, AgentRun, ModelMessage, ModelRequest, ModelRequestNode, ModelResponse, exceptions
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import (
@@ -20,18 +20,20 @@ from pydantic_ai.messages import (
     TextPartDelta,
     ThinkingPart,
     ThinkingPartDelta,
+    ToolReturnPart,
 )
+from pydantic_ai.output import ToolOutput
 from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
 from agentsvc_nb.agents.language import conversation, served, structured
 from agentsvc_nb.agents.language.conversation import TurnTools, length, tokens
-from agentsvc_nb.agents.language.served import Served
+from agentsvc_nb.agents.language.patience import Away, Patience
+from agentsvc_nb.agents.language.served import Served, microcents, priced, settings_of
 from agentsvc_nb.agents.port import RunContext, StepsExceeded
 from agentsvc_nb.formats.schemas.output import misfit
 from agentsvc_nb.tools.port import Meter, Tool, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
-from agentsvc_nb.wire.runs import CENT
 
 Tell = Callable[[object], Awaitable[None]]
 
@@ -51,22 +53,22 @@ async def call(
     of money has no room for.
     """
     await _hold(meter, model, [*run.all_messages(), node.request], beside)
-    response = await _streamed(run, node, meter, tell)
+    response = await _streamed(run, node, meter, tell, model)
     if not isinstance(response.usage, RequestUsage) or response.usage.unmeasured_requests:
         meter.use_uncounted()
     else:
-        _count(meter, response)
+        _count(meter, response, model)
     # After it was counted: an answer that is refused costs as much.
     served.check(response)
     return await run.next(node), response
 
 
 async def _streamed(
-    run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell
+    run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell, model: Served
 ) -> ModelResponse:
     """The response of a streamed call. A call that breaks off is counted if it was answered in part or cancelled.
 
-    Raises `WorkFailure("model_unavailable")` for a stream that is empty or ended without a finish reason.
+    Raises `Away` for a stream that is empty or ended without a finish reason.
     """
     with served.readable():
         async with node.stream(run.ctx) as stream:
@@ -74,26 +76,26 @@ async def _streamed(
                 async for event in stream:
                     await tell(event)
                 if served.is_lost(stream.response):
-                    raise WorkFailure("model_unavailable", served.LOST)
+                    raise Away(served.LOST)
             except (asyncio.CancelledError, WorkFailure, ModelAPIError) as cut:
                 if stream.response.parts or isinstance(cut, asyncio.CancelledError):
                     asked = sum(tokens(str(message.parts)) for message in run.all_messages())
-                    _count_cut(meter, stream.response, asked)
+                    _count_cut(meter, stream.response, asked, model)
                 raise
         return stream.response
 
 
-def _count(meter: Meter, response: ModelResponse) -> None:
+def _count(meter: Meter, response: ModelResponse, model: Served) -> None:
     usage = response.usage
-    meter.use(usage.input_tokens, usage.output_tokens, _microcents(response))
+    meter.use(usage.input_tokens, usage.output_tokens, microcents(response, model.price))
 
 
-def _count_cut(meter: Meter, response: ModelResponse, asked: int) -> None:
+def _count_cut(meter: Meter, response: ModelResponse, asked: int, model: Served) -> None:
     """Count a call that was cut off: it costs too, but reports no tokens, so they are estimated from the text's length.
     `asked` is the estimate for the prompt."""
     made = sum(tokens(str(getattr(part, "content", ""))) for part in response.parts)
     usage = RequestUsage(input_tokens=response.usage.input_tokens or asked, output_tokens=made)
-    _count(meter, replace(response, usage=usage))
+    _count(meter, replace(response, usage=usage), model)
 
 
 class Narration:
@@ -141,6 +143,8 @@ _AWAY: Final = (
 )
 REASON_CHARS: Final = 500
 CUT: Final = "The answer was cut before it could be used: the model may not give a longer one at once. Ask for less."
+_NO_CREDIT: Final = "insufficient_quota"
+"""OpenAI's code of a 429 that does not pass by itself."""
 _NO_KEY: Final = " It was asked without a key: set AGENTSVC_MODEL_KEY, and there `agentsvc restart`."
 
 
@@ -159,7 +163,10 @@ async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
         code = "output_schema_mismatch" if structured else "model_failed"
         raise WorkFailure(code, f"The model's answer could not be used: {_reason(error)}") from error
     except _AWAY as error:
-        raise WorkFailure("model_unavailable", f"The model did not answer: {_reason(error)}") from error
+        said = f"The model did not answer: {_reason(error)}"
+        if _NO_CREDIT in said:
+            raise WorkFailure("model_unavailable", said) from error
+        raise Away(said, error.retry_after) from error
     except exceptions.ModelAPIError as error:
         lacking = _NO_KEY if keyless and getattr(error, "status_code", 0) in (401, 403) else ""
         said = f"The model's server refused the call: {_reason(error)}{lacking}"
@@ -180,8 +187,9 @@ EARLIER_SHARE: Final = 0.3
 Run = AgentRun[None, Any]
 
 
-async def answer(turn: RunContext, served: Served) -> str:
-    """Do the turn. Returns its final text. Raises what `translated` raises."""
+async def answer(turn: RunContext, served: Served, patience: Patience) -> str:
+    """Do the turn from its last checkpoint. Returns its final text. Raises what `translated` raises, `Away` for what
+    may pass; `patience` begins anew with each answer of the model."""
     earlier = await turn.earlier(conversation.EARLIER_TURNS_MAX)
     before = conversation.remembered(earlier, int(served.context * EARLIER_SHARE))
     async with translated(turn.output_config is not None, served.keyless):
@@ -193,7 +201,7 @@ async def answer(turn: RunContext, served: Served) -> str:
             prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
         ) as run:
             narration = Narration(turn, served, beside, aloud=turn.output_config is None)
-            await _drive(run, turn, narration, len(before))
+            await _drive(run, turn, narration, len(before), patience)
         assert run.result is not None
         return await _final(turn, run.result.output)
 
@@ -202,7 +210,8 @@ async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: M
     """Answer a question of a tool with an object that fits the schema; `meter` counts the tokens. Raises what
     `translated` raises."""
     form = structured.form(schema, served, tools=False)
-    agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=served.settings)
+    settings = settings_of(served)
+    agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=settings)
     structured.check_each(agent, lambda text: asyncio.to_thread(misfit, text, schema))  # ours: a thread suffices
     beside = tokens(json.dumps(schema))
     async with translated(True, served.keyless), agent.iter(prompt) as run:
@@ -235,13 +244,18 @@ def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, A
         return conversation.fitted(messages, limit)
 
     config = turn.output_config
+    form = str if config is None else structured.form(config, served, tools=served.tools)
+    settings = settings_of(served)
+    # Some models that think can't be made to call the tool that takes the answer.
+    if turn.effort is not None and not isinstance(form, ToolOutput):
+        settings["thinking"] = turn.effort
     agent: Agent[None, Any] = Agent(
         served.model,
-        output_type=str if config is None else structured.form(config, served, tools=served.tools),
+        output_type=form,
         instructions=instructions,
         toolsets=[TurnTools(turn, served.context // 4)] if served.tools else [],
         retries=RETRIES_MAX,
-        model_settings=served.settings,
+        model_settings=settings,
         capabilities=[ProcessHistory(fitted)],
     )
     if config is not None:
@@ -249,18 +263,28 @@ def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, A
     return agent
 
 
-async def _drive(run: Run, turn: RunContext, narration: Narration, before: int) -> None:
+async def _drive(run: Run, turn: RunContext, narration: Narration, before: int, patience: Patience) -> None:
     """Run the agent's graph node by node: a step is counted before each model call, a checkpoint saved after it."""
     node = run.next_node
     while not isinstance(node, End):
         if Agent.is_model_request_node(node):
+            await _tell_malformed(turn, node.request)
             await turn.step()
             following = await narration.follow(run, node)
+            patience.answered()
             await turn.checkpoint({"messages": conversation.saved(run.all_messages()[before:])})
             node = following
         else:
             node = await run.next(node)
         await asyncio.sleep(0)  # lets other runs work, even if the model answers without waiting
+
+
+async def _tell_malformed(turn: RunContext, request: ModelRequest) -> None:
+    """Warn of calls that the library refused: of a tool that there is not, or with no JSON object."""
+    for part in request.parts:
+        if isinstance(part, ToolReturnPart) and part.retry is not None and part.retry.cause != "model_retry":
+            why = " ".join(str(part.content).split())[:REASON_CHARS]
+            await turn.warn("malformed_call", f"The model's call of {part.tool_name} could not be made: {why}")
 
 
 async def _final(turn: RunContext, output: Any) -> str:
@@ -275,19 +299,11 @@ _ANSWER_TOKENS: Final = 32_000
 """The largest answer of a hosted model that does not say how long its answers may get."""
 
 
-def _microcents(response: ModelResponse) -> int:
-    """What a call cost by the published prices; 0 for a model without a price, such as a self-hosted one."""
-    try:
-        return int(response.cost().total_price * 100 * CENT)
-    except (LookupError, ValueError, AssertionError):
-        return 0
-
-
 async def _hold(meter: Meter, served: Served, messages: Iterable[ModelMessage], beside: int) -> None:
     """Hold the worst case of a call: its request, of the messages and `beside` tokens beside them, and the model's
     largest answer. Raises `WorkFailure("limit_reached")`."""
     asked, answer = min(sum(map(length, messages)) + beside, served.context), _largest_answer(served)
-    await meter.hold(asked, answer, _price(served, asked, answer))
+    await meter.hold(asked, answer, priced(served, asked, answer))
 
 
 def _largest_answer(served: Served) -> int:
@@ -301,17 +317,3 @@ def _largest_answer(served: Served) -> int:
 def _described(tools: Iterable[Tool]) -> int:
     """An estimate of the tokens of the tools' descriptions."""
     return sum(tokens(tool.description) + tokens(json.dumps(tool.Input.model_json_schema())) for tool in tools)
-
-
-def _price(served: Served, asked: int, answer: int) -> int:
-    model = served.model
-    usage = RequestUsage(input_tokens=asked, output_tokens=answer)
-    return _microcents(
-        ModelResponse(
-            parts=[],
-            usage=usage,
-            model_name=model.model_name,
-            provider_name=model.system,
-            provider_url=model.base_url,
-        )
-    )

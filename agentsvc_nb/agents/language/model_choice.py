@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from agentsvc_nb.agents.language.patience import PATIENCE_SECONDS
+
 CONTEXT_TOKENS: Final = 8_192
 """The context assumed when it is unknown: most local servers are set up for that or more."""
 GGUF: Final = "gguf:"
@@ -34,6 +36,10 @@ class ModelChoice:
     sees: bool | None = None
     tools: bool | None = None
     kept_url: str | None = None
+    patience: float = PATIENCE_SECONDS
+    """Seconds that a run waits in all for an answer, while the model is away."""
+    price: tuple[float, float] | None = None
+    """Cents a million tokens of input and of output, by the operator."""
 
     @property
     def gguf(self) -> Path | None:
@@ -49,6 +55,23 @@ def own_server(choice: ModelChoice) -> str | None:
     if provider == "ollama":
         return os.environ.get("OLLAMA_BASE_URL") or OLLAMA_URL
     return os.environ.get("OPENAI_BASE_URL") if provider in ("openai", "openai-chat") else None
+
+
+ANSWER_SECONDS: Final = 2.0
+
+
+def answers(url: str) -> bool:
+    """Whether a server answers at this address, whatever it says."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    asked = kind(parts.netloc.rpartition("@")[2], timeout=ANSWER_SECONDS)
+    try:
+        asked.request("GET", f"{parts.path.rstrip('/')}/models")
+        return asked.getresponse().status > 0
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        asked.close()
 
 
 SECONDS: Final = 0.5

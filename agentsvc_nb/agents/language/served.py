@@ -19,9 +19,12 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
 
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, own_server
+from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.wire.runs import CENT
 
 LOST: Final = "The model's answer broke off in the middle: the connection to its server ended. Ask again."
 _NO_REASON: Final = frozenset({"xai"})
@@ -34,8 +37,10 @@ def check(response: ModelResponse) -> None:
     """Raises `WorkFailure` for an answer that was held back, or that its provider could not end."""
     said = response.provider_details or {}
     if response.finish_reason == "content_filter":
-        reason = said.get("refusal") or said.get("refusal_category") or said.get("finish_reason") or "content filter"
-        raise WorkFailure("content_filtered", f"The model or its provider's filter held the answer back: {reason}")
+        reason = said.get("finish_reason") or "content filter"
+        if refusal := said.get("refusal") or said.get("refusal_category") or (reason == "refusal" and "without a word"):
+            raise WorkFailure("answer_refused", f"The model refused to answer: {refusal}")
+        raise WorkFailure("content_filtered", f"The provider's filter held the answer back: {reason}")
     if response.finish_reason == "error" and response.text and not response.tool_calls:
         reason = said.get("finish_reason", "error")
         raise WorkFailure("model_failed", f"The model's provider ended the answer with an error: {reason}")
@@ -52,11 +57,11 @@ def is_lost(response: ModelResponse) -> bool:
 
 @contextlib.contextmanager
 def readable() -> Iterator[None]:
-    """Raises `WorkFailure("model_unavailable")` for a stream that is empty or can't be read."""
+    """Raises `Away` for a stream that is empty or can't be read."""
     try:
         yield
     except UnexpectedModelBehavior as error:
-        raise WorkFailure("model_unavailable", f"The model's server sent no answer: {error.message}") from error
+        raise Away(f"The model's server sent no answer: {error.message}") from error
 
 
 def attend(model: Model) -> Model:
@@ -87,6 +92,21 @@ SMALL_TEMPERATURE: Final = 0.2
 """For small models, which lose the thread at higher temperatures."""
 
 
+_MANY: Final = 1_000
+"""Tokens of a short call: longer ones cost more at some providers."""
+FIRST_EVENT_SECONDS: Final = 300.0
+SILENCE_SECONDS: Final = 120.0
+"""How long a stream that has begun may be silent; the pings of some providers are no silence."""
+
+
+def settings_of(served: Served) -> ModelSettings:
+    """What each call of the model is made with."""
+    found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, **(served.settings or {}))
+    if "timeout" not in served.model.unsupported_settings:
+        found["timeout"] = SILENCE_SECONDS
+    return found
+
+
 _PACKAGE: Final = re.compile(r'pip install "([^"]+)"')
 _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 
@@ -103,6 +123,8 @@ class Served:
     settings: ModelSettings | None = None
     keyless: bool = False
     """The model is called without a key."""
+    price: tuple[float, float] | None = None
+    """Cents a million tokens of input and of output, when the published prices don't count."""
 
 
 def at_url(choice: ModelChoice, url: str, key: str) -> Served:
@@ -112,7 +134,8 @@ def at_url(choice: ModelChoice, url: str, key: str) -> Served:
     model = OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
     context = choice.context or CONTEXT_TOKENS
     settings = ModelSettings(max_tokens=context // ANSWER_PART)
-    return Served(attend(model), context, bool(choice.sees), tools=choice.tools is not False, settings=settings)
+    tools = choice.tools is not False
+    return Served(attend(model), context, bool(choice.sees), tools, settings, price=choice.price)
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
@@ -144,7 +167,38 @@ def by_name(choice: ModelChoice) -> Served:
     profile = model.profile
     context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
     sees = profile.get("supports_image_input", False) if choice.sees is None else choice.sees
-    return Served(model, context, sees, choice.tools is not False)
+    return Served(model, context, sees, choice.tools is not False, price=choice.price)
+
+
+def microcents(response: ModelResponse, price: tuple[float, float] | None) -> int:
+    """What a call cost by the operator's price, else by the published ones; 0 for a model without a price."""
+    if price is not None:
+        usage = response.usage
+        return round(usage.input_tokens * price[0] + usage.output_tokens * price[1])
+    try:
+        return int(response.cost().total_price * 100 * CENT)
+    except (LookupError, ValueError, AssertionError):
+        return 0
+
+
+def priced(served: Served, asked: int, answer: int) -> int:
+    """What a call of so many tokens would cost, in micro-cents."""
+    model = served.model
+    usage = RequestUsage(input_tokens=asked, output_tokens=answer)
+    response = ModelResponse(
+        parts=[],
+        usage=usage,
+        model_name=model.model_name,
+        provider_name=model.system,
+        provider_url=model.base_url,
+    )
+    return microcents(response, served.price)
+
+
+def published_price(served: Served) -> tuple[float, float] | None:
+    """Cents a million tokens of input and of output; None for a model without a published price."""
+    given, made = priced(served, _MANY, 0), priced(served, 0, _MANY)
+    return (given / _MANY, made / _MANY) if given or made else None
 
 
 def _lacking(model: str, said: str) -> str:

@@ -23,6 +23,7 @@ from agentsvc_nb.wire.files import (
     WorkspaceFile,
 )
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
+from agentsvc_nb.wire.models import ModelInfo, ModelList
 from agentsvc_nb.wire.resources import (
     AdMedia,
     Category,
@@ -49,6 +50,15 @@ async def create_project(core: Core, name: str, **options: Unpack[Options]) -> P
     >>> client.runs.start("Plan the sale", project=client.projects.create("Autumn").id)  # doctest: +SKIP
     """
     return await core.scoped(options).ask(Project, ApiRequest("projects.create", body={"name": name}))
+
+
+async def list_models(core: Core, **options: Unpack[Options]) -> Listing[ModelInfo]:
+    """The models that a start may name, the default first, with what they cost and whether they can answer. Raises
+    `StefanBrainError`.
+
+    >>> [model.id for model in client.models.list() if model.available]  # doctest: +SKIP
+    """
+    return listing(await core.scoped(options).ask(ModelList, ApiRequest("models.list")), "data", ModelInfo)
 
 
 async def list_projects(core: Core, **options: Unpack[Options]) -> Listing[Project]:

@@ -13,13 +13,14 @@ from agentsvc_nb.client.methods import Paged
 from agentsvc_nb.client.models import Answer, Run, Shape, first_table, schema
 from agentsvc_nb.client.request.files import FileInput, parts
 from agentsvc_nb.client.request.options import Options, WaitOptions, some_seconds, wait_seconds, whole
-from agentsvc_nb.client.request.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers
+from agentsvc_nb.client.request.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
 from agentsvc_nb.client.request.request import ApiRequest, Core
 from agentsvc_nb.client.streams import OnBusy, ResumableEventStream, ended, in_time, when_free
 from agentsvc_nb.client.transport.http import AsyncIO
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import TERMINAL, CallApproval
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ async def start(
     files: Sequence[FileInput] = (),
     file_ids: Sequence[IdRef] = (),
     idempotency_key: str | None = None,
+    model: IdRef | None = None,
+    effort: Effort | None = None,
+    max_steps: int | None = None,
+    max_cents: float | None = None,
     **options: Unpack[Options],
 ) -> Run[Any]:
     """Start a run and return at once with its record; it keeps going.
@@ -60,6 +65,10 @@ async def start(
         file_ids: staged uploads (`files.upload`), counted with `files`.
         idempotency_key: with it a start that got no answer is sent again, and the same key on the same UTC day
             gives the original run. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
+        model: one of `models.list`; without it the service's default.
+        effort: how much thought it is to give the answer: `"low"`, `"medium"`, `"high"`.
+        max_steps: the model steps that the run may take, at most 1,500.
+        max_cents: what the run may cost; without it 50 on a hosted model.
 
     Raises:
         StefanBrainError: refused; code `agent_run_rejected`, with `active_run_id`, when the chat is busy.
@@ -79,6 +88,10 @@ async def start(
         "on_busy": None if on_busy == "wait" else on_busy,
         "output_config": schema(output_config),
         "file_ids": staged or None,
+        "model": optional("model", model),
+        "effort": effort,
+        "max_steps": max_steps,
+        "max_cents": max_cents,
     }
     attached = parts(() if files is None else files, "too_many_attachments", len(staged)) or None
     core = core.scoped(options)
@@ -135,6 +148,22 @@ async def cancel(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Run[
     'cancelled'
     """
     return with_tables(core, await core.scoped(options).ask(Run, ApiRequest("runs.cancel", {"run_id": run_id})))
+
+
+async def resume(
+    core: Core, run_id: RunRef, *, idempotency_key: str | None = None, **options: Unpack[Options]
+) -> Run[Any]:
+    """Go on with a run that failed for a reason that passes (`model_unavailable`, `attempts_exhausted`,
+    `limit_reached`): a new run of its chat, from its last checkpoint, which repeats no effect. Its `resumed_from` names
+    the old one, which stays as it is. With a key it is sent again when no answer came, as a start.
+
+    Raises `StefanBrainError` (`run_not_found`, `run_not_resumable`, `chat_moved_on`).
+
+    >>> client.runs.wait(client.runs.resume(failed)).output  # doctest: +SKIP
+    """
+    request = ApiRequest("runs.resume", {"run_id": run_id}, key=idempotency_key)
+    run = await core.scoped(options).ask(cast("type[Run[Any]]", Run), request)
+    return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
 
 
 async def approve(core: Core, run_id: RunRef, call_id: CallRef, **options: Unpack[Options]) -> CallApproval:
@@ -271,6 +300,10 @@ async def start_and_stream(
     files: Sequence[FileInput] = (),
     file_ids: Sequence[IdRef] = (),
     idempotency_key: str | None = None,
+    model: IdRef | None = None,
+    effort: Effort | None = None,
+    max_steps: int | None = None,
+    max_cents: float | None = None,
     timeout: float | None = None,
     **options: Unpack[WaitOptions],
 ) -> ResumableEventStream:
@@ -297,5 +330,9 @@ async def start_and_stream(
         files=files,
         file_ids=file_ids,
         idempotency_key=idempotency_key,
+        model=model,
+        effort=effort,
+        max_steps=max_steps,
+        max_cents=max_cents,
     )
     return ResumableEventStream(core, await in_time(chat, starting))

@@ -12,10 +12,11 @@ from agentsvc_nb.client.models import Answer, Listing, listing, read
 from agentsvc_nb.client.operations import jobs, runs
 from agentsvc_nb.client.operations.runs import SYNC_SECONDS
 from agentsvc_nb.client.request.options import Options, WaitOptions, poll_seconds, wait_seconds
-from agentsvc_nb.client.request.references import ChatRef, IdRef, ToolRef, identifier, identifiers
+from agentsvc_nb.client.request.references import ChatRef, IdRef, ToolRef, identifier, identifiers, optional
 from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core, described
 from agentsvc_nb.client.streams import OnBusy, in_time, when_free
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.routes.route import Resend
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolDescription, ToolList, ToolResult
 
@@ -100,6 +101,8 @@ async def ask(
     image_urls: Sequence[str] = (),
     on_busy: OnBusy | None = None,
     idempotency_key: str | None = None,
+    model: IdRef | None = None,
+    effort: Effort | None = None,
     timeout: float | None = WAIT_SECONDS,
     poll: float | None = None,
     **options: Unpack[WaitOptions],
@@ -120,6 +123,8 @@ async def ask(
             end of that turn, then ask.
         idempotency_key: with it an ask that got no answer is sent again, and the same key on the same UTC day
             gives the original answer. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
+        model: one of `models.list`; without it the service's default.
+        effort: how much thought it is to give the answer: `"low"`, `"medium"`, `"high"`.
         timeout: seconds for the whole, 20 minutes unless given; None: no limit.
         poll: seconds between two looks, when the interval is not to be the service's.
 
@@ -139,7 +144,8 @@ async def ask(
         raise refused("too_many_attachments")
     core, poll = core.scoped(options), poll_seconds(poll)
     timed = core.within(wait_seconds(timeout))
-    given = {"message": message, "file_ids": staged, "image_urls": pictures}
+    given: dict[str, Any] = {"message": message, "file_ids": staged, "image_urls": pictures}
+    given |= {"model": optional("model", model), "effort": effort}
     if on_busy == "reject":
         given["on_busy"] = on_busy
     start = functools.partial(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
 from agentsvc_nb.service.http.names import OwnNames
@@ -43,6 +44,8 @@ class Services:
     tools: Mapping[str, Tool]
     runs: RunRunner
     jobs: JobRunner
+    models: Mapping[str, Agent]
+    """The agents of the models that are offered, by id."""
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
     """Keys that a settings page has created and not shown yet, by the session's digest. Their secrets are nowhere

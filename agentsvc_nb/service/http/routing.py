@@ -16,7 +16,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import disk_fault
 from agentsvc_nb.service.http import access
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
-from agentsvc_nb.service.http.endpoints import developer, files, runs, tools
+from agentsvc_nb.service.http.endpoints import developer, files, models, runs, tools
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreBusy
@@ -25,7 +25,7 @@ from agentsvc_nb.service.usecases import money
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Route
 
-_ENDPOINTS: Final = (developer, files, runs, tools)
+_ENDPOINTS: Final = (developer, files, models, runs, tools)
 log = logging.getLogger(__name__)
 
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 from agentsvc_nb.service.payloads import StoredEvent, encode
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import beginning, load
-from agentsvc_nb.service.records.usage import Pool, Spent
+from agentsvc_nb.service.records.usage import Payer, Pool, Spent
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import Event, Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
@@ -58,6 +59,10 @@ class RunRecord:
     """As JSON, the payload of `answer.basis`."""
     traceparent: str | None
     """The span of the request that started it (`telemetry.tracing`)."""
+    max_steps: int | None
+    max_microcents: int | None
+    resumed_from: str | None
+    effort: Effort | None
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -65,6 +70,14 @@ class RunRecord:
     def document(self, origin: str) -> dict[str, Any]:
         """The wire model as a JSON document, without validating it."""
         return document({name: getattr(self, name) for name in self.__slots__}, origin)
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The model steps and the micro-cents that a start allows its run; None: no limit of its own."""
+
+    max_steps: int | None = None
+    max_microcents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +111,8 @@ def insert(
     model: str,
     attachments: Sequence[str] = (),
     traceparent: str | None = None,
+    limits: RunLimits = RunLimits(),
+    effort: Effort | None = None,
     now: int,
 ) -> RunRecord:
     row = tx.one(
@@ -114,10 +129,32 @@ def insert(
         message_chars=len(message),
         attachments=json.dumps(attachments),
         traceparent=traceparent,
+        max_steps=limits.max_steps,
+        max_microcents=limits.max_microcents,
+        effort=effort,
         now=now,
     )
     assert row is not None
     tx.run(_sql["insert_message"], run_id=run_id, message=message)
+    return _read(row)
+
+
+def insert_resumed(
+    tx: Tx, run_id: str, old: RunRecord, payer: Payer, hold_microcents: int, traceparent: str | None, now: int
+) -> RunRecord:
+    """A queued run with the message, the settings and the limits of `old`."""
+    row = tx.one(
+        _sql["insert_resumed"],
+        run_id=run_id,
+        old=old.run_id,
+        key_id=payer.key_id,
+        pool=payer.pool,
+        hold_microcents=hold_microcents,
+        traceparent=traceparent,
+        now=now,
+    )
+    assert row is not None
+    tx.run(_sql["copy_message"], run_id=run_id, old=old.run_id)
     return _read(row)
 
 
@@ -198,8 +235,26 @@ def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: i
     """Store the state, and hold `hold` micro-cents for tokens from now on."""
     if tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, hold=hold) == 0:
         return False
-    tx.run(_sql["save"], run_id=run_id, state=_dump(state))
+    save(tx, run_id, state)
     return True
+
+
+def save(tx: Tx, run_id: str, state: dict[str, Any]) -> None:
+    """Store a state, without a word about the run's row."""
+    tx.run(_sql["save"], run_id=run_id, state=_dump(state))
+
+
+def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
+    """Store what the run used so far; its record shows it while it runs."""
+    tx.run(
+        _sql["used"],
+        run_id=run_id,
+        attempt=attempt,
+        steps=steps,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost_microcents=spent.cost_microcents,
+    )
 
 
 def hold(tx: Tx, run_id: str, attempt: int, tokens: int, charges: int) -> bool:
@@ -324,6 +379,7 @@ def document(row: Row, origin: str) -> dict[str, Any]:
         "steps": row["steps"],
         "usage": {name: row[name] for name in ("input_tokens", "output_tokens", "cost_microcents")},
         "model": row["model"],
+        "resumed_from": row["resumed_from"],
         "basis": _load(row["basis"]),
         "app_url": f"{origin}/app/chats/{row['chat']}?run={row['run_id']}",
     }

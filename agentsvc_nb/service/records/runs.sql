@@ -2,10 +2,21 @@
 
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
-    attachments, traceparent, last_event, created_at)
+    attachments, traceparent, max_steps, max_microcents, effort, last_event, created_at)
 VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :output_config, :model, :message_chars,
-    :attachments, :traceparent, 1, :now)
+    :attachments, :traceparent, :max_steps, :max_microcents, :effort, 1, :now)
 RETURNING *
+
+-- name: insert_resumed
+INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
+    attachments, traceparent, max_steps, max_microcents, effort, resumed_from, last_event, created_at)
+SELECT :run_id, account, :key_id, :pool, :hold_microcents, chat, project, 'queued', output_config, model, message_chars,
+    attachments, :traceparent, max_steps, max_microcents, effort, run_id, 1, :now
+FROM run WHERE run_id = :old
+RETURNING *
+
+-- name: copy_message
+INSERT INTO run_message (run_id, message) SELECT :run_id, message FROM run_message WHERE run_id = :old
 
 -- name: insert_message
 INSERT INTO run_message (run_id, message) VALUES (:run_id, :message)
@@ -29,7 +40,7 @@ SELECT * FROM run WHERE run_id = :run_id AND account = :account
 
 -- name: shown
 SELECT run_id, status, chat, project, created_at, started_at, ended_at, output, structured_output, last_error,
-    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model, basis
+    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model, resumed_from, basis
 FROM run WHERE run_id = :run_id AND account = :account
 
 -- name: status
@@ -70,6 +81,11 @@ UPDATE run SET restarts = restarts + :by WHERE run_id = :run_id
 
 -- name: checkpoint
 UPDATE run SET checkpoint_event = last_event, hold_microcents = :hold
+WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling')
+
+-- name: used
+UPDATE run SET steps = :steps, input_tokens = :input_tokens, output_tokens = :output_tokens,
+    cost_microcents = :cost_microcents
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling')
 
 -- name: save

@@ -51,6 +51,12 @@ def open(
     return _record(tx.one(_sql["get"], run_id=run.run_id, key=key))
 
 
+def take_over(tx: Tx, old: str, new: str) -> None:
+    """Record the calls of the run `old` as those of the run `new`. One that waited for approval will be asked about
+    again."""
+    tx.run(_sql["take_over"], old=old, new=new)
+
+
 def get(tx: Tx, run_id: str, key: str) -> CallRecord | None:
     return _record(tx.one(_sql["get"], run_id=run_id, key=key))
 

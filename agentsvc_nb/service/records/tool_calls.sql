@@ -4,6 +4,12 @@ SELECT :run_id, :key, :call_id, :tool, :input, 'called', :now FROM run
 WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL
 ON CONFLICT (run_id, key) DO NOTHING
 
+-- name: take_over
+INSERT INTO tool_call (run_id, key, call_id, tool, input, state, job_id, outcome, reason, created_at)
+SELECT :new, key, call_id, tool, input, CASE state WHEN 'waiting' THEN 'called' ELSE state END, job_id, outcome, reason,
+    created_at
+FROM tool_call WHERE run_id = :old ORDER BY created_at
+
 -- name: get
 SELECT * FROM tool_call WHERE run_id = :run_id AND key = :key
 

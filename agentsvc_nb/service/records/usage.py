@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol
 
 from agentsvc_nb.service.ports import Tx
@@ -51,6 +51,12 @@ class Spent:
         self.input_tokens = min(self.input_tokens + input_tokens, TOKENS_MAX)
         self.output_tokens = min(self.output_tokens + output_tokens, TOKENS_MAX)
         self.cost_microcents = min(self.cost_microcents + microcents, MICROCENTS_MAX)
+
+    def __add__(self, other: Spent) -> Spent:
+        """What both came to."""
+        found = replace(self, uncounted=self.uncounted or other.uncounted)
+        found.use(other.input_tokens, other.output_tokens, other.cost_microcents)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

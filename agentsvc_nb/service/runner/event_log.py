@@ -56,10 +56,10 @@ class EventLog:
         elif self._later is None:
             self._later = asyncio.create_task(self._flush_after(wait))
 
-    async def append(self, kind: str, payload: dict[str, Any]) -> None:
-        """Write an event after the gathered text. Raises `LostRun`."""
+    async def append(self, kind: str, payload: dict[str, Any], used: attempts.Used | None = None) -> None:
+        """Write an event after the gathered text, and show what the run `used` so far. Raises `LostRun`."""
         await self.flush()
-        await self._write(kind, [await self._bounded(kind, payload)])
+        await self._write(kind, [await self._bounded(kind, payload)], used)
 
     async def flush(self) -> None:
         """Write the gathered text to the database. Raises `LostRun`."""
@@ -104,8 +104,8 @@ class EventLog:
         kept = await asyncio.to_thread(payloads.shortened, payload, payloads.SHORTENED_BYTES)
         return {**kept, "truncated": True, "whole_path": path}
 
-    async def _write(self, kind: str, found: Sequence[dict[str, Any]]) -> None:
-        await attempts.append(self._use_case, self._run_id, self.attempt, kind, found)
+    async def _write(self, kind: str, found: Sequence[dict[str, Any]], used: attempts.Used | None = None) -> None:
+        await attempts.append(self._use_case, self._run_id, self.attempt, kind, found, used)
         if self._first_since is not None:
             seconds, self._first_since = (self._use_case.now - self._first_since) / 1000, None
             self._use_case.metrics.first_event_seconds.observe(value=max(0.0, seconds))

@@ -19,7 +19,7 @@ from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
-from agentsvc_nb.service.usecases import jobs, tool_calls
+from agentsvc_nb.service.usecases import jobs, runs, tool_calls
 from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
@@ -94,7 +94,7 @@ class JobRunner:
         """Run the tool; the job's ending, or None when the service is stopping and leaves the job for recovery, or
         another attempt has it."""
         written: list[str] = []
-        task = self._task(job, written)
+        task = self._task(job, written, await self._model(job))
         ending = await self._tried(job, task, written)
         return ending and replace(ending, spent=task.spent, charges=task.charges)
 
@@ -134,7 +134,12 @@ class JobRunner:
             spans.tool_returned(self._use_case, span, outcome)
         return outcome
 
-    def _task(self, job: JobRecord, written: list[str]) -> LiveToolContext:
+    async def _model(self, job: JobRecord) -> str | None:
+        """The model of the run that submitted the job, which answers its tool, too."""
+        run = await runs.find(self._use_case, job.run_id) if job.run_id is not None else None
+        return None if run is None else run.model
+
+    def _task(self, job: JobRecord, written: list[str], model: str | None) -> LiveToolContext:
         """The tool context of the job; the paths of files that the tool writes are added to `written`."""
 
         async def report(done: float, total: float | None, message: str) -> None:
@@ -148,7 +153,7 @@ class JobRunner:
             await jobs.hold(self._use_case, job, spent, worst, self._price_of_charges(job))
 
         author = Author("output", run_id=job.run_id)
-        return LiveToolContext(self._storage, job.account, job.chat, author, job.job_id, report, on_write, hold)
+        return LiveToolContext(self._storage, job.account, job.chat, author, job.job_id, report, on_write, hold, model)
 
     def _price_of_charges(self, job: JobRecord) -> int:
         """What the job holds for per-use charges, once its model calls are held by themselves."""

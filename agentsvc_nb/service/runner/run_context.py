@@ -20,8 +20,8 @@ from agentsvc_nb.service.runner.spans import ModelCalls
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import attempts, files, runs
-from agentsvc_nb.service.usecases.money import cost_microcents
+from agentsvc_nb.service.usecases import attempts, files, money, runs
+from agentsvc_nb.service.usecases.money import LIMIT_REACHED, cost_microcents
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, AnswerBasis
@@ -30,6 +30,8 @@ TOO_LONG: Final = (
     f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
 )
 
+STEPS_ENDED: Final = "The run may take {steps:,} model steps, and needed more. Start with a higher `max_steps`."
+
 
 class LiveRunContext:
     """`agents.port.RunContext` for one attempt at one run."""
@@ -37,9 +39,13 @@ class LiveRunContext:
     state: dict[str, Any] | None
     _basis: AnswerBasis | None
     _steps: int
+    _before: int
+    """Steps of the run that it was resumed from."""
     _spent: Spent
     _held: int
     """Micro-cents that the run holds for tokens, the spent ones included."""
+    _charged: int
+    """Micro-cents that the per-use charges of its calls may have come to."""
     _room: int
     """Bytes left of the `OUTPUT_BYTES` that the answer may have."""
     _called: int
@@ -57,6 +63,8 @@ class LiveRunContext:
     ) -> None:
         self.message = message
         self.output_config = run.output_config
+        self.model = run.model
+        self.effort = run.effort
         self.workspace = ChatWorkspace(storage, run.chat)
         self.log = EventLog(storage, run)
         self._storage = storage
@@ -85,11 +93,15 @@ class LiveRunContext:
         return [EarlierTurn(message, run.output or "", run.status, runs.basis_of(run)) for run, message in found]
 
     async def step(self) -> None:
+        limit = self._run.max_steps
+        if limit is not None and self._steps >= limit:
+            raise WorkFailure(LIMIT_REACHED, STEPS_ENDED.format(steps=limit))
+        await self._check_cost()
         if self._steps >= STEPS_MAX:
             raise StepsExceeded
         self._steps += 1
         self._called = 0
-        await self.log.append("step.started", {"step": self._steps})
+        await self.log.append("step.started", {"step": self._steps}, self._used)
         self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:
@@ -125,7 +137,7 @@ class LiveRunContext:
         self._called += 1
         # A takeover repeats the step: the same call in the same place finds the recorded one, another call does not.
         asked = json.dumps([tool, given], sort_keys=True).encode()
-        place = f"{self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
+        place = f"{self._before + self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
         return await self._calls.call(place, tool, given)
 
     def tools(self) -> Sequence[Tool]:
@@ -141,6 +153,7 @@ class LiveRunContext:
         )
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
+        await self._check_cost()
         worst = self._cost(input_tokens, output_tokens, microcents)
         needed = self._spent.cost_microcents + worst
         # A call that is covered by what is held already costs no write.
@@ -148,10 +161,25 @@ class LiveRunContext:
             await attempts.hold(self._use_case, self._run, self.log.attempt, needed - worst, tokens=worst)
             self._held = needed
 
-    async def hold_charges(self, microcents: int) -> None:
+    async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
+        """Hold what the per-use charges of the next call may come to; its job holds those `of_job` itself."""
+        await self._check_cost(microcents + of_job)
+        self._charged += microcents + of_job
         spent = self._spent.cost_microcents
         await attempts.hold(self._use_case, self._run, self.log.attempt, spent, charges=microcents)
         self._held = spent
+
+    async def _check_cost(self, charges: int = 0) -> None:
+        """Raises `WorkFailure("limit_reached")` when the run may not cost more."""
+        limit = self._run.max_microcents
+        if limit is not None:
+            in_jobs = await runs.spent_in_jobs(self._use_case, self._run.run_id)
+            spent = self._spent.cost_microcents + self._charged + in_jobs.cost_microcents
+            money.check_run(limit, spent, charges)
+
+    @property
+    def _used(self) -> attempts.Used:
+        return attempts.Used(self._steps, self._spent)
 
     def _cost(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:
         if microcents is None:
@@ -171,10 +199,11 @@ class LiveRunContext:
         self._model_calls.end()
         await self.log.flush()
         saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
+        saved["before"] = self._before
         # What the calls so far did not use of their worst case is free again; no more than that is held unasked.
         at_start = self._use_case.settings.run_hold_cents * CENT
         self._held = max(self._spent.cost_microcents, min(self._held, at_start))
-        await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, self._held)
+        await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, self._held, self._used)
 
     async def rewind(self) -> None:
         self._model_calls.rewound()
@@ -184,11 +213,13 @@ class LiveRunContext:
         if record is None:
             raise attempts.LostRun(run_id)
         self.log.attempt = record.attempt
+        spent, charged = self._spent, self._charged
         self._restore(await runs.saved(self._use_case, run_id))
+        self._spent, self._charged = spent, charged
 
     def counted(self) -> dict[str, Any]:
         """Steps, tokens and cost so far, as stored in a checkpoint."""
-        return {"steps": self._steps, **asdict(self._spent)}
+        return {"steps": self._steps, "charged": self._charged, **asdict(self._spent)}
 
     def ending(self, status: str, **fields: Any) -> Ending:
         """An `Ending` with the steps and usage so far, and of a completed run what its answer rests on."""
@@ -206,5 +237,7 @@ class LiveRunContext:
         self._said.write(said)
         self._room = OUTPUT_BYTES - len(said.encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)
+        self._before = checkpoint.get("before", 0)
+        self._charged = counted.pop("charged", 0)
         self._spent = Spent(**counted)
         self._called = checkpoint.get("called", 0)

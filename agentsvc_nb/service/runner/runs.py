@@ -33,14 +33,14 @@ class RunRunner:
     def __init__(
         self,
         storage: Storage,
-        agent: Agent,
+        agents: Mapping[str, Agent],
         tools: Mapping[str, Tool],
         job_runner: JobRunner,
         judges: Judges,
     ) -> None:
         self._storage = storage
         self._use_case = storage.use_case
-        self._agent = agent
+        self._agents = agents
         self._tools = tools
         self._jobs = job_runner
         self._judges = judges
@@ -139,7 +139,7 @@ class RunRunner:
         code and message with which the run fails."""
         if run.output_config is not None and run.model == "offline":
             raise WorkFailure("model_required", "Structured output needs a language model.")
-        answer = await self._agent.run(context)
+        answer = await self._agents[run.model].run(context)
         if answer is None:
             answer = context.said.removesuffix("\n")
         data = answer.encode("utf-8", "replace")

@@ -49,8 +49,9 @@ class ToolCalls:
     tools: Mapping[str, Tool]
     jobs: JobRunner
     log: EventLog
-    hold: Callable[[int], Awaitable[None]]
-    """Holds what the run has spent and so many micro-cents for per-use charges, or raises `WorkFailure`."""
+    hold: Callable[[int, int], Awaitable[None]]
+    """Holds what the run has spent and so many micro-cents for per-use charges, beside those that a job of it holds, or
+    raises `WorkFailure`."""
     asked_by: str | None
     """The span of what made the call (`telemetry.tracing`)."""
 
@@ -124,14 +125,15 @@ class ToolCalls:
 
     async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
         """Run a synchronous tool. One that is not repeatable and that an earlier attempt began fails instead."""
+        if call.state == "begun" and not repeatable(tool):
+            return _failed("outcome_unknown", UNKNOWN)
+        # First: a call that is not made for want of money is not noted as begun.
+        if worst := price_of(tool.max_charges(given)):
+            await self.hold(worst, 0)
         if not repeatable(tool):
-            if call.state == "begun":
-                return _failed("outcome_unknown", UNKNOWN)
             # Noted before the effect: found begun after a crash, it may have happened, and is not repeated
             # (docs/decisions/0014-calls-are-kept.md).
             call = await self._move(call, "begun")
-        if worst := price_of(tool.max_charges(given)):
-            await self.hold(worst)
         author = Author("output", run_id=self.run.run_id)
         key = f"{call.run_id}/{call.key}"
         run = self.run
@@ -158,7 +160,7 @@ class ToolCalls:
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
         """Run an asynchronous tool as a job and wait for its end; a takeover follows the job of the earlier attempt."""
-        job = await (self._job(call.job_id) if call.job_id else self._submit(call, tool, given))
+        job = await self._earlier_job(call, tool) or await self._submit(call, tool, given)
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
         # Harmless for a job that an earlier attempt submitted: one that is under way or has ended is not begun again.
@@ -181,9 +183,22 @@ class ToolCalls:
         await self._move(call, "done", outcome=outcome)
         return outcome
 
+    async def _earlier_job(self, call: CallRecord, tool: Tool) -> JobRecord | None:
+        """The job that was submitted for this call already. None when there is none, and when it was stopped with the
+        run that this one was resumed from, or by a limit of that: it is submitted again, if nothing of it may be out.
+        """
+        if call.job_id is None:
+            return None
+        job = await self._job(call.job_id)
+        if job.run_id == self.run.run_id or not repeatable(tool):
+            return job
+        job = await self._follow(job)
+        stopped = job.status == "cancelled" or (job.error or {}).get("code") == LIMIT_REACHED
+        return None if stopped else job
+
     async def _submit(self, call: CallRecord, tool: Tool, given: BaseModel) -> JobRecord:
         if worst := price_of(tool.max_charges(given)):
-            await self.hold(0)  # the job holds the call: the run needs only what it has spent
+            await self.hold(0, worst)  # the job holds the call: the run needs only what it has spent
         return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst)
 
     async def _follow(self, job: JobRecord) -> JobRecord:

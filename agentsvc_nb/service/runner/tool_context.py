@@ -99,12 +99,13 @@ class LiveToolContext:
         report: Report,
         on_write: OnWrite,
         hold: Hold | None = None,
+        model: str | None = None,
     ) -> None:
         settings = storage.use_case.settings
         self.key = key
         self.fetch_only = settings.approved_hosts if settings.approve_effects and author.run_id else None
         self._hold = hold
-        self._model = settings.model
+        self.model = model or settings.offered[0]
         self.metrics = storage.use_case.metrics
         self.spent = Spent()
         self.charges: dict[str, int] = {}
@@ -123,7 +124,7 @@ class LiveToolContext:
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         self.spent.use(input_tokens, output_tokens, microcents)
-        self.metrics.model_used(self._model, input_tokens, output_tokens, microcents / CENT)
+        self.metrics.model_used(self.model, input_tokens, output_tokens, microcents / CENT)
 
     def charge(self, kind: str) -> None:
         self.charges[kind] = self.charges.get(kind, 0) + 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import jobs
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
@@ -16,6 +17,14 @@ from agentsvc_nb.service.usecases import UseCaseContext, money, observing, runs
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What the agent of a run used so far; its jobs have their own."""
+
+    steps: int
+    spent: Spent
 
 
 class LostRun(Exception):
@@ -59,12 +68,20 @@ async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecor
 
 
 async def append(
-    context: UseCaseContext, run_id: str, attempt: int, type: str, found: Sequence[dict[str, Any]]
+    context: UseCaseContext,
+    run_id: str,
+    attempt: int,
+    type: str,
+    found: Sequence[dict[str, Any]],
+    used: Used | None = None,
 ) -> None:
-    """Append one event of type `type` for each payload in `found`, in order. Raises `LostRun`."""
+    """Append one event of type `type` for each payload in `found`, in order, and show what the run `used` so far.
+    Raises `LostRun`."""
     now = context.now
 
     def use(tx: Tx) -> bool:
+        if used is not None:
+            _show(tx, run_id, attempt, used)
         # A run that was taken over refuses all of them, since the attempt cannot change within a transaction.
         written = [run_records.append(tx, run_id, attempt, type, payload, now) for payload in found]
         return None not in written
@@ -74,10 +91,20 @@ async def append(
     context.signals.notify(run_id)
 
 
-async def checkpoint(context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> None:
+def _show(tx: Tx, run_id: str, attempt: int, used: Used) -> None:
+    run_records.used(tx, run_id, attempt, used.steps, used.spent + jobs.spent_in(tx, run_id))
+
+
+async def checkpoint(
+    context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: Used
+) -> None:
     """Store the state from which a takeover resumes the run, and hold `hold` micro-cents. Raises `LostRun`."""
-    long = len(state.get("said", "")) > runs.LONG_CHARS
-    if not await context.write(lambda tx: run_records.checkpoint(tx, run_id, attempt, state, hold), long=long):
+
+    def use(tx: Tx) -> bool:
+        _show(tx, run_id, attempt, used)
+        return run_records.checkpoint(tx, run_id, attempt, state, hold)
+
+    if not await context.write(use, long=len(state.get("said", "")) > runs.LONG_CHARS):
         raise LostRun(run_id)
 
 
@@ -110,17 +137,17 @@ async def leave(context: UseCaseContext, run_id: str) -> None:
 async def recover(context: UseCaseContext) -> list[RunRecord]:
     """After a crash: end the active runs that cannot go on, and return the others, to be woken.
 
-    A run is ended if it was being cancelled, was cut off too often, or was begun by a model other than the settings'.
+    A run is ended if it was being cancelled, was cut off too often, or was begun by a model that is not offered now.
     The caller holds the folder's lock, so no other worker has any of these runs.
     """
     now = context.now
-    waiting, ended = await context.write(lambda tx: _recover(tx, context.origin, context.settings.model, now))
+    waiting, ended = await context.write(lambda tx: _recover(tx, context.origin, context.settings.offered, now))
     for record in ended:
         await observing.ended(context, record)
     return waiting
 
 
-def _recover(tx: Tx, origin: str, model: str, now: int) -> tuple[list[RunRecord], list[RunRecord | None]]:
+def _recover(tx: Tx, origin: str, offered: Sequence[str], now: int) -> tuple[list[RunRecord], list[RunRecord | None]]:
     """The runs that go on, and those that were ended."""
     waiting: list[RunRecord] = []
     ended: list[RunRecord | None] = []
@@ -134,8 +161,9 @@ def _recover(tx: Tx, origin: str, model: str, now: int) -> tuple[list[RunRecord]
         elif record.restarts >= RESTARTS_MAX:
             ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
             end(record, ending)
-        elif record.model != model:
-            why = f"It was begun by the model {record.model}, and the service was started again with {model}."
+        elif record.model not in offered:
+            there = ", ".join(offered)
+            why = f"It was begun by the model {record.model}, and the service was started again with {there}."
             ending = Ending("failed", last_error="model_changed", last_error_message=why)
             end(record, ending)
         else:
@@ -161,6 +189,7 @@ def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
     """`ending` with the steps and tokens of the last checkpoint, which are billed although the run ends here."""
     try:
         counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
+        counted.pop("charged", None)
         return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
     except (AttributeError, TypeError, ValueError):  # a damaged state must not keep the service from starting
         log.exception("the saved state of run %s can't be read: it ends without what it used", record.run_id)

@@ -195,10 +195,18 @@ async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: i
         # First down to what was spent, as in `attempts.hold`.
         if not jobs.hold(tx, *of, spent, charges):
             raise LostJob(record.job_id)
+        _check_run(tx, record, spent)
         money.check_more(tx, record, context.settings, now, tokens=tokens)
         jobs.hold(tx, *of, spent + tokens, charges)
 
     await context.write(use)
+
+
+def _check_run(tx: Tx, job: JobRecord, spent: int) -> None:
+    """Check what the run that submitted the job may cost, by what its record shows."""
+    run = run_records.get(tx, job.run_id) if job.run_id is not None else None
+    if run is not None:
+        money.check_run(run.max_microcents, run.cost_microcents + spent)
 
 
 async def leave(context: UseCaseContext, job_id: str) -> None:

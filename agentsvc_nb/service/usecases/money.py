@@ -13,6 +13,7 @@ from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.times import month_end, rfc3339, utc_month
 
@@ -22,6 +23,9 @@ PER_USE: Final = {"picture": CENT, "web_search": CENT}
 LIMIT_REACHED: Final = "limit_reached"
 """The error of work in progress whose next call a limit of money has no room for (`wire.failures`)."""
 
+_HIGHER: Final = (
+    f"Start with a higher `max_cents`; a start on a hosted model that names none may cost {HOSTED_RUN_CENTS} cents."
+)
 _CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
 
 
@@ -35,6 +39,11 @@ def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
     """
     price_in, price_out = _CENTS_PER_MILLION.get(model, (0, 0))
     return input_tokens * price_in + output_tokens * price_out
+
+
+def price_per_million(model: str) -> tuple[float, float] | None:
+    """Cents a million tokens of input and of output of an agent without a language model; None for other models."""
+    return _CENTS_PER_MILLION.get(model)
 
 
 def price_of(charges: Mapping[str, int]) -> int:
@@ -168,6 +177,18 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
     except ApiError as refusal:
         cost = f"The next call may cost {bill.hold_microcents / CENT:,.2f} cents."
         raise WorkFailure(LIMIT_REACHED, f"{cost} {refusal.message}") from None
+
+
+def check_run(max_microcents: int | None, spent: int, charges: int = 0) -> None:
+    """Check that a run may make its next call: `spent` is what it came to so far, `charges` what this call's per-use
+    charges may come to. A call of a model may cross the limit, as it may a budget, and is then the last one. Raises
+    `WorkFailure("limit_reached")`.
+    """
+    if max_microcents is None or (spent < max_microcents and spent + charges <= max_microcents):
+        return
+    told = f"The run may cost {max_microcents / CENT:,.2f} cents, and has come to {spent / CENT:,.2f}"
+    told += f"; its next call may cost {charges / CENT:,.2f}." if charges else "."
+    raise WorkFailure(LIMIT_REACHED, f"{told} {_HIGHER}")
 
 
 def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:

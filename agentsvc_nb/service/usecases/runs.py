@@ -15,12 +15,13 @@ from agentsvc_nb.service.records import idempotency, jobs, runs
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
-from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.records.runs import Ending, RunLimits, RunRecord
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money, observing
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import TERMINAL
 from agentsvc_nb.wire.times import utc_day
 
@@ -45,6 +46,10 @@ class Start:
     output_config: dict[str, Any] | None = None
     contents: Sequence[Content] = field(default_factory=tuple)
     idempotency_key: str | None = None
+    limits: RunLimits = field(default_factory=RunLimits)
+    effort: Effort | None = None
+    unavailable: str | None = None
+    """Why the model that the start names can't answer now, in a sentence."""
     traceparent: str | None = field(default_factory=tracing.current)
 
 
@@ -83,10 +88,13 @@ def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: i
 
 
 def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
-    """Insert a run and its attachments into the chat. Raises `agent_run_rejected` and `runtime_capacity_busy`."""
+    """Insert a run and its attachments into the chat. Raises `model_unavailable`, `agent_run_rejected` and
+    `runtime_capacity_busy`."""
+    if given.unavailable:
+        raise ApiError("model_unavailable", given.unavailable)
     if busy := runs.active_of_chat(tx, chat.id):
         raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
-    _check_capacity(tx, bill.account, context.settings.run_capacity)
+    check_capacity(tx, bill.account, context.settings.run_capacity)
     attached = [file.path for file in files.attach(tx, context.index, chat.id, given.contents, now)]
     return _insert(tx, bill, given, chat, attached, now)
 
@@ -235,6 +243,11 @@ async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
     return await context.read_single(lambda tx: runs.saved(tx, run_id))
 
 
+async def spent_in_jobs(context: UseCaseContext, run_id: str) -> Spent:
+    """What the jobs of the run used so far, as far as they have ended."""
+    return await context.read_single(lambda tx: jobs.spent_in(tx, run_id))
+
+
 async def status(context: UseCaseContext, run_id: str) -> str | None:
     return await context.read_single(lambda tx: runs.status(tx, run_id))
 
@@ -245,7 +258,8 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
 
     def use(tx: Tx) -> list[tuple[RunRecord, str]]:
         found = runs.of_chat(tx, record.chat, record.run_id, limit + 1)
-        ended = [run for run in found if run.status in TERMINAL][:limit]
+        resumed = {run.resumed_from for run in found}  # the run that goes on from it is told instead
+        ended = [run for run in found if run.status in TERMINAL and run.run_id not in resumed][:limit]
         return [(run, runs.message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
 
     return await context.read_long(use)
@@ -275,7 +289,7 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
     return record
 
 
-def _check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
+def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
     """Raises `runtime_capacity_busy` when the service is full and the account has its fair share of active runs
     (docs/api/runs.md "Capacity")."""
     if capacity is None:
@@ -311,6 +325,8 @@ def _insert(tx: Tx, bill: money.Bill, given: Start, chat: ChatRecord, attached: 
         model=given.model,
         attachments=attached,
         traceparent=given.traceparent,
+        limits=given.limits,
+        effort=given.effort,
         now=now,
     )
     announce(tx, record, record.last_event, now)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.wire import files, runs, tools
+from agentsvc_nb.wire import files, models, runs, tools
 from agentsvc_nb.wire.routes import route as p
-from agentsvc_nb.wire.routes.route import CHAT_ERRORS, FILES, JOBS, MONEY_ERRORS, RUNS, TOOLS, V1, Errors, Route
+from agentsvc_nb.wire.routes.route import ANY, CHAT_ERRORS, FILES, JOBS, MONEY_ERRORS, RUNS, TOOLS, V1, Errors, Route
 
 CHAT_AND_PROJECT_ERRORS: Final[Errors] = (
     *CHAT_ERRORS,
@@ -53,7 +53,16 @@ WORK: Final = (
         answer=runs.Run,
         status=202,
         also={200: runs.Run},
-        errors=(*START_ERRORS, "message_required", "invalid_sync", "invalid_on_busy", "invalid_output_config"),
+        errors=(
+            *START_ERRORS,
+            "message_required",
+            "invalid_sync",
+            "invalid_on_busy",
+            "invalid_output_config",
+            "invalid_limits",
+            "invalid_model",
+            "model_unavailable",
+        ),
     ),
     Route(
         "runs.get",
@@ -96,6 +105,27 @@ WORK: Final = (
         errors=RUN_ERRORS,
     ),
     Route(
+        "runs.resume",
+        "POST",
+        f"{V1}/runs/{{run_id}}/resume",
+        "Starts a run that goes on where a failed one stopped.",
+        RUNS,
+        "keyed",
+        parameters=(p.RUN_ID, p.IDEMPOTENCY_KEY),
+        answer=runs.Run,
+        status=202,
+        also={200: runs.Run},
+        errors=(
+            *RUN_ERRORS,
+            *MONEY_ERRORS,
+            "invalid_idempotency_key",
+            "chat_id_retired",
+            "run_not_resumable",
+            "chat_moved_on",
+            "runtime_capacity_busy",
+        ),
+    ),
+    Route(
         "runs.approve",
         "POST",
         f"{V1}/runs/{{run_id}}/calls/{{call_id}}/approval",
@@ -106,6 +136,14 @@ WORK: Final = (
         body=runs.Verdict,
         answer=runs.CallApproval,
         errors=(*RUN_ERRORS, "invalid_approval", "call_not_found", "call_not_waiting"),
+    ),
+    Route(
+        "models.list",
+        "GET",
+        f"{V1}/models",
+        "Lists the models that a start may name.",
+        ANY,
+        answer=models.ModelList,
     ),
     # -- files ---------------------------------------------------------------------------------------------------------
     Route(
@@ -188,7 +226,7 @@ WORK: Final = (
         body=tools.NewCall,
         answer=tools.ToolResult,
         also={202: tools.JobAccepted},
-        errors=(*SUBMIT_ERRORS, *START_ERRORS),
+        errors=(*SUBMIT_ERRORS, *START_ERRORS, "invalid_model", "model_unavailable"),
     ),
     Route(
         "jobs.submit",

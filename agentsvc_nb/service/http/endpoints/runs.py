@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Final
 
 from starlette.responses import Response
 
 from agentsvc_nb.agents import scripted
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import bodies
+from agentsvc_nb.service.http import bodies, start_fields
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.endpoints import cancel_run, decide_approval, run_events
+from agentsvc_nb.service.http.endpoints import cancel_run, decide_approval, models, run_events
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.http.responses import answer, answer_json
 from agentsvc_nb.service.records.files import Content
-from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.usecases import files, runs
-from agentsvc_nb.wire.limits import JSON_MAX_BYTES
-from agentsvc_nb.wire.runs import TERMINAL
+from agentsvc_nb.service.records.runs import RunLimits, RunRecord
+from agentsvc_nb.service.usecases import files, resuming, runs
+from agentsvc_nb.service.usecases.resuming import Resume
+from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS, JSON_MAX_BYTES
+from agentsvc_nb.wire.runs import CENT, TERMINAL
 
-FIELDS: Final = ("message", "chat", "project", "session", "sync", "on_busy", "output_config", "file_ids")
+FIELDS: Final = (
+    "message",
+    "chat",
+    "project",
+    "session",
+    "sync",
+    "on_busy",
+    "output_config",
+    "file_ids",
+    "max_steps",
+    "max_cents",
+    "model",
+    "effort",
+)
 """The fields of a start."""
 
 
@@ -57,6 +72,11 @@ async def runs_cancel(context: RequestContext) -> Response:
     return answer_json((await cancel_run(context)).document(context.origin))
 
 
+async def runs_resume(context: RequestContext) -> Response:
+    given = Resume(context.path("run_id"), context.received_at, bodies.idempotency_key(context))
+    return _started(context, await resuming.resume(context.use_case, context.key, given))
+
+
 async def runs_approve(context: RequestContext) -> Response:
     return answer(await decide_approval(context, await bodies.read_object(context)))
 
@@ -72,19 +92,40 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
     bodies.sync(document)
     bodies.check_on_busy(document)
     config = await bodies.output_config(context, document)
+    limits = start_fields.limits(document)
+    named, effort = start_fields.choice(context, document)
     upload_ids = bodies.file_ids(document, len(form.files))
     key = bodies.idempotency_key(context)
-    model = context.services.settings.model
-    await check_script(context, message)
+    model = named or context.services.settings.offered[0]
+    await check_script(context, message, model)
     # Files last: what another field refuses is never kept.
     contents = [*await staged(context, upload_ids), *await _attached(context, form)]
-    return runs.Start(message, where, model, context.received_at, config, contents, key)
+    unavailable = await models.why_unavailable(context, named) if named else None
+    return runs.Start(
+        message,
+        where,
+        model,
+        context.received_at,
+        config,
+        contents,
+        key,
+        allowed(context, limits, model),
+        effort,
+        unavailable,
+    )
 
 
-async def check_script(context: RequestContext, message: str) -> None:
+def allowed(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
+    """The limits of a run; on a hosted model some money, if the start names none."""
+    if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
+        return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
+    return given
+
+
+async def check_script(context: RequestContext, message: str, model: str) -> None:
     """Raises the error that a script demands for its own start, with the model `scripted` only (docs/api/models.md
     "scripted")."""
-    if context.services.settings.model != "scripted":
+    if model != "scripted":
         return
     if len(message) > runs.LONG_CHARS:
         refused = await asyncio.to_thread(scripted.refusal, message)

@@ -11,12 +11,13 @@ from starlette.responses import Response
 
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import bodies
+from agentsvc_nb.service.http import bodies, start_fields
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.endpoints import runs
+from agentsvc_nb.service.http.endpoints import models, runs
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.records.runs import RunLimits
 from agentsvc_nb.service.runner import tool_context
 from agentsvc_nb.service.usecases import jobs, tool_calls
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
@@ -144,15 +145,26 @@ async def _ask(context: RequestContext, document: bodies.Document) -> Response:
 
 
 async def _ask_request(context: RequestContext, document: bodies.Document) -> AskRequest:
+    # First: what is wrong with these has a code of its own.
+    named, effort = start_fields.choice(context, _given_input(document))
     submit = await _submission(context, AskStefanBrain(), document)
     given = AskInput.model_validate(submit.input)
     if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
-    await runs.check_script(context, given.message)
+    model = named or context.services.settings.offered[0]
+    await runs.check_script(context, given.message, model)
     contents = await runs.staged(context, given.file_ids)
     shown, unreached = await _fetch_pictures(context, given.image_urls)
-    model = context.services.settings.model
-    start = Start(given.message, submit.where, model, context.received_at, contents=[*contents, *shown])
+    start = Start(
+        given.message,
+        submit.where,
+        model,
+        context.received_at,
+        contents=[*contents, *shown],
+        limits=runs.allowed(context, RunLimits(), model),
+        effort=effort,
+        unavailable=await models.why_unavailable(context, named) if named else None,
+    )
     return AskRequest(start, submit, len(shown), tuple(unreached))
 
 

@@ -1,0 +1,128 @@
+"""A model that is away does not end a run (docs/models.md "When a model does not answer"), on the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from agentsvc_nb import agents
+from agentsvc_nb.agents.language import patience, served
+from agentsvc_nb.agents.language.patience import Away, Patience
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.port import WorkFailure
+from tests.agents.chat_server import ChatServer, Reply, chat_server
+from tests.agents.messages import Reply as ClaudeReply
+from tests.agents.test_claude import claude
+from tests.agents.test_language import ANGLES, language_service
+from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
+
+HALF: Final = Reply(("Once upon", " a time"), reason=None, done=False, usage=None)
+CALL: Final = Reply(("Let me write.",), calls=(("write_file", '{"path": "a.txt", "text": "x"}'),))
+DONE: Final = Reply(("Done.",))
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "FIRST_SECONDS", 0.001)
+
+
+def played(server: ChatServer, folder: Path, **settings: Any) -> tuple[str | None, MemoryRunContext]:
+    """An answer of the agent in this process."""
+    turn = MemoryRunContext("hi", MemoryWorkspace(folder / "chat"))
+    given = Settings(folder, model="openai-chat:stand-in", model_url=server.url, **settings)
+    return asyncio.run(agents.choose(given.model, given).run(turn)), turn
+
+
+def warnings(turn: MemoryRunContext) -> list[str]:
+    return [code for code, _ in turn.of("warn")]
+
+
+def test_a_run_goes_on_from_its_last_checkpoint_and_pays_for_what_broke_off() -> None:
+    with language_service(CALL, HALF, DONE, model_patience_seconds=60) as it:
+        run = it.ask("write a file")
+        assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
+        assert len(it.server.asked) == 3
+        warned = it.events(run, "warning")
+        assert [payload["code"] for payload in warned] == ["model_retried"]
+        assert "broke off" in warned[0]["message"]
+        assert [payload["discard_after"] > 0 for payload in it.events(run, "run.resumed")] == [True]
+        assert len({payload["call_id"] for payload in it.events(run, "tool.call")}) == 1
+        assert len(it.events(run, "file.written")) == 1, "the file was written once"
+        assert run.usage.input_tokens > 200, "what broke off has cost, too"
+
+
+def test_a_tools_question_is_asked_again_too() -> None:
+    with language_service(HALF, ANGLES, model_patience_seconds=60) as it:
+        job = it.client.jobs.submit_and_wait("find_angles", {"product": "tea", "count": 1})
+        assert job.data is not None
+        assert len(it.server.asked) == 2
+        assert job.usage is not None
+        assert job.usage.input_tokens > 100
+
+
+def test_claude_overloaded_in_mid_stream_is_asked_again() -> None:
+    with claude("claude-sonnet-4-6", model_patience_seconds=60) as it:
+        run = it.ask("hi", ClaudeReply(("Once",), error="overloaded_error"), ClaudeReply(("Tea.",)))
+        assert (run.status, run.output) == ("completed", "Tea.")
+        assert [payload["code"] for payload in it.events(run, "warning")] == ["model_retried"]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("reply", [Reply(status=500), Reply(status=429), Reply(status=503), HALF])
+def test_what_passes_is_waited_for(reply: Reply, tmp_path: Path) -> None:
+    with chat_server(*[reply] * 4, DONE) as server:  # the provider's library tries three times by itself
+        answer, turn = played(server, tmp_path, model_patience_seconds=60)
+    assert answer == "Done."
+    assert set(warnings(turn)) == {"model_retried"}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+def test_what_does_not_pass_is_not_waited_for(status: int, tmp_path: Path) -> None:
+    with chat_server(Reply(status=status)) as server, pytest.raises(WorkFailure) as failed:
+        played(server, tmp_path)
+    assert (failed.value.code, len(server.asked)) == ("model_refused", 1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_that_has_waited_long_enough_fails(tmp_path: Path) -> None:
+    with chat_server(HALF) as server, pytest.raises(WorkFailure, match="broke off") as failed:
+        played(server, tmp_path, model_patience_seconds=0.01)
+    assert failed.value.code == "model_unavailable"
+    assert len(server.asked) > 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_answer_that_does_not_begin_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "FIRST_EVENT_SECONDS", 0.3)
+    with chat_server(Reply(hangs=True), DONE) as server:
+        answer, turn = played(server, tmp_path, model_patience_seconds=60)
+    assert (answer, warnings(turn)) == ("Done.", ["model_retried"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_answer_that_stands_still_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "SILENCE_SECONDS", 0.3)
+    with chat_server(Reply(("Once",), hangs=True), DONE) as server:
+        answer, turn = played(server, tmp_path, model_patience_seconds=60)
+    assert (answer, warnings(turn)) == ("Done.", ["model_retried"])
+    assert turn.tokens[1] > 10, "what stood still has cost, too"
+
+
+def test_waits_grow_and_are_bounded_and_a_provider_is_heeded() -> None:
+    waiting = Patience(600)
+    found = []
+    with contextlib.suppress(Away):
+        while True:
+            found.append(waiting.wait(Away("Away.")))
+    steps = [1, 2, 4, 8, 16, 32, 64, *[120] * 20]
+    assert all(step / 2 <= wait <= step for wait, step in zip(found, steps, strict=False))
+    assert 480 <= sum(found) <= 600
+    waiting.answered()
+    assert waiting.wait(Away("Away.", retry_after=90)) == 90
+    with pytest.raises(Away):
+        waiting.wait(Away("Away.", retry_after=900))
