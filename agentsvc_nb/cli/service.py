@@ -35,6 +35,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     serve.add_argument(
         "--ready-file", type=arguments.new_file, metavar="FILE", help="written once requests are answered"
     )
+    serve.add_argument(
+        "--work", action="store_true", help="with AGENTSVC_DATABASE: also execute runs and jobs, not only accept them"
+    )
     serve.add_argument("--idle-stop", type=arguments.seconds, metavar="SECONDS", help="end after so long without work")
     serve.add_argument("--end-with-parent", action="store_true", help=argparse.SUPPRESS)  # for `agentsvc_nb.testing`
     serve.set_defaults(run=_serve)
@@ -75,7 +78,8 @@ def _serve(args: argparse.Namespace) -> int:
         print(f"agentsvc: {warning}", file=sys.stderr)
     if args.host not in ("127.0.0.1", "::1", "localhost"):
         print(f"agentsvc: {_PUBLIC_HOST_WARNING.format(host=args.host)}", file=sys.stderr)
-    serve(plan, ListenAddress(args.host, args.port, args.ready_file, args.idle_stop))
+    works = args.work or not plan.settings.database
+    serve(plan, ListenAddress(args.host, args.port, args.ready_file, args.idle_stop), works=works)
     return 0
 
 

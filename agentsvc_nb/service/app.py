@@ -30,14 +30,16 @@ from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import routes, unknown_path
 from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
+from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
+from agentsvc_nb.service.runner.shared import SharedSignals, SharedWorkers, Sharing
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.contents import blobs_of
+from agentsvc_nb.service.store.contents import blobs_of, contents_place
 from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.usecases import UseCaseContext, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
@@ -69,9 +71,15 @@ class ServiceState:
     """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
 
     def __init__(
-        self, services: Services, database: DatabaseEngine, retention: Retention, blob_check: BlobCheck | None
+        self,
+        services: Services,
+        database: DatabaseEngine,
+        retention: Retention,
+        blob_check: BlobCheck | None,
+        sharing: Sharing | None,
     ) -> None:
         self.services = services
+        self._sharing = sharing
         self.lifecycle: RequestLifecycleMiddleware | None = None
         self._database = database
         self._retention = retention
@@ -96,25 +104,29 @@ class ServiceState:
         self.services.use_case.signals.stop()
 
     async def start(self) -> None:
-        """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
+        """Open the database and recover the runs and jobs of an earlier server, or find those that no process has.
+        Requires the data folder's lock."""
         asyncio.get_running_loop().set_default_executor(fairness.FairThreads(THREADS))
-        self._database.open().hold()
+        self._database.open()
         await files.index_older_files(self.services.use_case)
         self.services.blobs.prepare()
         self.services.storage.tables.start()
-        waiting = await self.services.runs.recover()
-        await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
-        for run_id in waiting:
-            self.services.runs.wake(run_id)
-        await self.services.storage.readings.wake()
+        await (self._recover() if self._sharing is None else self._sharing.start())
         self._keeping = [
             asyncio.create_task(self._retention.keep_on(), name="retention"),
         ]
         if self._blob_check is not None:
             self._keeping.append(asyncio.create_task(self._blob_check.keep_on(), name="blob check"))
 
+    async def _recover(self) -> None:
+        waiting = await self.services.runs.recover()
+        await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
+        for run_id in waiting:
+            self.services.runs.wake(run_id)
+        await self.services.storage.readings.wake()
+
     async def close(self) -> None:
-        """Interrupt all runs and jobs, which are left for recovery, and close the database."""
+        """Interrupt all runs and jobs, which are left for recovery or to others, and close the database."""
         self.stop()
         for task in self._keeping:
             task.cancel()
@@ -127,6 +139,8 @@ class ServiceState:
         if self.lifecycle is not None:
             await self.lifecycle.emptied()
         await self.services.jobs.end_calls()
+        if self._sharing is not None:
+            await self._sharing.close()
         self.services.judges.close()
         await asyncio.to_thread(self.services.storage.tables.close)
         await asyncio.to_thread(self.services.use_case.searches.close)
@@ -143,18 +157,20 @@ def create_app(
     sign_in_token: str = "",
     agent: Agent | None = None,
     engines: Engines | None = None,
+    works: bool = True,
 ) -> Starlette:
     """The ASGI application.
 
     `instance` is the id that `/healthz` answers, `origin` the public address, `names` what the service is called
     (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
     pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `engines` the engines
-    that they name. Raises `ValueError` for a model that has no agent.
+    that they name. `works`: it executes runs and jobs, rather than leaving them to other processes on its database.
+    Raises `ValueError` for a model that has no agent.
     """
     build_all()  # now, rather than during the first requests
     agent, engines = agent or choose(settings.model, settings), engines or Engines.named(settings)
     names = names or OwnNames(None, frozenset([origin]))
-    state = _assemble(settings, instance, origin, names, sign_in_token, agent, engines)
+    state = _assemble(settings, instance, origin, names, sign_in_token, agent, engines, works)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -207,16 +223,18 @@ class _Application(Starlette):
 
 
 def _assemble(
-    settings: Settings, instance: str, origin: str, names: OwnNames, sign_in_token: str, agent: Agent, engines: Engines
+    settings: Settings,
+    instance: str,
+    origin: str,
+    names: OwnNames,
+    sign_in_token: str,
+    agent: Agent,
+    engines: Engines,
+    works: bool,
 ) -> ServiceState:
-    database, blobs = engines.database, engines.blobs
-    # Its runners are set below: they need the use case context, which needs the workers to wake.
-    workers = LocalWorkers()
-    judges = Judges()
-    tracing = choose_tracing(settings.trace_content)
-    use_case = UseCaseContext(
-        database, database.index, engines.clock, settings, origin, LocalSignals(), workers, tracing=tracing
-    )
+    blobs = engines.blobs
+    use_case, workers, sharing = _work(settings, instance, origin, engines, works)
+    database, judges = engines.database, Judges()
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
     workers.readings = storage.readings
@@ -243,4 +261,26 @@ def _assemble(
     )
     # A bucket's server looks after its disks itself, and hashing all of it here would be paid by the byte.
     check = BlobCheck(blobs) if isinstance(blobs, LocalBlobs) else None
-    return ServiceState(services, database, retention, check)
+    return ServiceState(services, database, retention, check, sharing)
+
+
+def _work(
+    settings: Settings, instance: str, origin: str, engines: Engines, works: bool
+) -> tuple[UseCaseContext, LocalWorkers, Sharing | None]:
+    """The use case context with its signals and workers, of this process alone or of all that share the database. The
+    workers' runners are to be set: they need the context, which needs the workers to wake."""
+    database, tracing = engines.database, choose_tracing(settings.trace_content)
+
+    def context(signals: LocalSignals, workers: LocalWorkers, process: str | None) -> UseCaseContext:
+        given = (database, database.index, engines.clock, settings, origin, signals, workers)
+        return UseCaseContext(*given, tracing=tracing, process=process)
+
+    channel = database.channel()
+    if channel is None:
+        alone = LocalWorkers()
+        return context(LocalSignals(), alone, None), alone, None
+    signals = SharedSignals(channel, instance)
+    workers = SharedWorkers(signals, works)
+    use_case = context(signals, workers, instance)
+    process = ProcessRecord(instance, int(works), settings.model, contents_place(settings))
+    return use_case, workers, Sharing(use_case, signals, workers, process)

@@ -42,9 +42,8 @@ def create_key(
         return database.write_now(create)
 
 
-def ensure_own_key(folder: DataFolder, *, serving: bool = False) -> None:
-    """Write a new full-access key to `folder.key`, unless the file holds a known key; also beside a running service,
-    but not when this process is to become one (`serving`).
+def ensure_own_key(folder: DataFolder) -> None:
+    """Write a new full-access key to `folder.key`, unless the file holds a known key; also beside a running service.
 
     Raises `StoreBusy`, `sqlite3.Error` and `OSError`.
     """
@@ -55,8 +54,6 @@ def ensure_own_key(folder: DataFolder, *, serving: bool = False) -> None:
             write_private(folder.key, accounts.create_key(tx, _Now(), name="embedded")[1] + "\n")
 
     with open_beside(folder) as database:
-        if serving:
-            database.hold()
         if not database.read(lambda tx: _is_known(tx, folder)):  # usually enough, and a read waits for no lock
             database.write_now(ensure)
 

@@ -56,8 +56,9 @@ class ListenAddress:
     idle_stop: float | None = None
 
 
-def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
-    """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery.
+def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, works: bool = True) -> None:
+    """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery. `works`: execute runs and jobs,
+    rather than leave them to other processes on the database.
 
     Raises `FolderHeld` when another server holds the data folder, `ServeError` for a port, folder or model that can't
     be used, and `OSError` when the ready file or the terminal can't be written.
@@ -75,7 +76,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
     with folder.hold():
         folder.ready.unlink(missing_ok=True)  # left by a server that was killed
         with _bind(folder, address) as listening:
-            _answer(plan, folder, address, listening)
+            _answer(plan, folder, address, listening, works)
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:
@@ -94,13 +95,13 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
         raise ServeError(f"Can't listen on {place} ({error}): give another --port, or 0 for a free one.") from None
 
 
-def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket) -> None:
+def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket, works: bool) -> None:
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.http.names import OwnNames, is_loopback
     from agentsvc_nb.service.ports import BlobsUnavailable
     from agentsvc_nb.service.server.listener import Listener, origin
 
-    _make_key(folder)
+    _make_key(plan, folder)
     base_url = origin(address.host, listening.getsockname()[1])
     public_url = plan.settings.public_url or base_url
     names = OwnNames.of(plan.settings, base_url, on_loopback=is_loopback(listening))
@@ -109,7 +110,13 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
     try:
         agent = plan.agent()
         app = create_app(
-            plan.settings, instance=ready.instance, origin=public_url, names=names, sign_in_token=token, agent=agent
+            plan.settings,
+            instance=ready.instance,
+            origin=public_url,
+            names=names,
+            sign_in_token=token,
+            agent=agent,
+            works=works,
         )
     except (ValueError, BlobsUnavailable) as error:  # no agent for the model, or a fault of it; no place for contents
         raise ServeError(str(error)) from None
@@ -164,15 +171,20 @@ def _check_end(listener: Listener, folder: DataFolder) -> None:
         )
 
 
-def _make_key(folder: DataFolder) -> None:
+def _make_key(plan: ServicePlan, folder: DataFolder) -> None:
     import sqlite3
 
-    from agentsvc_nb.service.keyring import ensure_own_key
+    from agentsvc_nb.service.keyring import ensure_own_key, open_beside
     from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
+    from agentsvc_nb.service.store.contents import contents_place
     from agentsvc_nb.service.store.migrations import SchemaTooNew
+    from agentsvc_nb.service.usecases import leases
 
     try:
-        ensure_own_key(folder, serving=True)
+        if plan.settings.database:
+            with open_beside(folder) as database:
+                leases.check_contents(database, contents_place(plan.settings))
+        ensure_own_key(folder)
     except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None
     except StoreAway as error:

@@ -54,6 +54,8 @@ class RunningService:
     def start(self) -> None:
         """Start it and wait until it answers. Raises `RuntimeError` with the end of its log when it does not."""
         arguments = ["--port", str(self._port), "--model", self.model]
+        if self.folder.address:
+            arguments.append("--work")
         child = self._child = Child(self.folder, arguments, env=self._env, end_with_parent=True)
         ready = self._wait_ready(child)
         self.base_url = ready.base_url

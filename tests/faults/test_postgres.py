@@ -88,12 +88,13 @@ def test_a_killed_service_leaves_its_data_to_the_next_one(own: RunningService) -
         assert client.runs.wait(run.run_id).output == "done"
 
 
-def test_another_service_on_the_same_database_ends_with_a_sentence(
+def test_another_process_with_other_contents_on_the_same_database_ends_with_a_sentence(
     own: RunningService, address: str, tmp_path: Path
 ) -> None:
     refused = agentsvc("serve", "--port", 0, "--data", tmp_path, AGENTSVC_DATABASE=address, AGENTSVC_MODEL="scripted")
     assert refused.returncode == 1
-    assert refused.stderr == "agentsvc: Another service works with this database: end that one first.\n"
+    assert refused.stderr.startswith("agentsvc: Another process works with this database and keeps the contents of ")
+    assert refused.stderr.endswith("give all of them the same AGENTSVC_BLOBS (s3://...), or end the other one first.\n")
 
 
 def test_the_command_line_works_beside_the_service_and_no_line_has_the_password(

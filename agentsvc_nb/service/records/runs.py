@@ -58,6 +58,9 @@ class RunRecord:
     """As JSON, the payload of `answer.basis`."""
     traceparent: str | None
     """The span of the request that started it (`telemetry.tracing`)."""
+    worker_id: str | None
+    """Who executes it, of processes that share the database (`records.leases`)."""
+    lease_until: int | None
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -118,7 +121,7 @@ def insert(
     )
     assert row is not None
     tx.run(_sql["insert_message"], run_id=run_id, message=message)
-    return _read(row)
+    return read(row)
 
 
 def message(tx: Tx, run_id: str) -> str:
@@ -167,11 +170,11 @@ def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
 def of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
     """The chat's runs up to the run `last` (None: all), last started first, whatever the clock said; none if `last` is
     not of this chat."""
-    return [_read(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
+    return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
 
 
 def active(tx: Tx) -> list[RunRecord]:
-    return [_read(row) for row in tx.all(_sql["active"])]
+    return [read(row) for row in tx.all(_sql["active"])]
 
 
 def active_by_account(tx: Tx) -> dict[str, int]:
@@ -284,10 +287,11 @@ def _event(row: Row) -> Event:
 
 
 def _record(row: Row | None) -> RunRecord | None:
-    return None if row is None else _read(row)
+    return None if row is None else read(row)
 
 
-def _read(row: Row) -> RunRecord:
+def read(row: Row) -> RunRecord:
+    """The record of a whole row."""
     config = _load(row["output_config"])
     return RunRecord(**{**row, "output_config": config, "attachments": tuple(json.loads(row["attachments"]))})
 

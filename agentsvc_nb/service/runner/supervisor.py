@@ -38,6 +38,16 @@ class TaskSupervisor:
     def busy(self) -> bool:
         return bool(self._tasks)
 
+    @property
+    def names(self) -> set[str]:
+        """All work that this process has."""
+        return set(self._tasks)
+
+    @property
+    def interruptible_names(self) -> set[str]:
+        """The part of `names` that `interrupt` stops."""
+        return set(self._inner)
+
     def start(self, name: str) -> None:
         if name not in self._tasks and not self.stopping:
             self._begin(name, self._work(name))
