@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -22,13 +23,13 @@ from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.http import metrics
+from agentsvc_nb.service.http import metrics, readiness
 from agentsvc_nb.service.http.access import Access, KnownKeys
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
-from agentsvc_nb.service.http.routing import routes, unknown_path
+from agentsvc_nb.service.http.routing import health, routes, unknown_path
 from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
 from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
@@ -48,6 +49,11 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import tools, within
 from agentsvc_nb.wire.failures import build_all
 
+DRAIN_SECONDS: Final = 4.0
+"""For so long after it was told to end, a process that shares its database lets runs end; then others have them."""
+Role = Literal["service", "replica", "worker"]
+"""Of processes that share a database: one answers requests and executes runs, or only either of it. One that has its
+database to itself is a service."""
 THREADS: Final = (os.cpu_count() or 1) + 4
 
 
@@ -80,6 +86,7 @@ class ServiceState:
     ) -> None:
         self.services = services
         self._sharing = sharing
+        self._stopped_at = math.inf
         self.lifecycle: RequestLifecycleMiddleware | None = None
         self._database = database
         self._retention = retention
@@ -101,6 +108,7 @@ class ServiceState:
 
     def stop(self) -> None:
         """End open streams and held requests, so that the server need not wait for them."""
+        self._stopped_at = min(self._stopped_at, time.monotonic())
         self.services.use_case.signals.stop()
 
     async def start(self) -> None:
@@ -131,6 +139,8 @@ class ServiceState:
         for task in self._keeping:
             task.cancel()
         await asyncio.gather(*self._keeping, return_exceptions=True)
+        if self._sharing is not None:
+            await self._sharing.drain(max(0.0, self._stopped_at + DRAIN_SECONDS - time.monotonic()))
         await self.services.storage.readings.close()  # runs that wait for documents go on
         # Set before runs stop: a run that is left for recovery then leaves its jobs, too, instead of cancelling them.
         self.services.jobs.supervisor.stopping = True
@@ -157,20 +167,19 @@ def create_app(
     sign_in_token: str = "",
     agent: Agent | None = None,
     engines: Engines | None = None,
-    works: bool = True,
+    role: Role = "service",
 ) -> Starlette:
     """The ASGI application.
 
     `instance` is the id that `/healthz` answers, `origin` the public address, `names` what the service is called
     (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
     pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `engines` the engines
-    that they name. `works`: it executes runs and jobs, rather than leaving them to other processes on its database.
-    Raises `ValueError` for a model that has no agent.
+    that they name. Raises `ValueError` for a model that has no agent.
     """
     build_all()  # now, rather than during the first requests
     agent, engines = agent or choose(settings.model, settings), engines or Engines.named(settings)
     names = names or OwnNames(None, frozenset([origin]))
-    state = _assemble(settings, instance, origin, names, sign_in_token, agent, engines, works)
+    state = _assemble(settings, instance, origin, names, sign_in_token, agent, engines, role)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -186,9 +195,10 @@ def create_app(
         )
         return state.lifecycle
 
-    app = _Application(
-        routes=[*routes(), *metrics.routes(settings), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan
-    )
+    answered = [*readiness.routes(), *metrics.routes(settings), *(health() if role == "worker" else routes())]
+    if role != "worker":
+        answered += pages()
+    app = _Application(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
     app.state.service = state
     return app
 
@@ -230,10 +240,10 @@ def _assemble(
     sign_in_token: str,
     agent: Agent,
     engines: Engines,
-    works: bool,
+    role: Role,
 ) -> ServiceState:
     blobs = engines.blobs
-    use_case, workers, sharing = _work(settings, instance, origin, engines, works)
+    use_case, workers, sharing = _work(settings, instance, origin, engines, role != "replica")
     database, judges = engines.database, Judges()
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)

@@ -34,6 +34,7 @@ from agentsvc_nb.service.plan import ServicePlan
 if TYPE_CHECKING:
     from socket import socket
 
+    from agentsvc_nb.service.app import Role
     from agentsvc_nb.service.server.listener import Listener
 
 PORT: Final = 8787
@@ -56,9 +57,9 @@ class ListenAddress:
     idle_stop: float | None = None
 
 
-def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, works: bool = True) -> None:
-    """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery. `works`: execute runs and jobs,
-    rather than leave them to other processes on the database.
+def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, role: Role = "service") -> None:
+    """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery, or to other processes on the
+    database.
 
     Raises `FolderHeld` when another server holds the data folder, `ServeError` for a port, folder or model that can't
     be used, and `OSError` when the ready file or the terminal can't be written.
@@ -76,7 +77,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, works:
     with folder.hold():
         folder.ready.unlink(missing_ok=True)  # left by a server that was killed
         with _bind(folder, address) as listening:
-            _answer(plan, folder, address, listening, works)
+            _answer(plan, folder, address, listening, role)
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:
@@ -95,7 +96,7 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
         raise ServeError(f"Can't listen on {place} ({error}): give another --port, or 0 for a free one.") from None
 
 
-def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket, works: bool) -> None:
+def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket, role: Role) -> None:
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.http.names import OwnNames, is_loopback
     from agentsvc_nb.service.ports import BlobsUnavailable
@@ -116,7 +117,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
             names=names,
             sign_in_token=token,
             agent=agent,
-            works=works,
+            role=role,
         )
     except (ValueError, BlobsUnavailable) as error:  # no agent for the model, or a fault of it; no place for contents
         raise ServeError(str(error)) from None
@@ -125,7 +126,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
 
     def announce() -> None:
         held.note_wal()
-        _announce(plan, folder, ready, files)
+        _announce(plan, folder, ready, files, role)
 
     listener = Listener(app, announce, address.idle_stop, held.are_lost)
     try:
@@ -198,7 +199,7 @@ def _make_key(plan: ServicePlan, folder: DataFolder) -> None:
         raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
 
 
-def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
+def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[Path], role: Role) -> None:
     from agentsvc_nb.agents.language.model_choice import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
@@ -206,7 +207,9 @@ def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[P
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {ready.model}, data: {folder.path})", flush=True)
-    if not _is_file(sys.stdout.fileno()):
+    if role == "replica":
+        print("It leaves runs and jobs to others: start `agentsvc worker`, or `agentsvc serve --work`.", flush=True)
+    if role != "worker" and not _is_file(sys.stdout.fileno()):
         print(f"Sign in at {ready.sign_in_url}", flush=True)
     if kept := sorted(plan.keep.settings.keys() - plan.named.keys()):
         print(f"Kept from the last service: {', '.join(kept)}. An empty variable stands for its default.", flush=True)

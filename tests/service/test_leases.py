@@ -15,6 +15,7 @@ from agentsvc_nb.service.ports import StoreUnusable
 from agentsvc_nb.service.records import accounts as account_records
 from agentsvc_nb.service.records import leases as lease_records
 from agentsvc_nb.service.records import usage
+from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import shared
@@ -193,7 +194,7 @@ def test_a_job_is_taken_over_as_a_run_is(
         assert second is not None
         assert second.attempt == 2
         assert await jobs.take(one, job.job_id) is None
-        assert await jobs.finish(one, job.job_id, 1, jobs.JobEnding("succeeded", [])) is None
+        assert await jobs.finish(one, job.job_id, 1, JobEnding("succeeded", [])) is None
         await jobs.leave(two, job.job_id)
         third = await jobs.take(one, job.job_id)
         assert third is not None

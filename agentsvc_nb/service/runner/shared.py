@@ -103,26 +103,26 @@ class SharedSignals(LocalSignals):
 
 
 class SharedWorkers(LocalWorkers):
-    """`ports.Workers` of all processes: a process that works takes what was queued there itself."""
+    """`ports.Workers` of all processes: one that `works` takes what was queued there itself."""
 
     def __init__(self, signals: SharedSignals, works: bool) -> None:
         self._signals = signals
-        self._works = works
+        self.works = works
 
     def wake_run(self, run_id: str) -> None:
-        if self._works:
+        if self.works:
             super().wake_run(run_id)
         else:
             self._signals.tell(WORK)
 
     def wake_job(self, job_id: str) -> None:
-        if self._works:
+        if self.works:
             super().wake_job(job_id)
         else:
             self._signals.tell(WORK)
 
     def wake_readings(self) -> None:
-        if self._works:
+        if self.works:
             super().wake_readings()
         else:
             self._signals.tell(READINGS)
@@ -149,6 +149,13 @@ class Sharing:
         if self._process.works:
             self._hint.set()
             self._looking = asyncio.create_task(self._look_on(), name="look for work")
+
+    async def drain(self, seconds: float) -> None:
+        """Take nothing more, and let what is under way end, for so many seconds at most."""
+        self._workers.works = False
+        if self._looking is not None:
+            self._looking.cancel()
+        await self._workers.runs.supervisor.idle(seconds)
 
     async def close(self) -> None:
         """To be called when all work has stopped: what is left is for others."""

@@ -125,6 +125,11 @@ class TaskSupervisor:
         finally:
             self._disk_faults.pop(name, None)
 
+    async def idle(self, seconds: float) -> None:
+        """Wait until the work that it has now is done, for so many seconds at most."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=seconds)
+
     async def stop(self) -> None:
         """Interrupt all work and wait until it has stopped."""
         self.stopping = True
