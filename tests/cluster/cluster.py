@@ -13,11 +13,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, Literal
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.settings import variable
 from tests.databases import PostgresServer
 from tests.s3_server import S3Server, running_s3
@@ -207,3 +209,19 @@ def _pass_on(source: socket.socket, target: socket.socket) -> None:
             target.sendall(data)
     with contextlib.suppress(OSError):
         target.shutdown(socket.SHUT_WR)
+
+
+def at_once(start: Callable[[int], str], times: int) -> tuple[list[str], set[str]]:
+    """What so many calls at once return, and the codes of those that are refused."""
+    codes: set[str] = set()
+
+    def attempt(number: int) -> str | None:
+        try:
+            return start(number)
+        except StefanBrainError as refused:
+            codes.add(refused.code or "")
+            return None
+
+    with ThreadPoolExecutor(12) as pool:
+        found = list(pool.map(attempt, range(times)))
+    return [each for each in found if each is not None], codes

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 
 import httpx
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.wire.runs import Run
-from tests.cluster.cluster import Balancer, Cluster, Process, running_cluster
+from tests.cluster.cluster import Balancer, Cluster, Process, at_once, running_cluster
 from tests.waiting import until
 
 LONG = (
@@ -59,15 +57,15 @@ class Follower:
         return self.ids
 
 
-def spoken(client: AgentService, run_id: str) -> list[str]:
-    """The types of all events of a run."""
-    return [event.type for event in client.runs.iterate_events(run_id)]
+def types(client: AgentService, run_id: str) -> list[str]:
+    """The types of the events of a run so far."""
+    return [event.type for event in client.runs.events(run_id, limit=1000).data]
 
 
 def begun(clients: list[AgentService]) -> Run:
     """A run in the midst of its second step."""
     run = clients[0].runs.start(LONG)
-    until(lambda: "progress" in spoken(clients[1], run.run_id))
+    until(lambda: "progress" in types(clients[1], run.run_id))
     return run
 
 
@@ -75,36 +73,20 @@ def went_on(clients: list[AgentService], run: Run, follower: Follower) -> None:
     """The run was resumed by another worker, and each event is there once, for who followed it, too."""
     ended = clients[2].runs.wait(run.run_id)
     assert (ended.status, ended.output) == ("completed", SPOKEN)
-    types = spoken(clients[0], run.run_id)
-    assert types.count("run.ended") == 1
-    assert types.count("run.resumed") == 1
-    assert follower.ended() == list(range(1, len(types) + 1))
-    assert follower.types == types
-
-
-def at_once(start: Callable[[int], str], times: int) -> tuple[list[str], set[str]]:
-    """What so many calls at once return, and the codes of those that are refused."""
-    codes: set[str] = set()
-
-    def attempt(number: int) -> str | None:
-        try:
-            return start(number)
-        except StefanBrainError as refused:
-            codes.add(refused.code)
-            return None
-
-    with ThreadPoolExecutor(12) as pool:
-        found = list(pool.map(attempt, range(times)))
-    return [each for each in found if each is not None], codes
+    found = types(clients[0], run.run_id)
+    assert found.count("run.ended") == 1
+    assert found.count("run.resumed") == 1
+    assert follower.ended() == list(range(1, len(found) + 1))
+    assert follower.types == found
 
 
 def test_a_replica_shows_as_it_happens_what_a_worker_does(clients: list[AgentService]) -> None:
     run = clients[0].runs.start("say one\nwait 0.2\nsay two")
     followers = [Follower(client, run.run_id) for client in clients]
     assert clients[1].runs.wait(run.run_id).output == "one\ntwo"
-    types = spoken(clients[2], run.run_id)
+    found = types(clients[2], run.run_id)
     for follower in followers:
-        assert follower.ended() == list(range(1, len(types) + 1))
+        assert follower.ended() == list(range(1, len(found) + 1))
         assert follower.types[-1] == "run.ended"
 
 
@@ -119,7 +101,7 @@ def test_a_call_is_approved_at_another_replica(clients: list[AgentService]) -> N
     run = clients[0].runs.start('call echo_job {"steps": 0}\nsay done')
 
     def asked() -> list[str]:
-        found = clients[1].runs.iterate_events(run.run_id)
+        found = clients[1].runs.events(run.run_id).data
         return [event.payload["call_id"] for event in found if event.type == "approval.requested"]
 
     [call] = until(asked)
@@ -172,7 +154,7 @@ def test_a_worker_that_was_frozen_writes_nothing_more(clients: list[AgentService
     follower = Follower(clients[2], run.run_id)
     worker = cluster.holder(run.run_id)
     worker.send(signal.SIGSTOP)
-    until(lambda: "run.resumed" in spoken(clients[1], run.run_id))
+    until(lambda: "run.resumed" in types(clients[1], run.run_id))
     worker.send(signal.SIGCONT)
     until(lambda: "was taken over" in worker.log.read_text())
     went_on(clients, run, follower)
@@ -186,7 +168,7 @@ def test_a_worker_that_ends_hands_its_runs_over(clients: list[AgentService], clu
     assert worker.stop() == 0
     ended = clients[2].runs.wait(run.run_id)
     assert ended.output == SPOKEN
-    assert follower.ended() == list(range(1, len(spoken(clients[0], run.run_id)) + 1))
+    assert follower.ended() == list(range(1, len(types(clients[0], run.run_id)) + 1))
     assert restarts(cluster, run) == restarts(cluster, long) == 0
     clients[0].runs.cancel(long.run_id)
     worker.start()
@@ -232,28 +214,3 @@ def test_a_proxy_gives_each_connection_to_a_replica(clients: list[AgentService],
                 assert client.runs.start("say hello", sync=True).output == "hello"
     finally:
         balancer.close()
-
-
-@pytest.fixture(scope="module")
-def poor() -> Iterator[Cluster]:
-    """Replicas whose worker has ended, and a wallet of five cents."""
-    with running_cluster(workers=1, wallet_cents=5) as running:
-        running.workers[0].stop()
-        yield running
-
-
-def test_the_wallet_is_exact_and_what_was_accepted_without_a_worker_is_done_later(poor: Cluster) -> None:
-    made = [poor.client(replica) for replica in range(3)]
-
-    def start(number: int) -> str:
-        return made[number % 3].runs.start("usage 1000 0\nsay done", max_retries=0).run_id
-
-    accepted, codes = at_once(start, 24)
-    assert (len(accepted), codes) == (5, {"api_wallet_exhausted"})
-    assert {made[1].runs.get(run_id).status for run_id in accepted} == {"queued"}
-    poor.workers[0].start()
-    ended = [made[2].runs.wait(run_id) for run_id in accepted]
-    assert {(run.output, run.usage.cost_microcents) for run in ended} == {("done", 100_000)}
-    assert start(0), "what they did not use is free again"
-    for client in made:
-        client.close()
