@@ -252,7 +252,7 @@ def _assemble(
     workers.jobs = JobRunner(storage, catalog)
     workers.runs = RunRunner(storage, agent, within(catalog, settings), workers.jobs, judges)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
-    keys = KnownKeys(database)
+    keys = KnownKeys(database, settings.shared_secret)
     services = Services(
         instance=instance,
         names=names,

@@ -66,7 +66,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, role: 
     """
     from agentsvc_nb.formats.memory import return_large_buffers
 
-    folder = DataFolder(plan.settings.data, plan.settings.database)
+    folder = DataFolder(plan.settings.data, plan.settings.database, plan.settings.shared_secret)
     try:
         folder.make()
     except FolderFault as error:
@@ -175,7 +175,7 @@ def _check_end(listener: Listener, folder: DataFolder) -> None:
 def _make_key(plan: ServicePlan, folder: DataFolder) -> None:
     import sqlite3
 
-    from agentsvc_nb.service.keyring import ensure_own_key, open_beside
+    from agentsvc_nb.service.keyring import check_secret, ensure_own_key, open_beside
     from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
     from agentsvc_nb.service.store.contents import contents_place
     from agentsvc_nb.service.store.migrations import SchemaTooNew
@@ -184,6 +184,7 @@ def _make_key(plan: ServicePlan, folder: DataFolder) -> None:
     try:
         if plan.settings.database:
             with open_beside(folder) as database:
+                database.write_now(lambda tx: check_secret(tx, folder))
                 leases.check_contents(database, contents_place(plan.settings))
         ensure_own_key(folder)
     except (SchemaTooNew, StoreUnusable, FolderFault) as error:

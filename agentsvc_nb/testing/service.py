@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import tempfile
 import time
 from collections.abc import Iterator
@@ -47,7 +48,11 @@ class RunningService:
         self.pid = 0
         self._port = 0
         given = settings.get("database")
-        self.folder = DataFolder(data, None if given is None else str(given))
+        if given is not None:
+            settings = {"secret": secrets.token_hex(32), **settings}
+            self.folder = DataFolder(data, str(given), str(settings["secret"]))
+        else:
+            self.folder = DataFolder(data)
         self._env = _environment() | {variable(name): str(value) for name, value in settings.items()}
         self._child: Child | None = None
 

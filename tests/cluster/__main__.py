@@ -27,6 +27,7 @@ def main() -> None:
             for process in (*cluster.replicas, *cluster.workers):
                 print(f"  {process.folder.name:<10} {process.base_url}  (log: {process.log})")
             print(f"  database   {cluster.env['AGENTSVC_DATABASE']}")
+            print(f"  secret     {cluster.env['AGENTSVC_SECRET']}")
             print(f"  contents   {cluster.env['AGENTSVC_BLOBS']} at {cluster.s3.url}")
             print(f"The cluster answers at {balancer.base_url}; its key is {cluster.api_key}")
             print("Ctrl-C ends all of it.", flush=True)

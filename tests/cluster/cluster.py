@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -104,7 +105,8 @@ class Cluster:
         self.postgres = postgres
         self.s3 = s3
         replicas, workers = counts
-        settings = {"database": postgres.new_database(), "blobs": s3.address(), **more}
+        own_settings = {"database": postgres.new_database(), "blobs": s3.address(), "secret": secrets.token_hex(32)}
+        settings = {**own_settings, **more}
         own = {name: text for name, text in os.environ.items() if not name.startswith(("AGENTSVC_", "SERVICE_API_KEY"))}
         env = {**own, **s3.env, **{variable(name): str(value) for name, value in settings.items()}}
         self.env = env
