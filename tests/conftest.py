@@ -107,9 +107,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Raises `pytest.UsageError` if a row matches no test, in a run of all tests. `--last-failed` leaves out whole files.
     """
-    for item in items:
-        if databases.chosen != "sqlite" and item.get_closest_marker("sqlite"):
-            item.add_marker(pytest.mark.skip("of the data folder's own database"))
+    if databases.chosen != "sqlite":
+        own = [item for item in items if item.get_closest_marker("sqlite")]
+        config.hook.pytest_deselected(items=own)
+        items[:] = [item for item in items if item not in own]
     rows = [_Row(text, tier) for tier, texts in _table().items() for text in texts]
     for item in items:
         found = [row for row in rows if row.matches(item.nodeid)]

@@ -137,7 +137,7 @@ def test_what_is_shown_is_json_for_programs(service: RunningService) -> None:
     assert key["prefix"].startswith("svc_")
     assert service.api_key not in json.dumps(key)
     assert parsed(service, "account", "show")["state"] == "active"
-    assert parsed(service, "feedback", "list") == []
+    assert isinstance(parsed(service, "feedback", "list"), list)
     assert {"check", "level", "what", "fix"} == parsed(service, "doctor")[0].keys()
 
 

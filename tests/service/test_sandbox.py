@@ -29,10 +29,16 @@ def module(folder: Path, source: str) -> dict[str, str]:
 
 
 def alive(pid: int) -> bool:
+    """Also while only some thread of it still ends: its parent is not told before."""
+    threads = Path(f"/proc/{pid}/task").glob("*/stat")
+    return any(not _is_zombie(thread) for thread in threads)
+
+
+def _is_zombie(thread: Path) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return thread.read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
-        return False
+        return True
 
 
 def gone(pid: int) -> bool:

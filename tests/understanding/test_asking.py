@@ -138,6 +138,39 @@ def test_a_value_in_place_of_what_is_asked_for_is_no_condition(question: str) ->
     assert _read(question, DEALS) == ""
 
 
+def test_prices_of_one_each_are_not_added_up_as_costs() -> None:
+    stock = TableProfile(
+        "stock", "stock.csv", 90,
+        (texts("Item", "Bolt", "Hinge"), numbers("Unit cost", "1", "9"), numbers("Units left", "1", "9")),
+    )  # fmt: skip
+    assert _read("total cost", stock) == ""
+    assert _read("cost by item", stock) == ""
+    assert _read("total unit cost", stock) == ""
+
+
+def test_a_verb_without_a_column_is_not_overlooked() -> None:
+    orders = TableProfile(
+        "orders", "orders.csv", 90,
+        (texts("Customer", "Ana", "Ben"), ColumnProfile("Order Date", "date", distinct=60, smallest="2023-01-05")),
+    )  # fmt: skip
+    members = TableProfile(
+        "members", "members.csv", 90,
+        (texts("Member", "Ana", "Ben"), ColumnProfile("Signup Date", "date", distinct=60, smallest="2023-01-05")),
+    )  # fmt: skip
+    assert _read("which customer has the most orders", orders) == "count(rows) by Customer top 1 by count(rows)"
+    assert _read("which customer spent the most on orders", orders) == ""
+    assert _read("how many members bought something in 2023", members) == ""
+
+
+def test_numbers_of_rows_and_quotients_are_not_added_up() -> None:
+    visits = TableProfile(
+        "visits", "visitas.csv", 60,
+        (numbers("Nº visita", "3001", "3060", 60), texts("Servicio", "A", "B"), numbers("Cost / conv.", "1", "9")),
+    )  # fmt: skip
+    assert "sum" not in _read("¿Cuántas visitas hubo por servicio?", visits)
+    assert "sum" not in _read("cost / conv. of Servicio A", visits)
+
+
 def test_who_is_told_a_name_and_no_id() -> None:
     stock = TableProfile("stock", "stock.csv", 9, (texts("Item", "Bolt", "Hinge"), texts("Supplier ID", "S1", "S2")))
     assert _read("who supplies the Bolt", stock) == ""
@@ -152,7 +185,7 @@ def test_a_loose_reading_gives_way_to_a_table_that_has_the_words() -> None:
     found = understand("which item sold the most pieces", [sales, stock])
     assert isinstance(found, Understood)
     assert found.reading.plan.table == "sales"
-    spent = TableProfile("ads", "ads.csv", 60, (texts("Ad group", "A1", "B2"), numbers("Spend", "1", "9")))
+    spent = TableProfile("paid", "paid.csv", 60, (texts("Ad group", "A1", "B2"), numbers("Spend", "1", "9")))
     shops = TableProfile("shops", "shops.csv", 60, (texts("Shop", "A1", "B2"), numbers("Advertising Cost", "1", "9")))
     assert isinstance(understand("total ad spend of B2", [spent, shops]), AskedBack)
 

@@ -339,6 +339,7 @@ def test_groups_are_counted() -> None:
         ),
         ("Trips by region? Nur Mai.", ["Trips by region, nur Mai?"]),
         ("How many trips? Only the rain knows why.", ["How many trips?"]),
+        ("What did one cost, i.e. cost over pieces?", ["What did one cost, i.e. cost over pieces?"]),
         ("Who supplies the tent? I need the company's name.", ["Who supplies the tent, i need the company's name?"]),
     ],
 )

@@ -95,7 +95,25 @@ _LIMITS = re.compile(
     r"|exclu(?:s|ez|ye)|seulement|uniquement|ne compte\w* (?:pas|que)|sin|excepto|solo|sólo|no cuentes)\b",
     re.I,
 )
-_SENTENCE = re.compile(r"(?<=[?!;？！。])\s*|(?<=\.)\s+|\n+")
+_SHORT: Final = (
+    "i.e.",
+    "e.g.",
+    "vs.",
+    "approx.",
+    "incl.",
+    "excl.",
+    "z.B.",
+    "z. B.",
+    "d.h.",
+    "d. h.",
+    "bzw.",
+    "ca.",
+    "Nr.",
+    "p. ej.",
+)
+"""With a full stop that ends no sentence."""
+_NO_END = "".join(rf"(?<!\b{re.escape(one)})" for one in _SHORT)
+_SENTENCE = re.compile(rf"(?<=[?!;？！。])\s*|(?<=\.){_NO_END}\s+|\n+", re.I)
 _JOINED = re.compile(
     rf",?\s+(?:and|und|et|y|e)\s+(?=(?:{_ASKING}|(?:in|for|to|auf|à|en|de)\s+(?:which|what|welche\w*|quel\w*|qué|cuál\w*))\b)",
     re.I,

@@ -23,8 +23,11 @@ _IDENTIFIERS: Final = frozenset(
         " phone ean isbn asin"
     )
 )
-_FIRST: Final = frozenset(_words("id uuid numero num n code codigo cle clave"))
-"""Those that stand first in French and Spanish, as `Numéro de commande`."""
+_FIRST: Final = frozenset(_words("id uuid numero num n no code codigo cle clave"))
+"""Those that stand first in French and Spanish, as `Numéro de commande` and `Nº visita`."""
+_OF: Final = frozenset(("of", "de", "des", "del"))
+_OVER: Final = re.compile(r"\w\.? ?/ ?[^\W\d_]{2,}")
+_ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _RANKS: Final = frozenset(_words("rank ranking place position pos rang platz platzierung posicion puesto"))
 _RATIOS: Final = frozenset(
     _words(
@@ -32,6 +35,8 @@ _RATIOS: Final = frozenset(
         " anteil prozent prozentsatz durchschnitt schnitt taux pourcentage moyenne tasa porcentaje proporcion promedio"
     )
 )
+_PERCENT_LEVELS: Final = frozenset(_words("humidity feuchtigkeit luftfeuchtigkeit humidité humedad"))
+"""What is measured in percent, and a share of nothing that is counted."""
 _CURRENCIES: Final = frozenset(_words("currency currencies währung waehrung devise monnaie moneda divisa"))
 _CURRENCY_CODES: Final = frozenset(_words("eur euro euros usd gbp chf sek nok dkk pln czk jpy cny inr cad aud"))
 _PER: Final = frozenset(_words("per pro je par por"))
@@ -48,8 +53,13 @@ _YEARS: Final = frozenset(_words("year jahr annee année año ano season saison"
 def is_identifier(column: ColumnProfile, table: TableProfile) -> bool:
     """Whether the column says which row is meant, and nothing else: its name says so, and no two cells are equal."""
     words = _words(column.name)
-    named = bool(words) and (words[-1] in _IDENTIFIERS or words[-1].endswith("nummer") or words[0] in _FIRST)
+    named = bool(words) and (words[-1] in _IDENTIFIERS or words[-1].endswith("nummer") or _begins(words))
     return named and column.distinct == table.rows - column.empty and table.rows > 1
+
+
+def _begins(words: list[str]) -> bool:
+    # `No. of visits` counts them.
+    return words[0] in _FIRST and not (words[0] == "no" and not _OF.isdisjoint(words[1:2]))
 
 
 def is_rank(column: ColumnProfile) -> bool:
@@ -57,12 +67,15 @@ def is_rank(column: ColumnProfile) -> bool:
 
 
 def is_ratio(column: ColumnProfile) -> bool:
-    return column.kind == "number" and (column.unit == "%" or not _RATIOS.isdisjoint(_words(column.name)))
+    words = _words(column.name)
+    shares = column.unit == "%" or not _RATIOS.isdisjoint(words)
+    return column.kind == "number" and shares and _PERCENT_LEVELS.isdisjoint(words)
 
 
 def is_per_unit(column: ColumnProfile) -> bool:
-    """Whether each number is one of something else, as `Cost per click` is."""
-    return column.kind == "number" and not _PER.isdisjoint(_words(column.name))
+    """Whether each number is one of something else, as `Cost per click` and `Cost / conv.` are."""
+    divided = not _PER.isdisjoint(_words(column.name)) or _OVER.search(_ASIDE.sub("", column.name))
+    return column.kind == "number" and bool(divided)
 
 
 def names_currency(column: ColumnProfile) -> bool:

@@ -185,7 +185,7 @@ _MEANINGS: Final = PHRASES | {
     "correlation": "correlation|correlation of|correlation between|correlate|correlated"
     "|correlation coefficient between",
     "difference": "difference|difference between|difference in|difference of|the difference|gap between",
-    "ratio": "ratio|ratio of|ratio between|divided by",
+    "ratio": "ratio|ratio of|ratio between|divided by|/|÷",
     "per": "per",
     "most:desc": "most|the most|greatest number of|highest number of|largest number of|largest amount of"
     "|highest amount of|most number of|greatest amount of|maximum number of|most amount of|biggest number of",
@@ -278,6 +278,8 @@ _MEANINGS: Final = PHRASES | {
     "ordinal:5": "fifth|in fifth place|comes fifth|ranks fifth",
     "light": "i e|at all|right now|so far|thus far|year olds|year old|years of age|over all|over the|in all|out of all"
     "|all of|of all|as a whole",
+    "here": "in the company|at the company|in our company|at our company|across the company|in the firm|at the firm"
+    "|in our firm|in the business|in our business|in the organisation|in the organization|in our team",
     "times_sign": "times|multiplied by",
     "yesno:any": "are there|is there|was there|were there|are there any|is there any|was there any|were there any"
     "|did any|does any|do any|has any|have any|is any|are any|was any|were any|is there a|is there an|do we have any",

@@ -40,8 +40,10 @@ SUPERLATIVES: Final = {
     "implied:snow desc": "snowiest",
     "implied:satisfaction desc": "happiest|most satisfied",
     "implied:satisfaction asc": "unhappiest|least satisfied|least happy|most dissatisfied",
-    "implied:rating desc": "best rated|highest rated|top rated|best reviewed",
-    "implied:rating asc": "worst rated|lowest rated|poorest rated|worst reviewed",
+    "implied:rating desc": "rated best|rated highest|rated the best|rated the highest"
+    "|best rated|highest rated|top rated|best reviewed",
+    "implied:rating asc": "rated worst|rated lowest|rated the worst|rated the lowest"
+    "|worst rated|lowest rated|poorest rated|worst reviewed",
     "implied:quantity desc": "best selling|bestselling|best seller|best sellers|bestseller|bestsellers|top selling"
     "|top seller|top sellers|most sold|sold best|sells best|sold the best|sell best",
     "implied:quantity asc": "worst selling|worst seller|least sold|slowest selling|sold worst|sells worst"
@@ -86,7 +88,8 @@ break breaks split divide divided charged billed invoiced incurred awarded grant
 harvested picked packed stocked carry carries carried stay stays stayed staying hail hails hailing
 wrote drew rack racked clocked chalked pull pulled rang folks guys stands standing stood
 particular specific apiece charge charging bill billing invoicing ship ships deliver delivers send sends submit
-submits strongly closely pearson stand park parks parked drive drives drove driven driving load loads loaded loading
+submits strongly closely pearson
+coefficient blow blows blew blown stand park parks parked drive drives drove driven driving load loads loaded loading
 """
 """Verbs of being somewhere, of having, moving and recording, which add no meaning to a row."""
 
@@ -117,6 +120,7 @@ VERBS: Final = {
     "spending": "spend|spent|eat up|ate up|shell out|shelled out|lay out|laid out|pay out|paid out|fork out|cost"
     "|burn|burned|burnt|burn through|swallow|swallowed|pay|paid|use up|used up",
     "income": "revenue|sales|turnover|takings|proceeds",
+    "coming": "come to|came to|comes to|amount to|amounted to|amounts to",
     "billing": "bill|billed|invoice|invoiced|charge|charged",
 }
 """Verbs of `how much did we ...`, by what is asked for; and nouns for income."""

@@ -11,6 +11,9 @@ revenue, sales, turnover | umsatz, umsätze, erlös, erlöse, umsatzerlöse, umg
     | chiffre d'affaires, chiffres d'affaires, ca, revenu, revenus, recettes, ventes, encaissé, facturé
     | ingresos, ingreso, ventas, facturación, ingresamos, ingresó, facturamos, facturó
 price | preis, preise, kostet, kosten, gekostet | prix, coûte, coûtent | precio, precios, cuesta, cuestan
+publication year, year of publication, published, publication | erscheinungsjahr, erschienen, erschien
+    | année de parution, année de publication, parution, paru, parue, parut, publié, publiée | año de publicación
+station | station, messstation, wetterstation | station, station météo | estación
 rain, precipitation | geregnet, regnete, regen | plu, pluie | llovió, llovido, lluvia
 mobile app | mobile app, app | application mobile, appli mobile | aplicación móvil
 spend | ausgegeben, ausgaben | dépensé, dépenses | gastado, gasto

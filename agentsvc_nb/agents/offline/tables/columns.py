@@ -30,6 +30,7 @@ _UNIT_WORDS: Final = {
 _AMOUNTS: Final = {
     "earning": (("revenue", "sales", "turnover", "takings", "income"), ("total",), ("gross",), ("fare",)),
     "billing": (("billed", "invoiced", "charged"), ("revenue", "turnover"), ("total",), ("amount",)),
+    "coming": (("total",), ("amount",), ("revenue", "turnover")),
     "income": (("revenue", "sales", "turnover", "takings", "income"), ("total",)),
     "spending": (("cost", "spend", "spent", "expense"), ("paid",), ("total",)),
 }
@@ -38,6 +39,7 @@ UNITS: Final = frozenset(
     tokens("eur usd gbp chf kg km cm mm m g t l h ms s sec min mins percent pct in of the per c w kwh")
 )
 """Words that say in what something is measured, or stand between such."""
+_SHORT: Final = re.compile(r"\b([^\W\d_]{3,})\.")
 _BRACKETED: Final = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]")
 _WRITTEN_UNITS: Final = {
     "h": "hour hours stunde stunden heure heures hora horas",
@@ -86,6 +88,11 @@ class TableColumns:
             | frozenset(meant for word in self.opened_headers[name] for meant in {word, *in_english(word)})
             for name, header in self.headers.items()
         }
+
+    @cached_property
+    def shortened(self) -> dict[str, tuple[str, ...]]:
+        """The words of headers that are written short, as `Conv. value` has one."""
+        return {name: tuple(map(str.casefold, _SHORT.findall(name))) for name in self.headers}
 
     @property
     def has_money(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import PurePosixPath
@@ -15,6 +15,7 @@ from agentsvc_nb.agents.offline.tables.columns import NAMES, UNITS
 from agentsvc_nb.agents.offline.tables.links import Link, found_before
 from agentsvc_nb.agents.offline.tables.question import Word, alike, edits, forms, is_form_of_any
 from agentsvc_nb.agents.offline.tables.topics import done, is_plural, letter_of, says_rows, stem_of, told_again
+from agentsvc_nb.agents.offline.tables.translations import NAMING_WORDS, PARTICLES, PER, is_unit, met, translated
 from agentsvc_nb.agents.offline.tables.values import TableValues
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
@@ -24,11 +25,8 @@ from agentsvc_nb.formats.plans.profiles import TableProfile, Tables
 EXACT, FORM, NAMING, TRANSLATED, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.6, 0.7, 0.9, 1.5
 """How far a link is from the words themselves."""
 SPAN_MAX: Final = 8
-_NAMING: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
 _QUANTITIES: Final = frozenset(("percent", "pct", "min", "in", "of", "the", "per"))
 _SHEETS: Final = frozenset(("sheet", "data", "tabelle", "daten", "feuil", "feuille", "hoja", "datos", "table"))
-_PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))
-_PER: Final = frozenset(tokens("per pro je par por"))
 _NOUN_WORDS_MAX: Final = 4
 _FUNCTION_LETTERS_MAX: Final = 3
 SHORT_VERBS: Final = frozenset(("won", "ran", "met", "hit"))
@@ -91,7 +89,7 @@ class TableLinks(TableValues):
         several = {word for title in titles for word in title if len(title) > 1 and word.isalpha() and len(word) > 3}
         named = {title[0] for title in titles if len(title) == 1} | {one for one in several if is_plural(one)}
         of = self.identifier()
-        return (*named, *(one for one in (self.headers[of.name] if of else ()) if one not in _NAMING))
+        return (*named, *(one for one in (self.headers[of.name] if of else ()) if one not in NAMING_WORDS))
 
     def may_be_rows(self, word: str) -> bool:
         """Whether a noun that the table knows nothing of may be what its rows are: it is no kind of them, as women are
@@ -157,7 +155,7 @@ class TableLinks(TableValues):
         if not dated and not all(map(self._is_known, asked)):
             return
         if asked not in self.headers.values() and (
-            not _PARTICLES.isdisjoint((asked[0], asked[-1]))
+            not PARTICLES.isdisjoint((asked[0], asked[-1]))
             or (
                 len(asked) == 1
                 and asked[0] in self.language.light
@@ -166,11 +164,13 @@ class TableLinks(TableValues):
             )
         ):
             return
-        as_written = len(asked) == 1 or not any(self._known_forms.isdisjoint(forms(one)) for one in asked)
+        as_written = len(asked) == 1 or not any(
+            self._known_forms.isdisjoint(forms(one)) and not self._is_short_for(one) for one in asked
+        )
         found = [
             (distance if distance is not None else self._translated(asked, name), name)
             for name, header in self.headers.items()
-            for distance in [self._header_distance(asked, header) if as_written else None]
+            for distance in [self._header_distance(self._short(asked, name), header) if as_written else None]
         ]
         if dated and all(distance is None for distance, _ in found):
             dates = {one.name for one in self.dates()}
@@ -178,14 +178,20 @@ class TableLinks(TableValues):
         most = PART if len(asked) == 1 and asked[0] in self.language.light else ALIKE + 1
         if len(asked) == 1 and asked[0] in self.language.light and asked[0].endswith("ed"):
             dates = {one.name for one in self.dates()}  # `closed` may be without a meaning, but not beside `closed_at`
+            said = {name for name in dates if asked[0] in self.headers[name]}  # not beside `Expected close`
             most, found = ALIKE, [(max(distance, PART + 0.1), name) for distance, name in found
-                                  if distance is not None and name in dates]  # fmt: skip
+                                  if distance is not None and name in (said or dates)]  # fmt: skip
         near = [(distance, name) for distance, name in found if distance is not None and distance < most]
         partial = [name for distance, name in near if distance >= PART]
         for distance, name in near:
             if distance < PART or len(partial) == len(near):
                 told = f"{' '.join(asked)} was read as the column {name}." if distance >= PART else ""
                 yield Link(self.column(name), None, distance, told)
+
+    def _short(self, asked: tuple[str, ...], name: str) -> tuple[str, ...]:
+        """The words as a header writes them that has some of them short."""
+        short = self.shortened[name]
+        return tuple(next((part for part in short if one.startswith(part)), one) for one in asked) if short else asked
 
     def _is_day_of(self, verb: str) -> bool:
         """`received`, where a column of days is called `Received On`."""
@@ -197,7 +203,10 @@ class TableLinks(TableValues):
     def _is_known(self, word: str) -> bool:
         spelled = forms(word)
         known = not (spelled.isdisjoint(self._known_forms) and spelled.isdisjoint(_nouns(self.language.code)))
-        return known or self._is_done(word)
+        return known or self._is_done(word) or self._is_short_for(word)
+
+    def _is_short_for(self, word: str) -> bool:
+        return any(word.startswith(short) for some in self.shortened.values() for short in some)
 
     def _is_done(self, verb: str) -> bool:
         """`guided`, where a column is called `Guide`."""
@@ -210,26 +219,26 @@ class TableLinks(TableValues):
             return None
         if len(asked) == len(header) and all(map(alike, asked, header)):
             return FORM
-        if not _PER.isdisjoint(header) and _PER.isdisjoint(asked):
+        if not PER.isdisjoint(header) and PER.isdisjoint(asked):
             return None  # `cost` is no `Cost per click`
         if UNITS.issuperset(asked) and _QUANTITIES.isdisjoint(asked) and not UNITS.issuperset(header):
             return None  # `in mm` is no `Rain (mm)`
-        if NAMES.issuperset(asked) and not (_NAMING - NAMES).isdisjoint(header):
+        if NAMES.issuperset(asked) and not (NAMING_WORDS - NAMES).isdisjoint(header):
             return None  # an id is no name
         rest = [word for word in header if not any(alike(word, one) for one in asked)]
         if all(any(alike(one, word) for word in header) for one in asked):
-            if all(_is_unit(word, header) for word in rest):
+            if all(is_unit(word, header) for word in rest):
                 return FORM
-            if all(word in NAMES or _is_unit(word, header) for word in rest):
+            if all(word in NAMES or is_unit(word, header) for word in rest):
                 return NAMING
-            if all(word in _NAMING or _is_unit(word, header) for word in rest):
+            if all(word in NAMING_WORDS or is_unit(word, header) for word in rest):
                 return NAMING + (0.5 if self._has_name(header) else 0.0)
             return None if self._is_only_of(asked, header) else PART
         if len(asked) == 1 and is_form_of_any(asked[0], header):
             return PART + 0.1
         if len(asked) == 1 and any(asked[0] in group and not group.isdisjoint(header) for group in self.language.alike):
             others = [word for word in header if not any({word, asked[0]} <= group for group in self.language.alike)]
-            return ALIKE if all(word in _NAMING or _is_unit(word, header) for word in others) else ALIKE + 0.5
+            return ALIKE if all(word in NAMING_WORDS or is_unit(word, header) for word in others) else ALIKE + 0.5
         return None
 
     def _is_only_of(self, asked: tuple[str, ...], header: tuple[str, ...]) -> bool:
@@ -237,7 +246,7 @@ class TableLinks(TableValues):
         names are not what the header names."""
         one = asked[0]
         several = self.language.code == "en" and len(asked) == 1 and one.endswith("s") and one not in header
-        named = [word for word in header if word.isalpha() and not _is_unit(word, header) and word not in _NAMING]
+        named = [word for word in header if word.isalpha() and not is_unit(word, header) and word not in NAMING_WORDS]
         return several and len(named) > 1 and not alike(one, named[-1]) and alike(one, named[0])
 
     def _translated(self, asked: tuple[str, ...], name: str) -> float | None:
@@ -247,11 +256,11 @@ class TableLinks(TableValues):
             return None
         found = [self._header_distance(asked, opened_header)] if opened_header != header else []
         for phrase in self._called(asked):
-            near = [one for header in {header, opened_header} if (one := _translated(phrase, header)) is not None]
+            near = [one for header in {header, opened_header} if (one := translated(phrase, header)) is not None]
             if near:
                 second = 0.5 if self._has_name(header) else 0.0
-                found += [distance + second for distance in near]
-        if len(asked) > 1 and _PARTICLES.isdisjoint((asked[0], asked[-1])):
+                found += [ALIKE + distance + second for distance in near]
+        if len(asked) > 1 and PARTICLES.isdisjoint((asked[0], asked[-1])):
             found.append(self._translated_each(asked, opened_header))
         return min((one for one in found if one is not None), default=None)
 
@@ -261,19 +270,19 @@ class TableLinks(TableValues):
             return None  # `total de pedidos` are counted, or added up
         left, at = list(header), 0
         while at < len(asked):
-            if asked[at] in _PARTICLES:
+            if asked[at] in PARTICLES:
                 at += 1
                 continue
             for length in range(min(len(asked) - at, _NOUN_WORDS_MAX), 0, -1):
                 part = asked[at : at + length]
-                if met := _met((part, *self._called(part)), left):
+                if met_words := met((part, *self._called(part)), left):
                     break
             else:
                 return None
-            for word in met:
+            for word in met_words:
                 left.remove(word)
             at += length
-        return ALIKE if all(one in _NAMING or one in UNITS or one in _PARTICLES for one in left) else None
+        return ALIKE if all(one in NAMING_WORDS or one in UNITS or one in PARTICLES for one in left) else None
 
     def _is_yes_or_no(self, asked: tuple[str, ...], name: str) -> bool:
         """Whether a word that may be without a meaning, as `paid`, is what a column says of each row."""
@@ -287,7 +296,7 @@ class TableLinks(TableValues):
 
     def _has_name(self, header: tuple[str, ...]) -> bool:
         """Whether what an identifier tells apart has a column of names, too."""
-        of = frozenset(header) - _NAMING
+        of = frozenset(header) - NAMING_WORDS
         others = (frozenset(other) for other in self.headers.values() if other != header)
         return bool(of) and any(of <= other and other - of <= NAMES for other in others)
 
@@ -351,7 +360,7 @@ class TableLinks(TableValues):
             return
         near: dict[tuple[str, str | None], int] = {}
         for name, header in self.headers.items():
-            essential = [one for one in header if not _is_unit(one, header) and one not in _NAMING]
+            essential = [one for one in header if not is_unit(one, header) and one not in NAMING_WORDS]
             if len(essential) == 1 and (apart := edits(written, essential[0])) is not None:
                 near[name, None] = apart
         for folded, places in self._said.cells.items():
@@ -370,31 +379,4 @@ def _nouns(code: str) -> frozenset[str]:
     """The words of a language of which something else that is called a noun may be meant."""
     language = next(one for one in LANGUAGES if one.code == code)
     groups = (*language.nouns, *language.alike)
-    return frozenset(word for group in groups for word in group) | _PARTICLES
-
-
-def _is_unit(word: str, header: Sequence[str]) -> bool:
-    """Whether a word of a header is a unit, which needs no saying; `Min` before a noun is no minute."""
-    return word in UNITS and (word != "min" or header[0] != "min")
-
-
-def _met(phrases: Iterable[tuple[str, ...]], header: Sequence[str]) -> list[str]:
-    """The words of a header that one of the phrases has, the first in any form; none, if no phrase stands there."""
-    for at, phrase in enumerate(phrases):
-        same = (lambda one, other: one == other) if at else alike
-        found = [next((one for one in header if same(word, one)), "") for word in phrase if word not in _PARTICLES]
-        if found and all(found) and len(set(found)) == len(found):
-            return found
-    return []
-
-
-def _translated(phrase: tuple[str, ...], header: tuple[str, ...]) -> float | None:
-    """How far what words mean elsewhere is from a header; other forms of it are no sign there. Of several words they
-    have to mean the last, unless it goes on with a particle: `Kosten` is no `Cost centre`."""
-    if not set(phrase) <= set(header):
-        return None
-    rest = [word for word in header if not _is_unit(word, header) and word not in _NAMING]
-    if set(rest) <= set(phrase):
-        return ALIKE
-    is_head = rest[-1] in phrase or not _PARTICLES.isdisjoint(rest)
-    return ALIKE + 0.5 if is_head and _PER.isdisjoint(header) else None
+    return frozenset(word for group in groups for word in group) | PARTICLES

@@ -103,8 +103,39 @@ def is_participle(written: str, code: str) -> bool:
 def told_again(word: str, links: TableColumns) -> Iterator[str]:
     """The columns whose headers have another form of the word."""
     for name, header in links.opened_headers.items():
-        if any(stem_of(word, one) for one in (*header, *links.headers[name])):
+        verb = word if links.language.code == "de" else ""
+        if any(stem_of(word, one) or _is_done_by(verb, one) for one in (*header, *links.headers[name])):
             yield name
+
+
+_VERB_ENDINGS: Final = ("ete", "te", "et", "t", "en")
+_NOUN_ENDINGS: Final = ("ung", "er", "erin")
+_ROOT_MIN: Final = 4
+_OF_OTHERS: Final = (
+    "ver",
+    "be",
+    "ent",
+    "er",
+    "zer",
+    "ab",
+    "an",
+    "aus",
+    "ein",
+    "um",
+    "vor",
+    "unter",
+    "mit",
+    "uber",
+    "auf",
+)
+"""With these before it, it is that of another verb: who `kauft` is no `Verkäufer`."""
+
+
+def _is_done_by(verb: str, noun: str) -> bool:
+    """Whether the noun is that of a German verb, as `Leitung` and `Leiterin` are of `leitet`."""
+    roots = {verb.removesuffix(ending) for ending in _VERB_ENDINGS if verb.endswith(ending)}
+    ends = [root + ending for root in roots if len(root) >= _ROOT_MIN for ending in _NOUN_ENDINGS]
+    return any(noun.endswith(end) and not noun.removesuffix(end).endswith(_OF_OTHERS) for end in ends)
 
 
 _DONE: Final = re.compile(r"\w+(e|ee|es|ees|ad[oa]s?|id[oa]s?|t|ted|led|ed|ion|cion|ung|en)")

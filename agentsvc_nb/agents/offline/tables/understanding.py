@@ -16,16 +16,18 @@ from agentsvc_nb.agents.offline.tables.grammar.comparisons import bases, verbs_b
 from agentsvc_nb.agents.offline.tables.grammar.having import HAVING
 from agentsvc_nb.agents.offline.tables.grammar.items import Path, paths
 from agentsvc_nb.agents.offline.tables.grammar.limits import CONDITIONS
+from agentsvc_nb.agents.offline.tables.grammar.naming import names_table
 from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, negations
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
+from agentsvc_nb.agents.offline.tables.grammar.restated import RESTATED
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import sides
 from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
 from agentsvc_nb.agents.offline.tables.mending import gathered, mended
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
 from agentsvc_nb.formats.plans.checks import objections
-from agentsvc_nb.formats.plans.plan import Plan
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Plan, aggregates, columns_of
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.sql import statement
 
@@ -130,15 +132,64 @@ def by_links(asked: Sequence[Word], links: TableLinks) -> Understanding:
     if len(rivals) > 1:
         reason = "The question can be read in more than one way."
         return AskedBack((), reason, tuple(one.reading for one in rivals[:READINGS_MAX]), 1.0)
-    speaks_against = objected(rivals[0].reading, links.tables)
+    speaks_against = objected(rivals[0].reading, links.tables) or _sums_prices(rivals[0], links)
+    speaks_against = speaks_against or _overlooks(asked, rivals[0].reading.plan, links)
     if speaks_against:
         return AskedBack((), speaks_against, (), 1.0)
     return Understood(
         rivals[0].reading,
         (*forms, *mendings, *rivals[0].told),
         rivals[0].cost + TYPO * len(mendings),
-        any(links.is_title(token) for word in asked for token in word.tokens),
+        any(links.is_title(token) for word in asked for token in word.tokens)
+        or any(names_table(asked, at, links) for at in range(len(asked))),
     )
+
+
+_PRICES: Final = frozenset(("price", "preis", "prix", "precio"))
+_EACH: Final = frozenset(("unit", "stuck", "einzel", "unitaire", "unitario", "unidad"))
+
+
+def _sums_prices(read: _Read, links: TableLinks) -> str:
+    """Why `total cost` is not the sum of a column of prices, each of one thing, that was not named."""
+    for one in aggregates(read.reading.plan.measures):
+        if one.operation == "sum" and isinstance(one.operand, Column):
+            line = next((line for line in read.told if line.endswith(f" the column {one.operand.name}.")), "")
+            if line and not (_PRICES | _EACH).isdisjoint(links.headers[one.operand.name]):
+                return f"{line} It has the price of one each, so that its sum is the cost of nothing."
+    return ""
+
+
+_SPENT: Final = frozenset(("spent", "spend", "spends", "paid", "earned", "ausgegeben", "depense", "gasto", "gastaron"))
+_TRADED: Final = _SPENT | {
+    "bought",
+    "buy",
+    "purchased",
+    "ordered",
+    "order",
+    "sold",
+    "sell",
+    "gekauft",
+    "achete",
+    "compro",
+}
+_JOINED: Final = frozenset(
+    ("signup", "signed", "registered", "registration", "joined", "birth", "birthday", "hired", "born")
+)
+
+
+def _overlooks(asked: Sequence[Word], plan: Plan, links: TableLinks) -> str:
+    """Why a verb that is no word of the table speaks against the plan: `spent the most` counts no rows, and `bought in
+    May` is no day of signing up."""
+    said = {token for word in asked for token in word.tokens} - {
+        token for one in links.headers.values() for token in one
+    }
+    counted = bool(plan.groups) and plan.limit is not None and plan.measures == (Aggregate("count"),)
+    if counted and not said.isdisjoint(_SPENT):
+        return "The table has no amount that was spent."
+    days = [one for one in columns_of(plan.where) if links.profile(one).kind in ("date", "datetime")]
+    if not said.isdisjoint(_TRADED) and any(not _JOINED.isdisjoint(links.headers[one.name]) for one in days):
+        return f"{days[0].name} is another day than the one that is asked for."
+    return ""
 
 
 def objected(reading: QuestionReading, tables: Tables) -> str:
@@ -170,7 +221,7 @@ def _parsed(items: Sequence[Item], links: TableLinks) -> list[Item]:
     if not any(item.tag in ("by", "per", "each", "before_period") for item in items):
         items = reduced(items, PERIODS, links)
     # Each kind of rule on what the one before made: `since May 2024` is a bound before it can limit a column.
-    for rules in (AMOUNTS, GROUPS, HAVING, CONDITIONS):
+    for rules in (RESTATED, AMOUNTS, GROUPS, HAVING, CONDITIONS):
         items = reduced(items, rules, links)
     items = bases(_rows_by_period(items, links), links)
     return reduced(set_apart(items, links), MEASURES, links)

@@ -31,6 +31,7 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
     listed,
     rows_alone,
 )
+from agentsvc_nb.agents.offline.tables.grammar.restated import period_of_row, said_once
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import compared, exists
@@ -108,6 +109,7 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
     directions = values(parts.core, "direction")
     parts.core = [item for item in parts.core if item.tag != "direction"]
     parts.core = [_asked_by(item, parts) for item in parts.core]
+    parts.core = said_once(parts.core)
     if not _tied(parts):
         return None
     parts.core = [item for item in parts.core if item.tag != "tie"]
@@ -140,10 +142,12 @@ def _computed(core: Sequence[Item]) -> list[Column]:
 
 
 def _asked_by(item: Item, parts: Parts) -> Item:
-    """`wann ist X eingetreten`: the day of the verb."""
-    dates = [one for one in item.value if parts.links.profile(one).kind == "date"] if item.tag == "tie" else []
-    is_asked = len(dates) == 1 and "time" in values(parts.core, "wh") and not has(parts.core, "column")
-    return Item("column", dates[0], item.told) if is_asked else item
+    """`wann ist X eingetreten`: the day of the verb; `wer leitet X`: who does it."""
+    kinds = {"time": "date", "person": "text"}
+    asked = [kinds[word] for word in values(parts.core, "wh") if word in kinds] if item.tag == "tie" else []
+    found = [one for one in item.value if parts.links.profile(one).kind in asked] if asked else []
+    is_asked = len(found) == 1 and not has(parts.core, "column")
+    return Item("column", found[0], item.told) if is_asked else item
 
 
 def _tied(parts: Parts) -> bool:
@@ -318,6 +322,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* much? column rows*", column),
         ("wh+", asked),
         ("wh+ rows+", listed),
+        ("wh+ period column? rows*", period_of_row),
         ("wh* distinct column rows*", listed),
         ("rows*", rows_alone),
         ("wh* op column rows*", _measured_apart),
@@ -331,6 +336,7 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* sup|most column+ count? in_one period? rows?", superlative),
         ("wh* yesno? sup|top? number|ordinal? implied|implied_more column* period? op? rows* pair?", implied),
         ("wh* top|bottom number|ordinal? column* period? ordered|by? measure|ordered_by? rows*", top),
+        ("wh* sup number|ordinal? column* ordered|by|ordered_by column? measure? rows*", top),
         ("wh* ordinal column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* share op? column|measure? rows* count? in_percent?", share),
         ("wh* share column column in_percent?", share_of_each),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from math import prod
 from typing import Final, get_args
 
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
@@ -16,7 +17,18 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import Aggregate, Empty, Group, Kept, Not, Operator, columns_of, leaves
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
+    Criterion,
+    Empty,
+    Group,
+    Kept,
+    Not,
+    Operator,
+    column_of,
+    columns_of,
+    leaves,
+)
 from agentsvc_nb.formats.plans.roles import is_identifier
 
 
@@ -63,7 +75,7 @@ def periods_counted(parts: Parts) -> QuestionReading | None:
     limited = list(leaves(parts.where))
     if (
         group is None
-        or may_be_of_groups(group.column, parts)
+        or (may_be_of_groups(group.column, parts) and not _has_one_row(group, parts))
         or parts.groups
         or values(parts.core, "count") != ["in"]
         or not limited
@@ -74,6 +86,14 @@ def periods_counted(parts: Parts) -> QuestionReading | None:
     if parts.links.profile(group.column).empty:
         parts.conditions = [*parts.conditions, Not(Empty(group.column))]
     return QuestionReading(parts.plan(Aggregate("count"), groups=[group]), (0,), counted=True)
+
+
+def _has_one_row(group: Group, parts: Parts) -> bool:
+    """Whether each day of what is named has one row, as those of each station have."""
+    of = {column_of(one.left) for one in leaves(parts.where)
+          if isinstance(one, Criterion) and one.operator == "=" and isinstance(one.right, str)}  # fmt: skip
+    rows = prod(parts.links.profile(one).distinct for one in (group.column, *of))
+    return group.by == "day" and bool(of) and rows == parts.links.table.rows
 
 
 def having(parts: Parts) -> QuestionReading | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.question import alike
 from agentsvc_nb.formats.plans.plan import Column
 from agentsvc_nb.formats.plans.roles import is_identifier
 
@@ -66,6 +67,15 @@ def implied_columns(which: str, links: TableLinks, descending: bool) -> list[Col
         ends = _HIGHEST if descending else _LOWEST
         found = [one for one in found if not ends.isdisjoint(links.headers[one.name])]
     return [links.column(one.name) for one in found]
+
+
+_CHARGED: Final = ("order", "purchase", "transaction", "invoice", "bill", "booking", "reservation", "sale", "rental")
+
+
+def charged(links: TableLinks) -> Column | None:
+    """What each row comes to, where rows are orders or the like; products have a price instead."""
+    is_charged = any(alike(one, title) for one in _CHARGED for title in links.titles)
+    return links.amount(("total", "amount", "revenue")) if is_charged else None
 
 
 def goods(links: TableLinks) -> Column | None:

@@ -19,6 +19,7 @@ from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     is_count,
     is_owner,
     is_row_noun,
+    may_be_called,
     may_be_noun,
     named_rate,
     of_rows,
@@ -26,6 +27,7 @@ from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     told_by,
     units,
 )
+from agentsvc_nb.agents.offline.tables.grammar.naming import all_of_period, asks_for_value, named_value, names_table
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import (
     FORM,
@@ -126,9 +128,13 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
         *_phrases(words, start, links, language, told, example),
         *of_rows(words, start, links, language, told),
         *units(words, start, links),
+        *named_value(words, start, links),
         *amounts(words, start, links, language, told),
     ]
     yield from others
+    if named := names_table(words, start, links) or all_of_period(words, start, links):
+        # With the noun behind it, it is as near as a header of two words elsewhere.
+        yield Item("light"), named, WORD if named > 1 else 0.0
     meant = told.any or any(length == 1 for _, length, _ in others)
     is_title = len(word.tokens) == 1 and links.is_title(word.tokens[0])
     is_noun = word.tokens and not (told.known or is_title) and may_be_noun(word, meant, language)
@@ -148,6 +154,8 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
         yield item, 1, WORD if item.tag == "rows" else _UNKNOWN
         return
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
+    if light and asks_for_value(words, start, links):
+        return
     if light and (_is_compared(words, start, language) or _is_out_of(words, start, language)):
         return  # `more than one` is a number, and `out of stock` are no pieces in stock
     # `who` of `customers who` says nothing, and that which begins a question asks for somebody.
@@ -208,7 +216,8 @@ def _in_one(words: Sequence[Word], start: int, links: TableLinks, language: Voca
 def _asks_for_rows(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
     """Whether `which` asks for rows: `which orders have no coupon` wants their names, and not how many they are."""
     asked = ("wh", "thing") in language.phrases.get(words[start].tokens, ())
-    return asked and start + 1 < len(words) and any(map(links.is_title, words[start + 1].tokens))
+    nouns = words[start + 1].tokens if asked and start + 1 < len(words) else ()
+    return any(links.is_title(noun) or may_be_called(noun, links) for noun in nouns)
 
 
 def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[tuple[Link, int]]:
@@ -284,6 +293,11 @@ def _phrases(
             if part == "period" and which == "week" and (told.exact or _is_header(words[start], links)):
                 continue  # the weeks of the column
             if part == "prep" and not _value_follows(words[start + length :], links, language):
+                continue
+            if part == "here":
+                # `in the company`, where no column says in which.
+                if not links.links(words[start + length - 1 : start + length]):
+                    yield Item("light"), length, WORD
                 continue
             if part == "rate":
                 # Before a column that is called so: of several rows, its mean or its list is not the rate.

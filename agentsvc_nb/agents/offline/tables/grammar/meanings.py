@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
+from agentsvc_nb.agents.offline.languages.english import ENGLISH
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, FORM, PART, TRANSLATED, TableLinks
@@ -66,8 +67,14 @@ def is_count(before: Sequence[Word], language: Vocabulary) -> bool:
 
 
 def is_counting(words: Sequence[Word], language: Vocabulary) -> bool:
-    spans = (words[at : at + length] for at in range(len(words)) for length in (1, 2))
-    return any(part == "count" for span in spans for part, _ in language.phrases.get(phrase_of(span), ()))
+    spans = ((words[at : at + length], words[at + length :]) for at in range(len(words)) for length in (1, 2))
+    counts = (after for span, after in spans
+              if any(part == "count" for part, _ in language.phrases.get(phrase_of(span), ())))  # fmt: skip
+    return any(not after or after[0].tokens[:1] not in _PERCENT for after in counts)
+
+
+_PERCENT: Final = (("percent",), ("%",), ("percentage",), ("prozent",), ("pour",), ("por",))
+"""`by how many percent` counts nothing."""
 
 
 def phrase_of(words: Sequence[Word]) -> tuple[str, ...]:
@@ -80,19 +87,27 @@ _ROOT_LETTERS: Final = 6
 
 def is_topic(word: str, links: TableLinks) -> bool:
     """Whether the word is one of the title's, so that it only says again what the table is about."""
-    return any(alike(word, one) or word + "s" == one for one in links.title_words)
+    return any(alike(word, one) or word + "s" == one or word == one + "s" for one in links.title_words)
 
 
 def may_be_called(word: str, links: TableLinks) -> bool:
     """Whether the rows may be called by a noun: the title or the identifier has its root, or headers have two of the
     words that go with it; and neither a column nor another table is called so."""
-    signs = links.language.rows.get(word, frozenset())
+    signs = _signs(word, links.language)
     rooted = _has_root(word, links)
     if (not signs and not rooted) or any(alike(word, one) for one in links.elsewhere):
         return False
     # Forms of one word are one sign.
-    met = {min(forms(sign), key=len) for sign in signs if any(alike(one, sign) for one in links.vocabulary)}
+    said = links.vocabulary if links.language.code == "en" else frozenset().union(*links.meant.values())
+    met = {min(forms(sign), key=len) for sign in signs if any(alike(one, sign) for one in said)}
     return (len(met) >= _SIGNS_MIN or rooted) and not links.links((Word(word, (word,)),))
+
+
+def _signs(noun: str, language: Vocabulary) -> frozenset[str]:
+    """What headers tell of rows that are called so, in any language."""
+    called = {noun} if language.code == "en" else in_english(noun)
+    found = {ENGLISH.rows.get(one, frozenset()) for one in called}
+    return found.pop() if len(found) == 1 else frozenset()  # a noun of several things may be any of them
 
 
 def _has_root(word: str, links: TableLinks) -> bool:
@@ -218,6 +233,13 @@ def amounts(
 ) -> Iterator[Meaning]:
     """`how much did we take in`: verbs that ask for an amount where none is named."""
     said = {token for word in words for token in word.tokens}
+    if language.verbs.get(phrase_of(words[start : start + 2])) == "coming":
+        if _names_amount(words, links, language):
+            yield Item("light"), 2, WORD  # `what did shipping come to`
+        elif found := links.amount_of("coming"):  # `what did A-117 come to`
+            line = f"{' '.join(word.text for word in words[start : start + 2])} was read as the column {found.name}."
+            yield Item("column", found, (line,)), 2, WORD + ALIKE
+        return
     if language.verbs.get(words[start].tokens) == "income":
         found = None if told.any or is_counting(words[:start], language) else links.amount_of("income")
         if found:
@@ -238,6 +260,12 @@ def amounts(
         if at == start and (found := links.amount_of(what)):
             line = f"{' '.join(word.text for word in words[at : at + length])} was read as the column {found.name}."
             yield Item("column", found, (line,)), length, WORD + ALIKE + 0.1 * (2 - length)
+
+
+def _names_amount(words: Sequence[Word], links: TableLinks, language: Vocabulary) -> bool:
+    nouns = [word for word in words if not any(part == "op" for part, _ in language.phrases.get(word.tokens, ()))]
+    found = (link.column for word in nouns for link in links.links((word,)) if link.cell is None)
+    return any(links.is_measure(links.profile(one)) for one in found)
 
 
 def _ends_with_most(words: Sequence[Word], language: Vocabulary) -> bool:

@@ -95,6 +95,13 @@ def _ratio(items: Sequence[Item], links: TableLinks) -> Made:
     return Item("measure", (Compared("ratio", Aggregate("sum", left), Aggregate("sum", right)),))
 
 
+def _cost_of_one(items: Sequence[Item], links: TableLinks) -> Made:
+    """`what does one lead cost`."""
+    of, cost = values(items, "column")
+    money = links.profile(cost).unit in ("€", "$", "£") or cost == links.amount_of("spending")
+    return _ratio([Item("column", cost), Item("column", of)], links) if items[0].value == 1 and money else None
+
+
 def _all(items: Sequence[Item], links: TableLinks) -> Made:
     """`all campaigns` limits nothing."""
     return [] if items[1].tag == "rows" or links.profile(items[1].value).kind == "text" else None
@@ -139,6 +146,7 @@ GROUPS: Final[tuple[Rule, ...]] = (
     rule("ratio column and|to column", _ratio),
     rule("column per|ratio column", _ratio),
     rule("ratio column per column", _ratio),
+    rule("number column column", _cost_of_one),
     rule("period column", _period_of),
     rule("column per column op", _per_each),
     rule("op column per rows", _per_row),
@@ -252,6 +260,10 @@ def _of_sums(items: Sequence[Item], _: TableLinks) -> Made:
 def _divided(items: Sequence[Item], _: TableLinks) -> Made:
     left, right = values(items, "measure")
     single = len(left) == len(right) == 1 and left != right
+    if {one.operation for one in (*left, *right) if isinstance(one, Aggregate)} & {"mean", "median"} and any(
+        isinstance(one, Aggregate) and one.operation in ("count", "distinct") for one in right
+    ):
+        return None  # `average revenue (revenue divided by orders)` is divided once
     if not single or not all(isinstance(one, Aggregate) for one in (*left, *right)):
         return None
     return Item("measure", (Compared("ratio", left[0], right[0]),))
@@ -274,6 +286,11 @@ def _correlated(items: Sequence[Item], links: TableLinks) -> Made:
 
 def _both(items: Sequence[Item], _: TableLinks) -> Made:
     return Item("measure", tuple(one for item in items if item.tag == "measure" for one in item.value))
+
+
+def _coefficient(items: Sequence[Item], _: TableLinks) -> Made:
+    """`is there a correlation of A and B? Give me the coefficient.`"""
+    return items[1] if all(isinstance(one, Correlation) for one in items[1].value) else None
 
 
 MEASURES: Final[tuple[Rule, ...]] = (
@@ -300,4 +317,5 @@ MEASURES: Final[tuple[Rule, ...]] = (
     rule("measure ratio measure", _divided),
     rule("op measure", _of_sums),
     rule("measure and measure", _both),
+    rule("yesno measure wh", _coefficient),
 )

@@ -15,7 +15,7 @@ from agentsvc_nb.agents.offline.tables.grammar.firsts import (
     paired,
     row_or_extreme,
 )
-from agentsvc_nb.agents.offline.tables.grammar.implied import OF_PERIODS, SUMMED, goods, implied_columns
+from agentsvc_nb.agents.offline.tables.grammar.implied import OF_PERIODS, SUMMED, charged, goods, implied_columns
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
     LIMIT_MAX,
@@ -34,7 +34,8 @@ def superlative(parts: Parts) -> QuestionReading | None:
     """`which channel had the highest revenue`, `who has the most points`, `the highest price for each channel`."""
     sup = next(item for item in parts.core if item.tag in _SUPERLATIVES)
     parts = paired(parts)
-    if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not either(parts):
+    of_two = sup.tag in ("more", "less") and _is_one_of_two(sup, parts)
+    if (sup.tag in ("more", "less") or has(parts.core, "yesno")) and not (either(parts) or of_two):
         return None
     if (has(parts.core, "much") and sup.tag != "sup") or not set(values(parts.core, "op")) <= {"sum"}:
         return None
@@ -75,6 +76,16 @@ def superlative(parts: Parts) -> QuestionReading | None:
     else:
         found = first_of(named[0] if named else None, group, measured, sup.tag == "most", descending, limit, parts)
     return at_place(found, parts)
+
+
+def _is_one_of_two(sup: Item, parts: Parts) -> bool:
+    """`which site had more rain`, where there are two sites."""
+    amounts = values(parts.core[parts.core.index(sup) :], "column")
+    if not all(parts.links.adds_up(parts.links.profile(one)) for one in amounts):
+        return False  # `more humidity`: on average, or at most
+    asked = [of.value for one, of in pairwise(parts.core) if one == Item("wh", "thing") and of.tag == "column"]
+    profiles = [parts.links.profile(one) for one in asked]
+    return len(profiles) == 1 and profiles[0].kind == "text" and (profiles[0].distinct, profiles[0].empty) == (2, 0)
 
 
 def _most_in_one(sup: Item, group: Group | None, parts: Parts) -> QuestionReading | None:
@@ -231,6 +242,8 @@ def implied(parts: Parts) -> QuestionReading | None:
     if set(values(parts.core, "op")) - {"mean"}:
         return None
     found = implied_columns(which, links, direction == "desc")
+    if which == "cost" and len(found) != 1 and "title" in values(parts.core, "rows"):
+        found = [size] if (size := charged(links)) else []  # `the most expensive order` is that of the largest total
     if which == "age" and not found:
         found = [links.column(one.name) for one in links.named("birth", "born") if one.kind != "text"]
         direction = "asc" if direction == "desc" else "desc"
@@ -291,7 +304,7 @@ def _only_names_rows(column: Column, parts: Parts) -> bool:
 
 def top(parts: Parts) -> QuestionReading | None:
     """`top 3 products by revenue`, `which class comes first by average age`, `the first date`."""
-    descending = not has(parts.core, "bottom")
+    descending = not has(parts.core, "bottom") and "asc" not in values(parts.core, "sup")
     limit = how_many(parts)
     columns, measured = values(parts.core, "column"), values(parts.core, "measure", "ordered_by")
     by = [at for at, item in enumerate(parts.core) if item.tag in ("ordered", "by")]
@@ -299,6 +312,8 @@ def top(parts: Parts) -> QuestionReading | None:
         return _first_day(columns, parts) if limit == 1 and not has(parts.core, "ordinal") else None
     if not measured and (after := values(parts.core[by[0] :], "column")):
         columns, measured = [one for one in columns if one != after[0]], after[:1]
+    if has(parts.core, "sup") and not _is_of_kinds(columns, measured, parts):
+        return None  # `the highest salaries by department`
     group = period_asked(parts.core, parts)
     if not columns and group is None and (column := focus(parts) or _row_names(parts)):
         columns = [column]
@@ -309,6 +324,16 @@ def top(parts: Parts) -> QuestionReading | None:
     counts = counts and is_identifier(parts.links.profile(measured[0]), parts.links.table)
     of = columns[0] if columns else None
     return at_place(first_of(of, group, measured[0], counts, descending, limit, parts), parts)
+
+
+def _is_of_kinds(columns: list[Column], measured: list[object], parts: Parts) -> bool:
+    """Whether something that is called otherwise is ordered by an amount: `the strongest categories by revenue`."""
+    links = parts.links
+    amounts = [one for one in measured if not isinstance(one, Column) or links.adds_up(links.profile(one))]
+    several = any(item.plural for item in parts.core if item.tag == "column" and item.value in columns)
+    if several and not has(parts.core, "number"):
+        return False  # how many of them
+    return len(columns) == 1 and links.profile(columns[0]).kind == "text" and len(amounts) == len(measured) == 1
 
 
 def _first_day(columns: list[Column], parts: Parts) -> QuestionReading | None:
