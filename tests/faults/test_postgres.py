@@ -128,6 +128,7 @@ def test_the_command_line_works_beside_the_service_and_no_line_has_the_password(
     assert doctor.returncode == 0, doctor.stdout
     assert "the database is in PostgreSQL" in doctor.stdout
     assert "answers; its own tools check and back it up" in doctor.stdout
+    assert "1 of 1 processes on the database execute runs (model: scripted)" in doctor.stdout
     migrated = agentsvc("migrate", "--data", own.data, **env)
     assert (migrated.returncode, migrated.stdout) == (0, "The schema of the database is up to date.\n")
     backup = agentsvc("backup", tmp_path / "b.tar", "--data", own.data, **env)

@@ -13,8 +13,10 @@ from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 
 _sql = load("leases")
-LEASE_MS: Final = 10_000
+LEASE_MS: Final = 9_000
+"""With the look that finds it, another process has the work of a dead one within ten seconds."""
 FORGET_MS: Final = 86_400_000
+"""A process that is dead for a day won't come back to bill its direct calls."""
 
 
 @dataclass(frozen=True, slots=True)
