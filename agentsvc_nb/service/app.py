@@ -42,7 +42,7 @@ from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.contents import blobs_of, contents_place
 from agentsvc_nb.service.telemetry import choose_tracing
-from agentsvc_nb.service.usecases import UseCaseContext, files
+from agentsvc_nb.service.usecases import UseCaseContext, accounts, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.settings import Settings
@@ -243,7 +243,7 @@ def _assemble(
     role: Role,
 ) -> ServiceState:
     blobs = engines.blobs
-    use_case, workers, sharing = _work(settings, instance, origin, engines, role != "replica")
+    use_case, workers, sharing = _work(settings, instance, origin, engines, role != "replica", sign_in_token)
     database, judges = engines.database, Judges()
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
@@ -275,7 +275,7 @@ def _assemble(
 
 
 def _work(
-    settings: Settings, instance: str, origin: str, engines: Engines, works: bool
+    settings: Settings, instance: str, origin: str, engines: Engines, works: bool, sign_in_token: str
 ) -> tuple[UseCaseContext, LocalWorkers, Sharing | None]:
     """The use case context with its signals and workers, of this process alone or of all that share the database. The
     workers' runners are to be set: they need the context, which needs the workers to wake."""
@@ -292,5 +292,6 @@ def _work(
     signals = SharedSignals(channel, instance)
     workers = SharedWorkers(signals, works)
     use_case = context(signals, workers, instance)
-    process = ProcessRecord(instance, int(works), settings.model, contents_place(settings))
+    signed = accounts.digest(sign_in_token) if sign_in_token else ""
+    process = ProcessRecord(instance, int(works), settings.model, contents_place(settings), signed)
     return use_case, workers, Sharing(use_case, signals, workers, process)

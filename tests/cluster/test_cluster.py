@@ -3,6 +3,7 @@ frozen meanwhile; and each replica shows and stops what any worker does."""
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 from collections.abc import Iterator
@@ -204,6 +205,14 @@ def test_a_replica_is_ready_until_it_ends(cluster: Cluster) -> None:
     worker = cluster.workers[0].base_url
     assert httpx.get(f"{worker}/healthz").status_code == 200
     assert httpx.get(f"{worker}/api/developers/v1/tools").status_code == 404
+
+
+def test_a_sign_in_link_of_one_replica_opens_the_others(cluster: Cluster) -> None:
+    ready = json.loads((cluster.replicas[0].folder / "ready.json").read_text())
+    link = ready["sign_in_url"].removeprefix(cluster.replicas[0].base_url)
+    opened = httpx.get(cluster.replicas[1].base_url + link)
+    assert (opened.status_code, opened.headers["location"]) == (303, "/app")
+    assert httpx.get(cluster.replicas[1].base_url + link + "x").status_code == 401
 
 
 def test_a_proxy_gives_each_connection_to_a_replica(clients: list[AgentService], cluster: Cluster) -> None:

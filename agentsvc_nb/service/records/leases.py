@@ -21,12 +21,14 @@ FORGET_MS: Final = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """A process that lives. `works` (1): it executes runs and jobs; `contents`: where its contents of files lie."""
+    """A process that lives. `works` (1): it executes runs and jobs; `contents`: where its contents of files lie;
+    `sign_in`: the digest of its sign-in link's token."""
 
     id: str
     works: int
     model: str
     contents: str
+    sign_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def live(tx: Tx, process: ProcessRecord) -> None:
         works=process.works,
         model=process.model,
         contents=process.contents,
+        sign_in=process.sign_in,
         lease_ms=LEASE_MS,
     )
     tx.run(_sql["release_calls"])

@@ -73,12 +73,12 @@ SELECT CAST(MIN(lease_until) - EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS B
 WHERE lease_until >= EXTRACT(EPOCH FROM clock_timestamp()) * 1000
 
 -- name: live
-INSERT INTO process (id, works, model, contents, lease_until)
-VALUES (:worker, :works, :model, :contents, EXTRACT(EPOCH FROM clock_timestamp()) * 1000 + :lease_ms)
+INSERT INTO process (id, works, model, contents, sign_in, lease_until)
+VALUES (:worker, :works, :model, :contents, :sign_in, EXTRACT(EPOCH FROM clock_timestamp()) * 1000 + :lease_ms)
 ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
 
 -- name: living
-SELECT id, works, model, contents FROM process
+SELECT id, works, model, contents, sign_in FROM process
 WHERE lease_until > EXTRACT(EPOCH FROM clock_timestamp()) * 1000 ORDER BY id
 
 -- name: release_calls

@@ -11,6 +11,7 @@ from agentsvc_nb.service.ports import Database, StoreUnusable, Tx
 from agentsvc_nb.service.records import leases
 from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.usecases import UseCaseContext
+from agentsvc_nb.service.usecases.accounts import digest
 
 LOOK_MAX: Final = 100
 """The most runs, and the most jobs, that one look finds."""
@@ -82,6 +83,14 @@ async def look(context: UseCaseContext, process: ProcessRecord, in_hand: InHand)
         return Look(free.runs, free.jobs, stopping, workers[:1] == [process.id], free.next_end_ms)
 
     return await context.read(use)
+
+
+async def is_sign_in(context: UseCaseContext, token: str) -> bool:
+    """True if it is the token in the sign-in link of a process that lives."""
+    if context.process is None:
+        return False
+    found = digest(token)
+    return any(process.sign_in == found for process in await context.read_single(leases.living))
 
 
 async def end(context: UseCaseContext, process: ProcessRecord) -> None:

@@ -8,11 +8,12 @@ ALTER TABLE job ADD COLUMN lease_until BIGINT;
 ALTER TABLE direct_call ADD COLUMN worker_id TEXT;
 
 -- The processes that share the database: whether one executes runs (1) or only answers requests (0), by which model,
--- and where its contents of files lie.
+-- where its contents of files lie, and the digest of the token in its sign-in link, which opens all of them.
 CREATE TABLE process (
     id          TEXT NOT NULL PRIMARY KEY,
     works       BIGINT NOT NULL,
     model       TEXT NOT NULL,
     contents    TEXT NOT NULL,
+    sign_in     TEXT NOT NULL,
     lease_until BIGINT NOT NULL
 );
