@@ -138,6 +138,15 @@ def secret(text: str) -> str:
     return text
 
 
+SECRET_CHARS: Final = 32
+
+
+def long_secret(text: str) -> str:
+    if not text.isprintable() or " " in text or len(text) < SECRET_CHARS:
+        raise ValueError(f"{SECRET_CHARS} characters or more without blanks, such as of `openssl rand -hex 32`")
+    return text
+
+
 def always(value: object) -> bool:
     """The `keep` of settings that the data folder keeps, whatever their value."""
     return True

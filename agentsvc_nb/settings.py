@@ -77,6 +77,13 @@ class Settings:
         secret=True,
         keep=values.without_password,
     )
+    secret: str | None = setting(
+        values.long_secret,
+        "What the processes on one AGENTSVC_DATABASE share, 32 characters or more: its keys are stored as hashes made "
+        "with it, so that the database alone opens nothing.",
+        secret=True,
+        keep=values.never,
+    )
     blobs: str | None = setting(
         values.bucket,
         "Where the contents of files lie in place of the data folder: `s3://BUCKET/PREFIX`, with the endpoint and the "
@@ -268,10 +275,15 @@ class Settings:
         return tuple(values.model_id(model) for model in self.models or (self.model,))
 
     @property
+    def shared_secret(self) -> str | None:
+        """The secret of the processes on a database that they share; None for a folder's own."""
+        return self.secret if self.database else None
+
+    @property
     def settings_hash(self) -> str:
         """A hash of all settings but where data is kept: equal for services that behave alike (docs/api/embedded.md
         "Settings")."""
-        behaviour = {name: value for name, value in asdict(self).items() if name not in ("data", "database")}
+        behaviour = {name: value for name, value in asdict(self).items() if name not in ("data", "database", "secret")}
         return hashlib.sha256(json.dumps(behaviour, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
@@ -306,6 +318,13 @@ def database_address(env: Mapping[str, str]) -> str | None:
     given = env.get(variable("database"))
     address: str | None = _read("database", given, source=variable("database")) if given else None
     return address
+
+
+def shared_secret(env: Mapping[str, str]) -> str | None:
+    """AGENTSVC_SECRET; None without it. Raises `SettingsError`."""
+    given = env.get(variable("secret"))
+    found: str | None = _read("secret", given, source=variable("secret")) if given else None
+    return found
 
 
 def default_data() -> Path:

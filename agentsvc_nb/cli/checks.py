@@ -27,7 +27,7 @@ from agentsvc_nb import embedded
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
 from agentsvc_nb.service.plan import KeptSettings
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable, Tx
-from agentsvc_nb.service.records import files, newest
+from agentsvc_nb.service.records import files, leases, newest
 from agentsvc_nb.service.serve import PORT
 from agentsvc_nb.service.store import database_of, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
@@ -251,6 +251,7 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
     if folder.address:
         try:
             yield ok(f"PostgreSQL {_look(folder).server} answers; its own tools check and back it up")
+            yield from _workers(folder)
         except (StoreAway, StoreUnusable) as error:
             yield fail(str(error), "check AGENTSVC_DATABASE, and its server")
     elif folder.database.exists():
@@ -259,6 +260,21 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
         except sqlite3.DatabaseError as error:
             damage = str(error)
         yield ok("in order") if damage is None else fail(f"damaged ({damage})", _RESTORE_FIX)
+
+
+def _workers(folder: DataFolder) -> Iterator[Finding]:
+    """Whether a process executes the runs of a database that several share."""
+    living = _read(folder, leases.living)
+    if living is None:
+        return
+    workers = [process for process in living if process.works]
+    if workers:
+        models = ", ".join(sorted({model for process in workers for model in process.models.splitlines()}))
+        yield ok(f"{len(workers)} of {len(living)} processes on the database execute runs (model: {models})")
+    elif living:
+        yield warn(
+            "no process executes runs: those that are accepted wait", "agentsvc worker, or agentsvc serve --work"
+        )
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:

@@ -1,4 +1,5 @@
-"""`agentsvc serve`, `status`, `sign-in`, `stop`, `restart`, `migrate`, `backup`, `restore`: a data folder's service."""
+"""`agentsvc serve`, `worker`, `status`, `sign-in`, `stop`, `restart`, `migrate`, `backup`, `restore`: a data folder's
+service."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.connection import json_option, print_json
 
 if TYPE_CHECKING:
+    from agentsvc_nb.service.app import Role
     from agentsvc_nb.service.backup import Manifest
     from agentsvc_nb.service.folder import DataFolder, Ready
 
@@ -35,9 +37,17 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     serve.add_argument(
         "--ready-file", type=arguments.new_file, metavar="FILE", help="written once requests are answered"
     )
+    serve.add_argument(
+        "--work", action="store_true", help="with AGENTSVC_DATABASE: also execute runs and jobs, not only accept them"
+    )
     serve.add_argument("--idle-stop", type=arguments.seconds, metavar="SECONDS", help="end after so long without work")
     serve.add_argument("--end-with-parent", action="store_true", help=argparse.SUPPRESS)  # for `agentsvc_nb.testing`
     serve.set_defaults(run=_serve)
+    worker = commands.add_parser("worker", parents=[data], help="execute runs of a database that others share")
+    worker.add_argument("--host", default="127.0.0.1", help="of /healthz, /readyz and /metrics; default 127.0.0.1")
+    worker.add_argument("--port", type=arguments.port, default=0, help="default any free one")
+    _add_model(worker)
+    worker.set_defaults(run=_worker)
     status = commands.add_parser("status", parents=[data, json_option()], help="show the service of a data folder")
     status.set_defaults(run=_status)
     sign_in = commands.add_parser("sign-in", parents=[data], help="print the link to its pages, which is a secret")
@@ -75,7 +85,26 @@ def _serve(args: argparse.Namespace) -> int:
         print(f"agentsvc: {warning}", file=sys.stderr)
     if args.host not in ("127.0.0.1", "::1", "localhost"):
         print(f"agentsvc: {_PUBLIC_HOST_WARNING.format(host=args.host)}", file=sys.stderr)
-    serve(plan, ListenAddress(args.host, args.port, args.ready_file, args.idle_stop))
+    role: Role = "service" if args.work or not plan.settings.database else "replica"
+    serve(plan, ListenAddress(args.host, args.port, args.ready_file, args.idle_stop), role=role)
+    return 0
+
+
+def _worker(args: argparse.Namespace) -> int:
+    """Raises `SettingsError` for a service that has its data to itself."""
+    from agentsvc_nb.service.folder import DataFolder
+    from agentsvc_nb.service.logs import log_to_stderr
+    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.service.serve import ListenAddress, serve
+    from agentsvc_nb.settings import SettingsError, warnings_for
+
+    plan = plan_of(args.data, args.model)
+    if not plan.settings.database:
+        raise SettingsError("`agentsvc worker` needs AGENTSVC_DATABASE: without it, `agentsvc serve` executes runs.")
+    log_to_stderr(DataFolder(plan.settings.data), plan.settings.log_format)
+    for warning in warnings_for(os.environ):
+        print(f"agentsvc: {warning}", file=sys.stderr)
+    serve(plan, ListenAddress(args.host, args.port), role="worker")
     return 0
 
 

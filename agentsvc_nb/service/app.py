@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -22,24 +23,26 @@ from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.engine.process import TableProcess
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.http import metrics
+from agentsvc_nb.service.http import metrics, readiness
 from agentsvc_nb.service.http.access import Access, KnownKeys
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
-from agentsvc_nb.service.http.routing import routes, unknown_path
+from agentsvc_nb.service.http.routing import health, routes, unknown_path
 from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
+from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
+from agentsvc_nb.service.runner.shared import SharedSignals, SharedWorkers, Sharing
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.contents import blobs_of
+from agentsvc_nb.service.store.contents import blobs_of, contents_place
 from agentsvc_nb.service.telemetry import choose_tracing
-from agentsvc_nb.service.usecases import UseCaseContext, files
+from agentsvc_nb.service.usecases import UseCaseContext, accounts, files
 from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.setting_values import model_id
@@ -48,6 +51,11 @@ from agentsvc_nb.tools.catalog import tools, within
 from agentsvc_nb.tools.port import Complete, Meter, WorkFailure
 from agentsvc_nb.wire.failures import build_all
 
+DRAIN_SECONDS: Final = 4.0
+"""For so long after it was told to end, a process that shares its database lets runs end; then others have them."""
+Role = Literal["service", "replica", "worker"]
+"""Of processes that share a database: one answers requests and executes runs, or only either of it. One that has its
+database to itself is a service."""
 THREADS: Final = (os.cpu_count() or 1) + 4
 
 
@@ -71,9 +79,16 @@ class ServiceState:
     """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
 
     def __init__(
-        self, services: Services, database: DatabaseEngine, retention: Retention, blob_check: BlobCheck | None
+        self,
+        services: Services,
+        database: DatabaseEngine,
+        retention: Retention,
+        blob_check: BlobCheck | None,
+        sharing: Sharing | None,
     ) -> None:
         self.services = services
+        self._sharing = sharing
+        self._stopped_at = math.inf
         self.lifecycle: RequestLifecycleMiddleware | None = None
         self._database = database
         self._retention = retention
@@ -95,32 +110,39 @@ class ServiceState:
 
     def stop(self) -> None:
         """End open streams and held requests, so that the server need not wait for them."""
+        self._stopped_at = min(self._stopped_at, time.monotonic())
         self.services.use_case.signals.stop()
 
     async def start(self) -> None:
-        """Open the database and recover the runs and jobs of an earlier server. Requires the data folder's lock."""
+        """Open the database and recover the runs and jobs of an earlier server, or find those that no process has.
+        Requires the data folder's lock."""
         asyncio.get_running_loop().set_default_executor(fairness.FairThreads(THREADS))
-        self._database.open().hold()
+        self._database.open()
         await files.index_older_files(self.services.use_case)
         self.services.blobs.prepare()
         self.services.storage.tables.start()
-        waiting = await self.services.runs.recover()
-        await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
-        for run_id in waiting:
-            self.services.runs.wake(run_id)
-        await self.services.storage.readings.wake()
+        await (self._recover() if self._sharing is None else self._sharing.start())
         self._keeping = [
             asyncio.create_task(self._retention.keep_on(), name="retention"),
         ]
         if self._blob_check is not None:
             self._keeping.append(asyncio.create_task(self._blob_check.keep_on(), name="blob check"))
 
+    async def _recover(self) -> None:
+        waiting = await self.services.runs.recover()
+        await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
+        for run_id in waiting:
+            self.services.runs.wake(run_id)
+        await self.services.storage.readings.wake()
+
     async def close(self) -> None:
-        """Interrupt all runs and jobs, which are left for recovery, and close the database."""
+        """Interrupt all runs and jobs, which are left for recovery or to others, and close the database."""
         self.stop()
         for task in self._keeping:
             task.cancel()
         await asyncio.gather(*self._keeping, return_exceptions=True)
+        if self._sharing is not None:
+            await self._sharing.drain(max(0.0, self._stopped_at + DRAIN_SECONDS - time.monotonic()))
         await self.services.storage.readings.close()  # runs that wait for documents go on
         # Set before runs stop: a run that is left for recovery then leaves its jobs, too, instead of cancelling them.
         self.services.jobs.supervisor.stopping = True
@@ -129,6 +151,8 @@ class ServiceState:
         if self.lifecycle is not None:
             await self.lifecycle.emptied()
         await self.services.jobs.end_calls()
+        if self._sharing is not None:
+            await self._sharing.close()
         self.services.judges.close()
         await asyncio.to_thread(self.services.storage.tables.close)
         await asyncio.to_thread(self.services.use_case.searches.close)
@@ -146,6 +170,7 @@ def create_app(
     agent: Agent | None = None,
     others: Mapping[str, Agent] | None = None,
     engines: Engines | None = None,
+    role: Role = "service",
 ) -> Starlette:
     """The ASGI application.
 
@@ -161,7 +186,7 @@ def create_app(
         others = {model_id(model): offer(model, settings) for model in settings.models[1:]}
     models = {settings.offered[0]: agent, **others}
     names = names or OwnNames(None, frozenset([origin]))
-    state = _assemble(settings, instance, origin, names, sign_in_token, models, engines)
+    state = _assemble(settings, instance, origin, names, sign_in_token, models, engines, role)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -177,9 +202,10 @@ def create_app(
         )
         return state.lifecycle
 
-    app = _Application(
-        routes=[*routes(), *metrics.routes(settings), *pages()], middleware=[Middleware(lifecycle)], lifespan=lifespan
-    )
+    answered = [*readiness.routes(), *metrics.routes(settings), *(health() if role == "worker" else routes())]
+    if role != "worker":
+        answered += pages()
+    app = _Application(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
     app.state.service = state
     return app
 
@@ -221,15 +247,11 @@ def _assemble(
     sign_in_token: str,
     models: Mapping[str, Agent],
     engines: Engines,
+    role: Role,
 ) -> ServiceState:
-    database, blobs = engines.database, engines.blobs
-    # Its runners are set below: they need the use case context, which needs the workers to wake.
-    workers = LocalWorkers()
-    judges = Judges()
-    tracing = choose_tracing(settings.trace_content)
-    use_case = UseCaseContext(
-        database, database.index, engines.clock, settings, origin, LocalSignals(), workers, tracing=tracing
-    )
+    blobs = engines.blobs
+    use_case, workers, sharing = _work(settings, instance, origin, engines, role != "replica", sign_in_token)
+    database, judges = engines.database, Judges()
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
     workers.readings = storage.readings
@@ -237,7 +259,7 @@ def _assemble(
     workers.jobs = JobRunner(storage, catalog)
     workers.runs = RunRunner(storage, models, within(catalog, settings), workers.jobs, judges)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
-    keys = KnownKeys(database)
+    keys = KnownKeys(database, settings.shared_secret)
     services = Services(
         instance=instance,
         names=names,
@@ -257,7 +279,7 @@ def _assemble(
     )
     # A bucket's server looks after its disks itself, and hashing all of it here would be paid by the byte.
     check = BlobCheck(blobs) if isinstance(blobs, LocalBlobs) else None
-    return ServiceState(services, database, retention, check)
+    return ServiceState(services, database, retention, check, sharing)
 
 
 def _complete(models: Mapping[str, Agent]) -> Complete | None:
@@ -272,3 +294,26 @@ def _complete(models: Mapping[str, Agent]) -> Complete | None:
         return found
 
     return complete if answering else None
+
+
+def _work(
+    settings: Settings, instance: str, origin: str, engines: Engines, works: bool, sign_in_token: str
+) -> tuple[UseCaseContext, LocalWorkers, Sharing | None]:
+    """The use case context with its signals and workers, of this process alone or of all that share the database. The
+    workers' runners are to be set: they need the context, which needs the workers to wake."""
+    database, tracing = engines.database, choose_tracing(settings.trace_content)
+
+    def context(signals: LocalSignals, workers: LocalWorkers, process: str | None) -> UseCaseContext:
+        given = (database, database.index, engines.clock, settings, origin, signals, workers)
+        return UseCaseContext(*given, tracing=tracing, process=process)
+
+    channel = database.channel()
+    if channel is None:
+        alone = LocalWorkers()
+        return context(LocalSignals(), alone, None), alone, None
+    signals = SharedSignals(channel, instance)
+    workers = SharedWorkers(signals, works)
+    use_case = context(signals, workers, instance)
+    signed = accounts.digest(sign_in_token) if sign_in_token else ""
+    process = ProcessRecord(instance, int(works), "\n".join(settings.offered), contents_place(settings), signed)
+    return use_case, workers, Sharing(use_case, signals, workers, process)

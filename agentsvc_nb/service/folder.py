@@ -89,6 +89,8 @@ class DataFolder:
     path: Path
     address: str | None = field(default=None, repr=False)
     """The database in PostgreSQL that stands in place of the folder's own; it may have a password."""
+    secret: str | None = field(default=None, repr=False)
+    """With which that database's keys are hashed."""
 
     @property
     def lock(self) -> Path:

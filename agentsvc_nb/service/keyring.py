@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder, write_private
-from agentsvc_nb.service.ports import DatabaseEngine, Tx
+from agentsvc_nb.service.ports import DatabaseEngine, StoreUnusable, Tx
 from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.usecases import accounts
 
@@ -35,36 +35,57 @@ def create_key(
     """
 
     def create(tx: Tx) -> str:
-        given = accounts.create_key(tx, _Now(), name=name, scopes=scopes, budget_cents=budget_cents, member=member)
+        check_secret(tx, folder)
+        given = accounts.create_key(
+            tx,
+            _Now(),
+            name=name,
+            scopes=scopes,
+            budget_cents=budget_cents,
+            member=member,
+            shared_secret=folder.secret,
+        )
         return given[1]
 
     with open_beside(folder) as database:
         return database.write_now(create)
 
 
-def ensure_own_key(folder: DataFolder, *, serving: bool = False) -> None:
-    """Write a new full-access key to `folder.key`, unless the file holds a known key; also beside a running service,
-    but not when this process is to become one (`serving`).
+def ensure_own_key(folder: DataFolder) -> None:
+    """Write a new full-access key to `folder.key`, unless the file holds a known key; also beside a running service.
 
     Raises `StoreBusy`, `sqlite3.Error` and `OSError`.
     """
 
     def ensure(tx: Tx) -> None:
         # Checked again in the transaction: of several processes that find the key invalid, only one creates another.
+        check_secret(tx, folder)
         if not _is_known(tx, folder):
-            write_private(folder.key, accounts.create_key(tx, _Now(), name="embedded")[1] + "\n")
+            _, secret = accounts.create_key(tx, _Now(), name="embedded", shared_secret=folder.secret)
+            write_private(folder.key, secret + "\n")
 
     with open_beside(folder) as database:
-        if serving:
-            database.hold()
         if not database.read(lambda tx: _is_known(tx, folder)):  # usually enough, and a read waits for no lock
             database.write_now(ensure)
+
+
+def check_secret(tx: Tx, folder: DataFolder) -> None:
+    """Raise `StoreUnusable` if the keys of a shared database can't be hashed as its other processes do."""
+    if folder.address is None:
+        return
+    if folder.secret is None:
+        raise StoreUnusable(
+            "The processes on AGENTSVC_DATABASE share AGENTSVC_SECRET, with which keys are hashed: set it to the same "
+            "text for all of them, such as of `openssl rand -hex 32`."
+        )
+    if not accounts.check_shared_secret(tx, folder.secret):
+        raise StoreUnusable("AGENTSVC_SECRET is another than that of this database's keys: set it to that one.")
 
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:
     """False if the key file is missing or its key unknown. A suspended key or account counts as known."""
     try:
-        accounts.find_key(tx, folder.own_key())
+        accounts.find_key(tx, folder.own_key(), folder.secret)
     except OSError:
         return False
     except ApiError as failure:

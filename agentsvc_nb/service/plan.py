@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb import setting_values as values
 from agentsvc_nb.service.folder import DataFolder, Ready, write_private
 from agentsvc_nb.setting_values import model_id
-from agentsvc_nb.settings import SETTINGS, Settings, SettingsError, data_folder, database_address, variable
+from agentsvc_nb.settings import (
+    SETTINGS,
+    Settings,
+    SettingsError,
+    data_folder,
+    database_address,
+    shared_secret,
+    variable,
+)
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.port import Agent
@@ -157,6 +165,7 @@ MODELS: Final = variable("models")
 MODEL_URL: Final = variable("model_url")
 BLOBS: Final = variable("blobs")
 DATABASE: Final = variable("database")
+SECRET: Final = variable("secret")
 
 
 @dataclass(frozen=True)
@@ -298,7 +307,7 @@ def plan_of(data: str | Path | None = None, model: str | None = None, *, embedde
 
 def for_embedded(env: Mapping[str, str]) -> dict[str, str]:
     """The environment without what only `agentsvc serve` heeds."""
-    return {name: text for name, text in env.items() if name not in (DATABASE, BLOBS)}
+    return {name: text for name, text in env.items() if name not in (DATABASE, BLOBS, SECRET)}
 
 
 def folder_of(data: str | Path | None = None) -> DataFolder:
@@ -306,11 +315,13 @@ def folder_of(data: str | Path | None = None) -> DataFolder:
     Raises `SettingsError`."""
     path = data_folder(os.environ, data)
     if DATABASE in os.environ:
-        return DataFolder(path, database_address(os.environ))
-    try:
-        return DataFolder(path, KeptSettings.read(DataFolder(path)).settings.get(DATABASE))
-    except SettingsError:  # what is wrong with the others is told where they are needed
-        return DataFolder(path)
+        address = database_address(os.environ)
+    else:
+        try:
+            address = KeptSettings.read(DataFolder(path)).settings.get(DATABASE)
+        except SettingsError:  # what is wrong with the others is told where they are needed
+            address = None
+    return DataFolder(path, address, shared_secret(os.environ) if address else None)
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:

@@ -82,8 +82,8 @@ class DatabaseEngine(Database, Protocol):
         """Bring its schema up to date. Raises `SchemaTooNew`, and `StoreAway` when nothing answers."""
         ...
 
-    def hold(self) -> None:
-        """Keep other services from working with it, until it is closed. Raises `StoreBusy` when one does."""
+    def channel(self) -> Channel | None:
+        """What the processes that share it tell each other by; None where one process has it to itself."""
         ...
 
     def close(self) -> None:
@@ -159,6 +159,21 @@ class Signals(Protocol):
         """Subscribe to a run or job, by its id. Subscribe, then read, then wait: a write between the read and the wait
         is then never missed."""
         ...
+
+
+class Channel(Protocol):
+    """Names of what changed, told to all other processes on a database. A hint: it may be lost."""
+
+    def listen(self, sender: str, heard: Callable[[Sequence[str]], None]) -> None:
+        """Begin to listen: `heard` is called, in a thread, with the names that others than `sender` tell; with none
+        when some may have been missed."""
+        ...
+
+    def send(self, sender: str, names: Sequence[str]) -> None:
+        """Tell the others. Blocks: call it in a thread, always the same."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class Workers(Protocol):

@@ -34,6 +34,7 @@ from agentsvc_nb.service.plan import ServicePlan
 if TYPE_CHECKING:
     from socket import socket
 
+    from agentsvc_nb.service.app import Role
     from agentsvc_nb.service.server.listener import Listener
 
 PORT: Final = 8787
@@ -56,15 +57,16 @@ class ListenAddress:
     idle_stop: float | None = None
 
 
-def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
-    """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery.
+def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, role: Role = "service") -> None:
+    """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery, or to other processes on the
+    database.
 
     Raises `FolderHeld` when another server holds the data folder, `ServeError` for a port, folder or model that can't
     be used, and `OSError` when the ready file or the terminal can't be written.
     """
     from agentsvc_nb.formats.memory import return_large_buffers
 
-    folder = DataFolder(plan.settings.data, plan.settings.database)
+    folder = DataFolder(plan.settings.data, plan.settings.database, plan.settings.shared_secret)
     try:
         folder.make()
     except FolderFault as error:
@@ -75,7 +77,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress()) -> None:
     with folder.hold():
         folder.ready.unlink(missing_ok=True)  # left by a server that was killed
         with _bind(folder, address) as listening:
-            _answer(plan, folder, address, listening)
+            _answer(plan, folder, address, listening, role)
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:
@@ -94,13 +96,13 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
         raise ServeError(f"Can't listen on {place} ({error}): give another --port, or 0 for a free one.") from None
 
 
-def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket) -> None:
+def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket, role: Role) -> None:
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.http.names import OwnNames, is_loopback
     from agentsvc_nb.service.ports import BlobsUnavailable
     from agentsvc_nb.service.server.listener import Listener, origin
 
-    _make_key(folder)
+    _make_key(plan, folder)
     base_url = origin(address.host, listening.getsockname()[1])
     public_url = plan.settings.public_url or base_url
     names = OwnNames.of(plan.settings, base_url, on_loopback=is_loopback(listening))
@@ -116,6 +118,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
             sign_in_token=token,
             agent=agent,
             others=others,
+            role=role,
         )
     except (ValueError, BlobsUnavailable) as error:  # no agent for the model, or a fault of it; no place for contents
         raise ServeError(str(error)) from None
@@ -124,7 +127,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
 
     def announce() -> None:
         held.note_wal()
-        _announce(plan, folder, ready, files)
+        _announce(plan, folder, ready, files, role)
 
     listener = Listener(app, announce, address.idle_stop, held.are_lost)
     try:
@@ -170,15 +173,21 @@ def _check_end(listener: Listener, folder: DataFolder) -> None:
         )
 
 
-def _make_key(folder: DataFolder) -> None:
+def _make_key(plan: ServicePlan, folder: DataFolder) -> None:
     import sqlite3
 
-    from agentsvc_nb.service.keyring import ensure_own_key
+    from agentsvc_nb.service.keyring import check_secret, ensure_own_key, open_beside
     from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
+    from agentsvc_nb.service.store.contents import contents_place
     from agentsvc_nb.service.store.migrations import SchemaTooNew
+    from agentsvc_nb.service.usecases import leases
 
     try:
-        ensure_own_key(folder, serving=True)
+        if plan.settings.database:
+            with open_beside(folder) as database:
+                database.write_now(lambda tx: check_secret(tx, folder))
+                leases.check_contents(database, contents_place(plan.settings))
+        ensure_own_key(folder)
     except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None
     except StoreAway as error:
@@ -192,7 +201,7 @@ def _make_key(folder: DataFolder) -> None:
         raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
 
 
-def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[Path]) -> None:
+def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[Path], role: Role) -> None:
     from agentsvc_nb.agents.language.model_choice import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
@@ -200,7 +209,9 @@ def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[P
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {ready.model}, data: {folder.path})", flush=True)
-    if not _is_file(sys.stdout.fileno()):
+    if role == "replica":
+        print("It leaves runs and jobs to others: start `agentsvc worker`, or `agentsvc serve --work`.", flush=True)
+    if role != "worker" and not _is_file(sys.stdout.fileno()):
         print(f"Sign in at {ready.sign_in_url}", flush=True)
     if kept := sorted(plan.keep.settings.keys() - plan.named.keys()):
         print(f"Kept from the last service: {', '.join(kept)}. An empty variable stands for its default.", flush=True)

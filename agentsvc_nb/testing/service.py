@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import tempfile
 import time
 from collections.abc import Iterator
@@ -47,13 +48,19 @@ class RunningService:
         self.pid = 0
         self._port = 0
         given = settings.get("database")
-        self.folder = DataFolder(data, None if given is None else str(given))
+        if given is not None:
+            settings = {"secret": secrets.token_hex(32), **settings}
+            self.folder = DataFolder(data, str(given), str(settings["secret"]))
+        else:
+            self.folder = DataFolder(data)
         self._env = _environment() | {variable(name): str(value) for name, value in settings.items()}
         self._child: Child | None = None
 
     def start(self) -> None:
         """Start it and wait until it answers. Raises `RuntimeError` with the end of its log when it does not."""
         arguments = ["--port", str(self._port), "--model", self.model]
+        if self.folder.address:
+            arguments.append("--work")
         child = self._child = Child(self.folder, arguments, env=self._env, end_with_parent=True)
         ready = self._wait_ready(child)
         self.base_url = ready.base_url

@@ -39,6 +39,25 @@ def own(address: str) -> Iterator[RunningService]:
         yield service
 
 
+def secret_of(service: RunningService) -> str:
+    assert service.folder.secret is not None
+    return service.folder.secret
+
+
+def test_without_the_shared_secret_or_with_another_no_process_starts_and_no_key_is_made(
+    own: RunningService, address: str, tmp_path: Path
+) -> None:
+    env = {"AGENTSVC_DATABASE": address, "AGENTSVC_MODEL": "scripted", "AGENTSVC_BLOBS": ""}
+    for command in (("worker", "--data", tmp_path), ("keys", "create", "--data", own.data, "--name", "ci")):
+        without, other = agentsvc(*command, **env), agentsvc(*command, **env, AGENTSVC_SECRET="x" * 32)
+        assert (without.returncode, other.returncode) == (1, 1)
+        assert "share AGENTSVC_SECRET, with which keys are hashed: set it to the same text" in without.stderr
+        assert "AGENTSVC_SECRET is another than that of this database's keys" in other.stderr
+    alone = agentsvc("worker", "--data", tmp_path, AGENTSVC_MODEL="scripted")
+    assert alone.returncode != 0
+    assert "`agentsvc worker` needs AGENTSVC_DATABASE" in alone.stderr
+
+
 def test_runs_go_on_when_the_server_of_the_database_is_back() -> None:
     server = PostgresServer()
     try:
@@ -88,18 +107,20 @@ def test_a_killed_service_leaves_its_data_to_the_next_one(own: RunningService) -
         assert client.runs.wait(run.run_id).output == "done"
 
 
-def test_another_service_on_the_same_database_ends_with_a_sentence(
+def test_another_process_with_other_contents_on_the_same_database_ends_with_a_sentence(
     own: RunningService, address: str, tmp_path: Path
 ) -> None:
-    refused = agentsvc("serve", "--port", 0, "--data", tmp_path, AGENTSVC_DATABASE=address, AGENTSVC_MODEL="scripted")
+    env = {"AGENTSVC_DATABASE": address, "AGENTSVC_MODEL": "scripted", "AGENTSVC_SECRET": secret_of(own)}
+    refused = agentsvc("serve", "--port", 0, "--data", tmp_path, **env)
     assert refused.returncode == 1
-    assert refused.stderr == "agentsvc: Another service works with this database: end that one first.\n"
+    assert refused.stderr.startswith("agentsvc: Another process works with this database and keeps the contents of ")
+    assert refused.stderr.endswith("give all of them the same AGENTSVC_BLOBS (s3://...), or end the other one first.\n")
 
 
 def test_the_command_line_works_beside_the_service_and_no_line_has_the_password(
     own: RunningService, address: str, tmp_path: Path
 ) -> None:
-    env = {"AGENTSVC_DATABASE": address, "AGENTSVC_MODEL": "scripted"}
+    env = {"AGENTSVC_DATABASE": address, "AGENTSVC_MODEL": "scripted", "AGENTSVC_SECRET": secret_of(own)}
     key = agentsvc("keys", "create", "--data", own.data, "--name", "ci", **env)
     with AgentService(key.stdout.split()[-1], own.base_url) as client:
         assert client.runs.start("say hello", sync=True).output == "hello"
@@ -107,6 +128,7 @@ def test_the_command_line_works_beside_the_service_and_no_line_has_the_password(
     assert doctor.returncode == 0, doctor.stdout
     assert "the database is in PostgreSQL" in doctor.stdout
     assert "answers; its own tools check and back it up" in doctor.stdout
+    assert "1 of 1 processes on the database execute runs (model: scripted)" in doctor.stdout
     migrated = agentsvc("migrate", "--data", own.data, **env)
     assert (migrated.returncode, migrated.stdout) == (0, "The schema of the database is up to date.\n")
     backup = agentsvc("backup", tmp_path / "b.tar", "--data", own.data, **env)

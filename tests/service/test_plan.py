@@ -14,6 +14,7 @@ from agentsvc_nb.settings import SETTINGS, SettingsError, variable
 
 OWN = "http://127.0.0.1:8000/v1"
 CHOICES = {
+    "secret": "s" * 32,
     "database": "postgresql:///agents",
     "public_url": "https://agents.example.com",
     "origins": "https://other.example.com",
@@ -96,7 +97,8 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
         monkeypatch.chdir(starter.folder.path)
         if getattr(starter.plan().settings, name) != meant:
             lost.add(name)
-    assert lost == {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token", "metrics_token"}
+    secrets = {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token", "metrics_token", "secret"}
+    assert lost == secrets
     assert starter.folder.settings.read_text().count("\n") > len(SETTINGS) - len(lost)
 
 

@@ -1,4 +1,4 @@
-"""A service's data in PostgreSQL: one writer at a time among all processes, one service, and what a server that is away
+"""A service's data in PostgreSQL: one writer at a time among all processes, and what a server that is away
 does (docs/decisions/0052-postgresql.md). What it holds is tested by the other modules, with `--database postgres`."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import partial
 import psycopg
 import pytest
 
-from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable, Tx
+from agentsvc_nb.service.ports import StoreAway, StoreUnusable, Tx
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.store.postgres import PostgresDatabase
@@ -110,24 +110,9 @@ def test_a_read_that_takes_too_long_ends(database: PostgresDatabase) -> None:
     assert database.read(names) == []
 
 
-def test_one_service_works_with_a_database_and_the_next_one_when_it_has_ended(
-    database: PostgresDatabase, address: str
-) -> None:
-    database.hold()
-    with contextlib.closing(PostgresDatabase(address)) as beside:  # as the command line
-        beside.write_now(partial(insert, name="beside"))
-    with contextlib.closing(PostgresDatabase(address)) as other:
-        with pytest.raises(StoreBusy, match="Another service works with this database"):
-            other.hold()
-        database.close()
-        other.hold()
-        assert other.read(names) == ["beside"]
-
-
 def test_a_restart_of_the_server_costs_nothing_but_time(stopping: PostgresServer) -> None:
     address = stopping.new_database()
     with contextlib.closing(PostgresDatabase(address).open()) as database:
-        database.hold()
         database.write_now(count_up)
         stopping.stop()
         starting = threading.Thread(target=stopping.start)
@@ -135,22 +120,6 @@ def test_a_restart_of_the_server_costs_nothing_but_time(stopping: PostgresServer
         database.write_now(count_up)
         assert database.read(lambda tx: tx.all("SELECT value FROM meta WHERE name = 'number'")) == [{"value": "2"}]
         starting.join()
-        with contextlib.closing(PostgresDatabase(address)) as other, pytest.raises(StoreBusy, match="Another service"):
-            other.hold()  # it was held again
-
-
-def test_a_service_that_lost_its_database_to_another_writes_nothing_more(stopping: PostgresServer) -> None:
-    address = stopping.new_database()
-    with contextlib.closing(PostgresDatabase(address).open()) as first:
-        first.hold()
-        stopping.stop()
-        stopping.start()
-        with contextlib.closing(PostgresDatabase(address)) as second:
-            second.hold()
-            for _ in range(2):
-                with pytest.raises(StoreBusy, match="Another service"):
-                    first.write_now(partial(insert, name="late"))
-            assert second.read(names) == []
 
 
 def test_a_server_that_is_away_is_said_without_the_password(stopping: PostgresServer) -> None:

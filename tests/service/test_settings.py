@@ -43,6 +43,7 @@ def test_every_field_can_be_set_by_its_variable() -> None:
         "web_search": "brave", "web_search_url": "http://a", "meta_url": "http://a", "whisper_model": "/srv/whisper",
     }  # fmt: skip
     text |= {
+        "secret": "s" * 32,
         "database": "postgresql://ada:secret@host.example/agents",
         "public_url": "https://agents.example.com",
         "origins": "https://other.example.com",

@@ -80,8 +80,9 @@ class KnownKeys:
     database does not say that it was written to.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, shared_secret: str | None = None) -> None:
         self._database = database
+        self._shared_secret = shared_secret
         self._version: int | None = -1
         self._asked = False
         self._found: dict[str, tuple[KeyRecord, AccountRecord]] = {}
@@ -91,7 +92,7 @@ class KnownKeys:
             self._ask()
         found = self._found.get(secret)
         if found is None:
-            found = await self._database.read_soon(lambda tx: accounts.find_key(tx, secret))
+            found = await self._database.read_soon(lambda tx: accounts.find_key(tx, secret, self._shared_secret))
             if self._version is not None:
                 self._found[secret] = found
         return found

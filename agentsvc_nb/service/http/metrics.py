@@ -31,6 +31,7 @@ QUEUE_OLDEST: Final = Metric(
     "agentsvc_queue_oldest_seconds", "gauge", "How long the oldest of them has waited; 0 without any.", ("work",)
 )
 APPROVALS: Final = Metric("agentsvc_approvals_waiting", "gauge", "Tool calls that wait for somebody's approval.")
+WORKERS: Final = Metric("agentsvc_workers", "gauge", "Processes that execute runs; 0: what is accepted waits.")
 FOLLOWERS: Final = Metric("agentsvc_stream_followers", "gauge", "Open streams of events.")
 DATABASE: Final = Metric("agentsvc_database_bytes", "gauge", "The size of the database.")
 DISK_SIZE: Final = Metric("agentsvc_disk_size_bytes", "gauge", "The disk that the data folder is on.")
@@ -41,6 +42,7 @@ GAUGES: Final = (
     QUEUE_DEPTH,
     QUEUE_OLDEST,
     APPROVALS,
+    WORKERS,
     FOLLOWERS,
     DATABASE,
     DISK_SIZE,
@@ -88,6 +90,7 @@ async def _looked_up(services: Services) -> Iterator[str]:
             for work, active in waiting.items()
         },
         APPROVALS: {(): found.approvals},
+        WORKERS: {(): found.workers},
         FOLLOWERS: {(): services.streams.followers},
         DATABASE: {(): found.database_bytes},
         **_disk(DataFolder(services.settings.data)),

@@ -131,6 +131,8 @@ class Streams:
         yield b"retry: %d\n\n" % STREAM_RETRY_MS
         signals = self._use_case.signals
         self._followers[run_id] += 1
+        time = asyncio.get_running_loop().time
+        ping_at = time() + STREAM_PING_SECONDS
         try:
             with signals.watch(run_id) as watch:
                 page = await self._page(run_id, after)
@@ -138,14 +140,16 @@ class Streams:
                     if page.frames:
                         yield page.frames
                         after = page.last
+                        ping_at = time() + STREAM_PING_SECONDS
                     if not page.whole:
                         page = await self._next_page(run_id, after)
                         continue
                     if page.ended:
                         return
-                    if not await watch.wait(STREAM_PING_SECONDS):
+                    if not await watch.wait(max(0.0, ping_at - time())):
                         self._pages.pop(run_id, None)  # a signal is only a hint: read the database now and then
                         yield b": ping\n\n"
+                        ping_at = time() + STREAM_PING_SECONDS
                     page = await self._page(run_id, after)
         finally:
             self._followers[run_id] -= 1

@@ -22,6 +22,7 @@ from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreBusy
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.usecases import money
+from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Route
 
@@ -133,3 +134,8 @@ def routes() -> list[BaseRoute]:
     for route in ROUTES.values():
         by_path.setdefault(route.path, {})[route.method] = (route, handler(route))
     return [StarletteRoute(path, GuardedPath(methods)) for path, methods in by_path.items()]
+
+
+def health() -> list[BaseRoute]:
+    """The one of `routes` that says who answers."""
+    return [route for route in routes() if isinstance(route, StarletteRoute) and route.path == proof.PATH]

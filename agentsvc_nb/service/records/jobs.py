@@ -54,6 +54,9 @@ class JobRecord:
     input_tokens: int
     output_tokens: int
     cost_microcents: int
+    worker_id: str | None
+    """As of a run."""
+    lease_until: int | None
 
     def given(self) -> dict[str, Any]:
         """The tool's input."""
@@ -143,7 +146,7 @@ def insert(
         now=now,
     )
     assert row is not None
-    return _read(row)
+    return read(row)
 
 
 def get(tx: Tx, job_id: str) -> JobRecord | None:
@@ -152,7 +155,7 @@ def get(tx: Tx, job_id: str) -> JobRecord | None:
 
 def of_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
     """The chat's jobs, latest first, without those that are handles of runs."""
-    return [_read(row) for row in tx.all(_sql["of_chat"], chat=chat, limit=limit)]
+    return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, limit=limit)]
 
 
 def following(tx: Tx, run_id: str) -> JobRecord | None:
@@ -166,7 +169,7 @@ def follow(tx: Tx, run_id: str, status: str, started_at: int | None) -> None:
 
 
 def active(tx: Tx) -> list[JobRecord]:
-    return [_read(row) for row in tx.all(_sql["active"])]
+    return [read(row) for row in tx.all(_sql["active"])]
 
 
 def claim(tx: Tx, job_id: str, now: int) -> JobRecord | None:
@@ -220,10 +223,11 @@ def spent_in(tx: Tx, run_id: str) -> Spent:
 
 
 def _record(row: Row | None) -> JobRecord | None:
-    return None if row is None else _read(row)
+    return None if row is None else read(row)
 
 
-def _read(row: Row) -> JobRecord:
+def read(row: Row) -> JobRecord:
+    """The record of a whole row."""
     documents = {
         name: row[name] and json.loads(row[name]) for name in ("progress", "error", "content", "data", "files")
     }

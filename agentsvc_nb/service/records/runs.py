@@ -63,6 +63,9 @@ class RunRecord:
     max_microcents: int | None
     resumed_from: str | None
     effort: Effort | None
+    worker_id: str | None
+    """Who executes it, of processes that share the database (`records.leases`)."""
+    lease_until: int | None
 
     def public(self, origin: str) -> Run:
         return Run(**self.document(origin))
@@ -136,7 +139,7 @@ def insert(
     )
     assert row is not None
     tx.run(_sql["insert_message"], run_id=run_id, message=message)
-    return _read(row)
+    return read(row)
 
 
 def insert_resumed(
@@ -155,7 +158,7 @@ def insert_resumed(
     )
     assert row is not None
     tx.run(_sql["copy_message"], run_id=run_id, old=old.run_id)
-    return _read(row)
+    return read(row)
 
 
 def message(tx: Tx, run_id: str) -> str:
@@ -204,11 +207,11 @@ def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
 def of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
     """The chat's runs up to the run `last` (None: all), last started first, whatever the clock said; none if `last` is
     not of this chat."""
-    return [_read(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
+    return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
 
 
 def active(tx: Tx) -> list[RunRecord]:
-    return [_read(row) for row in tx.all(_sql["active"])]
+    return [read(row) for row in tx.all(_sql["active"])]
 
 
 def active_by_account(tx: Tx) -> dict[str, int]:
@@ -339,10 +342,11 @@ def _event(row: Row) -> Event:
 
 
 def _record(row: Row | None) -> RunRecord | None:
-    return None if row is None else _read(row)
+    return None if row is None else read(row)
 
 
-def _read(row: Row) -> RunRecord:
+def read(row: Row) -> RunRecord:
+    """The record of a whole row."""
     config = _load(row["output_config"])
     return RunRecord(**{**row, "output_config": config, "attachments": tuple(json.loads(row["attachments"]))})
 

@@ -105,9 +105,10 @@ def tokens_held_of_key(tx: Tx, account: str, key_id: str) -> int:
     return _sum(tx, _sql["tokens_held_of_key"], account=account, key_id=key_id)
 
 
-def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int) -> None:
-    """Hold what a direct call may cost, until `end_direct_call`."""
-    row = {"account": payer.account, "pool": payer.pool, "hold_microcents": microcents}
+def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int, process: str | None) -> None:
+    """Hold what a direct call may cost, until `end_direct_call`. `process`: who makes it, if several share the
+    database."""
+    row = {"account": payer.account, "pool": payer.pool, "hold_microcents": microcents, "process": process}
     tx.run(_sql["begin_direct_call"], call_id=call_id, **row)
 
 

@@ -33,7 +33,8 @@ SELECT CAST(COALESCE(SUM(hold_microcents), 0) AS BIGINT) AS microcents FROM (
 ) AS active
 
 -- name: begin_direct_call
-INSERT INTO direct_call (call_id, account, pool, hold_microcents) VALUES (:call_id, :account, :pool, :hold_microcents)
+INSERT INTO direct_call (call_id, account, pool, hold_microcents, worker_id)
+VALUES (:call_id, :account, :pool, :hold_microcents, :process)
 
 -- name: end_direct_call
 DELETE FROM direct_call WHERE call_id = :call_id

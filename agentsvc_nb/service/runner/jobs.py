@@ -77,7 +77,7 @@ class JobRunner:
             await self.end_call(call_id)
 
     async def _work(self, job_id: str) -> None:
-        job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id))
+        job = await self.supervisor.store(job_id, lambda: self._claim(job_id))
         if job is None:
             return
         # As in `RunRunner`: what the job has done in threads and processes counts to its account and key.
@@ -89,6 +89,10 @@ class JobRunner:
             if ending.status == "failed":
                 code = (ending.error or {}).get("code")
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
+
+    async def _claim(self, job_id: str) -> JobRecord | None:
+        claim = jobs.claim if self._use_case.process is None else jobs.take
+        return await claim(self._use_case, job_id)
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; the job's ending, or None when the service is stopping and leaves the job for recovery, or

@@ -87,6 +87,8 @@ class RunRunner:
 
         A run that is being cancelled is taken over, too, because a worker has to end it.
         """
+        if self._use_case.process is not None:
+            return await attempts.take(self._use_case, run_id)
         if claimed := await attempts.claim(self._use_case, run_id):
             return claimed
         found = await runs.find(self._use_case, run_id)

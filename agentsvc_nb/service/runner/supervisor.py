@@ -38,6 +38,16 @@ class TaskSupervisor:
     def busy(self) -> bool:
         return bool(self._tasks)
 
+    @property
+    def names(self) -> set[str]:
+        """All work that this process has."""
+        return set(self._tasks)
+
+    @property
+    def interruptible_names(self) -> set[str]:
+        """The part of `names` that `interrupt` stops."""
+        return set(self._inner)
+
     def start(self, name: str) -> None:
         if name not in self._tasks and not self.stopping:
             self._begin(name, self._work(name))
@@ -114,6 +124,11 @@ class TaskSupervisor:
                 await asyncio.sleep(STORE_AGAIN_SECONDS)
         finally:
             self._disk_faults.pop(name, None)
+
+    async def idle(self, seconds: float) -> None:
+        """Wait until the work that it has now is done, for so many seconds at most."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=seconds)
 
     async def stop(self) -> None:
         """Interrupt all work and wait until it has stopped."""

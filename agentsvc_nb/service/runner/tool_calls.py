@@ -169,7 +169,7 @@ class ToolCalls:
             job = await self._follow(job)
         except BaseException:
             if not self.jobs.supervisor.stopping:  # on a stop the run goes on later and follows the job again
-                await jobs.stop(self.use_case, job.job_id)
+                await jobs.stop(self.use_case, job.job_id, self.run.run_id, self.log.attempt)
             raise
         for record in await files.find(self.use_case, job.chat, job.files):
             await self.written(record)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from typing import Final
 
 from agentsvc_nb.service.folder import DataFolder
@@ -12,6 +13,11 @@ from agentsvc_nb.settings import Settings
 
 log = logging.getLogger(__name__)
 _NO_PACKAGE: Final = "AGENTSVC_BLOBS needs a package: pip install 'agentsvc-nb[scale]'."
+
+
+def contents_place(settings: Settings) -> str:
+    """Where the contents of files lie: the same text for processes that have the same contents."""
+    return settings.blobs or f"the folder {DataFolder(settings.data).blobs.absolute()} of {socket.gethostname()}"
 
 
 def blobs_of(settings: Settings) -> Blobs:

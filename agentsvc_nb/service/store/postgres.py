@@ -18,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from agentsvc_nb.service.ports import Row, StoreAway, StoreBusy, StoreUnusable, Tx
 from agentsvc_nb.service.store.migrations import postgres as schema
+from agentsvc_nb.service.store.postgres_channel import PostgresChannel
 from agentsvc_nb.service.store.postgres_tx import PostgresTx, as_dict
 from agentsvc_nb.service.store.tsearch import TsvectorIndex
 from agentsvc_nb.service.store.writes import GroupedWrites, Job
@@ -36,22 +37,11 @@ AWAY_SECONDS: Final = 10.0
 """How long a read or write is tried again while the server does not answer: a restart takes some seconds."""
 AGAIN_SECONDS: Final = 0.2
 WRITING: Final = 0x6167656E74737663  # "agentsvc"
-SERVING: Final = WRITING + 2
-SERVING_SECONDS: Final = 2
-"""For so long a starting service waits for the one before: its connection ends a moment after it."""
 
 # The lock is asked for in the transaction, and each later statement sees what its holders before have committed.
 _BEGIN_WRITE: Final = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
     SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'; SELECT pg_advisory_xact_lock({WRITING})
-"""
-# The lock of services is a transaction's: a pooler leaves a session with its client only as long as one lasts. Such a
-# one has no snapshot, so nothing is kept from being vacuumed. A machine that is gone loses it within half a minute.
-_BEGIN_SERVING: Final = f"""
-    BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{SERVING_SECONDS}s';
-    SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 10;
-    SET LOCAL tcp_keepalives_interval = 5; SET LOCAL tcp_keepalives_count = 2;
-    SELECT pg_advisory_xact_lock({SERVING})
 """
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _DEFAULTS: Final = {
@@ -98,9 +88,6 @@ class PostgresDatabase(GroupedWrites):
         self._idle: list[Connection] = []
         self._guard = threading.Lock()
         self._closed = False
-        self._holding: Connection | None = None
-        self._hold_guard = threading.Lock()
-        self._unheld = False
         self._readers = ThreadPoolExecutor(READERS, "postgres-reader")
 
     def __repr__(self) -> str:  # never the address, which may have a password
@@ -114,26 +101,8 @@ class PostgresDatabase(GroupedWrites):
         with self._connection() as connection:
             schema.migrate(connection)
 
-    def hold(self) -> None:
-        self._unheld = True
-        self._patiently(lambda: None)
-
-    def _keep_held(self) -> None:
-        """Hold the lock of services, anew if the connection that held it is lost. Raises `StoreBusy` and `_Away`."""
-        with self._hold_guard:
-            if self._holding is not None and _answers(self._holding):
-                self._unheld = False
-                return
-            self._holding = self._connected()
-            try:
-                self._holding.execute(_BEGIN_SERVING)
-            except psycopg.errors.LockNotAvailable:
-                self._holding.close()
-                raise StoreBusy("Another service works with this database: end that one first") from None
-            except psycopg.Error as error:
-                self._holding.close()
-                raise _Away(_said(error)) from error
-            self._unheld = False
+    def channel(self) -> PostgresChannel:
+        return PostgresChannel(self._given)
 
     def look(self) -> Looked:
         """What `agentsvc doctor` tells. Changes nothing."""
@@ -150,8 +119,6 @@ class PostgresDatabase(GroupedWrites):
         self._readers.shutdown()
         self._closed = True
         self._drop_idle()
-        if self._holding is not None:
-            self._holding.close()
 
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
         # The server's time is not this thread's processor time: what is counted of it is a share of that on the wall.
@@ -211,14 +178,11 @@ class PostgresDatabase(GroupedWrites):
         until = time.monotonic() + self.patience
         while True:
             try:
-                if self._unheld:
-                    self._keep_held()
                 return work()
             except psycopg.errors.LockNotAvailable as error:
                 raise StoreBusy("another process is writing to the database") from error
             except _Away as away:
                 self._drop_idle()  # a restart ended all of them
-                self._unheld = self._holding is not None
                 if time.monotonic() > until or self._closed:
                     raise StoreAway(f"The database does not answer: {away}") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
@@ -269,15 +233,6 @@ class PostgresDatabase(GroupedWrites):
 
 class _Away(Exception):
     """The server was not reached, or the connection to it is lost."""
-
-
-def _answers(connection: Connection) -> bool:
-    try:
-        connection.execute("SELECT 1")
-    except psycopg.Error:
-        connection.close()
-        return False
-    return True
 
 
 def _is_lost(error: psycopg.Error, connection: Connection) -> bool:

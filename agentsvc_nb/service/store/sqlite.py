@@ -74,8 +74,8 @@ class SqliteDatabase(GroupedWrites):
         self._file = inode(self._path)
         return self
 
-    def hold(self) -> None:
-        """The data folder's lock does it."""
+    def channel(self) -> None:
+        """The data folder's lock keeps others away."""
 
     def close(self) -> None:
         """Finish requested writes, then close all connections. To be called in the event loop's thread."""

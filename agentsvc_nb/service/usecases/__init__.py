@@ -75,6 +75,8 @@ class UseCaseContext:
     """The service's public address; links in records begin with it."""
     signals: Signals
     workers: Workers
+    process: str | None = None
+    """The id of this process among those that share the database; None if it has the database to itself."""
     check: Callable[[], Awaitable[None]] | None = None
     """Called before each write. Raises `ApiError` when the caller has lost access since the request began."""
     searches: Lane = field(default_factory=Lane)

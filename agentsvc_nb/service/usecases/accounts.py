@@ -42,8 +42,10 @@ def create_key(
     scopes: tuple[str, ...] = (),
     budget_cents: int | None = None,
     member: bool = False,
+    shared_secret: str | None = None,
 ) -> tuple[KeyRecord, str]:
-    """Create a key; the key and its secret, of which only a hash is stored. Raises `ApiError("invalid_scope")`."""
+    """Create a key; the key and its secret, of which only a hash is stored, made with `shared_secret` or else the
+    database's own. Raises `ApiError("invalid_scope")`."""
     check_scopes(scopes)
     secret = ids.new_key(member)
     record = accounts.insert_key(
@@ -52,13 +54,20 @@ def create_key(
         account=ACCOUNT,
         name=name,
         prefix=secret[:_PREFIX_CHARS],
-        digest=_digest(_pepper(tx), secret),
+        digest=_digest(shared_secret or _pepper(tx), secret),
         member=member,
         scopes=scopes,
         budget_cents=budget_cents,
         now=clock.now(),
     )
     return record, secret
+
+
+def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
+    """Whether this is the secret with which the database's keys are hashed; the first that is asked about is."""
+    fingerprint = _digest(shared_secret, "agentsvc")
+    accounts.set_meta(tx, "secret", fingerprint)
+    return accounts.meta(tx, "secret") == fingerprint
 
 
 def check_terms(accepted: object, version: object) -> None:
@@ -77,7 +86,14 @@ async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
     """Create a key for a signed-in user; only this answer holds its secret. The caller has checked the terms."""
     name, budget, scopes = given.name, given.monthly_budget_cents, tuple(dict.fromkeys(given.scopes or ()))
     record, secret = await context.write(
-        lambda tx: create_key(tx, context.clock, name=name, scopes=scopes, budget_cents=budget)
+        lambda tx: create_key(
+            tx,
+            context.clock,
+            name=name,
+            scopes=scopes,
+            budget_cents=budget,
+            shared_secret=context.settings.shared_secret,
+        )
     )
     return CreatedKey(**record.public().model_dump(), key=secret)
 
@@ -99,12 +115,12 @@ def check_scopes(scopes: Sequence[str]) -> None:
         raise ApiError("invalid_scope", f"Unknown scope {unknown[0]!r}: use {', '.join(SCOPES)}.")
 
 
-def find_key(tx: Tx, secret: str) -> tuple[KeyRecord, AccountRecord]:
-    """The key with this secret, and its account.
+def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[KeyRecord, AccountRecord]:
+    """The key with this secret, and its account. `shared_secret` as for `create_key`.
 
     Raises `unauthorized` for an unknown, malformed or revoked key, `key_suspended`, and `plan_access_required`.
     """
-    pepper = accounts.meta(tx, "pepper")
+    pepper = shared_secret or accounts.meta(tx, "pepper")
     # Without a pepper no key was ever created.
     record = accounts.key_by_digest(tx, _digest(pepper, secret)) if pepper else None
     if record is None or record.revoked_at is not None:

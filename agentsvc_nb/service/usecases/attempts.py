@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import jobs
+from agentsvc_nb.service.records import jobs, leases
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
@@ -34,17 +34,17 @@ class LostRun(Exception):
 async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
     """Mark a queued run as running and return it; None when it is no longer queued."""
     now = context.now
-
-    def use(tx: Tx) -> RunRecord | None:
-        record = run_records.claim(tx, run_id, now)
-        if record is not None:
-            runs.announce(tx, record, record.last_event, now)
-            runs.update_ask_job(tx, record)
-        return record
-
-    record = await context.write(use)
+    record = await context.write(lambda tx: _claim(tx, run_id, now))
     if record is not None:
         context.signals.notify(run_id)
+    return record
+
+
+def _claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
+    record = run_records.claim(tx, run_id, now)
+    if record is not None:
+        runs.announce(tx, record, record.last_event, now)
+        runs.update_ask_job(tx, record)
     return record
 
 
@@ -52,19 +52,47 @@ async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecor
     """Take a run over at its last checkpoint, under a new attempt number. Events after the checkpoint are discarded by
     readers (docs/api/events.md). None when `attempt` is no longer the run's."""
     now = context.now
-
-    def use(tx: Tx) -> RunRecord | None:
-        record = run_records.resume(tx, run_id, attempt)
-        if record is not None:
-            payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
-            run_records.append(tx, run_id, record.attempt, "run.resumed", payload, now)
-        return record
-
-    record = await context.write(use)
+    record = await context.write(lambda tx: _resume(tx, run_id, attempt, now))
     if record is not None:
         context.signals.notify(run_id)
         await observing.resumed(context, record)
     return record
+
+
+def _resume(tx: Tx, run_id: str, attempt: int, now: int) -> RunRecord | None:
+    record = run_records.resume(tx, run_id, attempt)
+    if record is not None:
+        payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
+        run_records.append(tx, run_id, record.attempt, "run.resumed", payload, now)
+    return record
+
+
+async def take(context: UseCaseContext, run_id: str) -> RunRecord | None:
+    """In a database that processes share: claim a queued run, or resume one that nobody executes any more, with a lease
+    for this process. None when another has it, and when it has ended or is ended here, as `recover` would."""
+    taken = await context.write(lambda tx: _take(tx, context, run_id))
+    if taken is None:
+        return None
+    context.signals.notify(run_id)
+    if taken.ended_at is not None:
+        await observing.ended(context, taken)
+        return None
+    if taken.attempt > 1:
+        await observing.resumed(context, taken)
+    return taken
+
+
+def _take(tx: Tx, context: UseCaseContext, run_id: str) -> RunRecord | None:
+    assert context.process is not None
+    found, now = leases.take_run(tx, run_id, context.process, context.settings.offered), context.now
+    if found is None:
+        return None
+    if ending := _final(found, context.settings.offered):
+        return runs.end(tx, run_id, found.attempt, _used_so_far(tx, found, ending), context.origin, now)
+    if found.status == "queued":
+        return _claim(tx, run_id, now)
+    run_records.restarted(tx, run_id, 1)
+    return _resume(tx, run_id, found.attempt, now)
 
 
 async def append(
@@ -130,8 +158,12 @@ async def hold(
 
 
 async def leave(context: UseCaseContext, run_id: str) -> None:
-    """Leave an active run for recovery at the next start. An orderly stop does not count against `RESTARTS_MAX`."""
-    await context.write(lambda tx: run_records.restarted(tx, run_id, -1))
+    """Leave an active run for recovery at the next start, or to another process. An orderly stop does not count against
+    `RESTARTS_MAX`."""
+    if (process := context.process) is None:
+        await context.write(lambda tx: run_records.restarted(tx, run_id, -1))
+    else:
+        await context.write(lambda tx: leases.leave_run(tx, run_id, process))
 
 
 async def recover(context: UseCaseContext) -> list[RunRecord]:
@@ -151,25 +183,27 @@ def _recover(tx: Tx, origin: str, offered: Sequence[str], now: int) -> tuple[lis
     """The runs that go on, and those that were ended."""
     waiting: list[RunRecord] = []
     ended: list[RunRecord | None] = []
-
-    def end(record: RunRecord, ending: Ending) -> None:
-        ended.append(runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now))
-
     for record in run_records.active(tx):
-        if record.status == "cancelling":
-            end(record, Ending("cancelled"))
-        elif record.restarts >= RESTARTS_MAX:
-            ending = Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
-            end(record, ending)
-        elif record.model not in offered:
-            there = ", ".join(offered)
-            why = f"It was begun by the model {record.model}, and the service was started again with {there}."
-            ending = Ending("failed", last_error="model_changed", last_error_message=why)
-            end(record, ending)
+        if ending := _final(record, offered):
+            ending = _used_so_far(tx, record, ending)
+            ended.append(runs.end(tx, record.run_id, record.attempt, ending, origin, now))
         else:
             run_records.restarted(tx, record.run_id, 1)
             waiting.append(record)
     return waiting, ended
+
+
+def _final(record: RunRecord, offered: Sequence[str]) -> Ending | None:
+    """How a run that was cut off ends; None if it goes on."""
+    if record.status == "cancelling":
+        return Ending("cancelled")
+    if record.restarts >= RESTARTS_MAX:
+        return Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
+    if record.model not in offered:
+        there = ", ".join(offered)
+        why = f"It was begun by the model {record.model}, and the service was started again with {there}."
+        return Ending("failed", last_error="model_changed", last_error_message=why)
+    return None
 
 
 async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: Ending) -> RunRecord | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import files, idempotency, jobs, usage
+from agentsvc_nb.service.records import files, idempotency, jobs, leases, usage
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
@@ -148,12 +148,18 @@ async def cancel(context: UseCaseContext, account: str, job_id: str, where: Chat
     return record
 
 
-async def stop(context: UseCaseContext, job_id: str) -> None:
-    """Request that a job stop because its run ends."""
+async def stop(context: UseCaseContext, job_id: str, run_id: str, attempt: int) -> None:
+    """Request that a job stop because its run ends. That of a run which another attempt has taken over goes on."""
     now = context.now
-    job = await find(context, job_id)
-    if job is not None:
-        await context.write(lambda tx: _request_stop(tx, job, now))
+
+    def use(tx: Tx) -> bool:
+        job, run = jobs.get(tx, job_id), run_records.get(tx, run_id)
+        if job is None or run is None or run.attempt != attempt:
+            return False
+        _request_stop(tx, job, now)
+        return True
+
+    if await context.write(use):
         context.workers.interrupt_job(job_id)
 
 
@@ -177,6 +183,28 @@ async def claim(context: UseCaseContext, job_id: str) -> JobRecord | None:
     if record is not None:
         context.signals.notify(job_id)
     return record
+
+
+async def take(context: UseCaseContext, job_id: str) -> JobRecord | None:
+    """In a database that processes share: `claim` a job that nobody executes, with a lease for this process. None when
+    another has it, and when it has ended or is ended here, as `recover` would."""
+    taken = await context.write(lambda tx: _take(tx, context, job_id))
+    if taken is None:
+        return None
+    context.signals.notify(job_id)
+    return taken if taken.ended_at is None else None
+
+
+def _take(tx: Tx, context: UseCaseContext, job_id: str) -> JobRecord | None:
+    assert context.process is not None
+    found, now = leases.take_job(tx, job_id, context.process), context.now
+    if found is None:
+        return None
+    if ending := _final(tx, found):
+        return jobs.finish(tx, job_id, found.attempt, ending, now)
+    if found.status == "running":
+        jobs.restarted(tx, job_id, 1)
+    return jobs.claim(tx, job_id, now)
 
 
 async def report(context: UseCaseContext, record: JobRecord, progress: dict[str, Any]) -> None:
@@ -210,8 +238,12 @@ def _check_run(tx: Tx, job: JobRecord, spent: int) -> None:
 
 
 async def leave(context: UseCaseContext, job_id: str) -> None:
-    """Leave an active job for recovery at the next start. An orderly stop does not count against `RESTARTS_MAX`."""
-    await context.write(lambda tx: jobs.restarted(tx, job_id, -1))
+    """Leave an active job for recovery at the next start, or to another process. An orderly stop does not count against
+    `RESTARTS_MAX`."""
+    if (process := context.process) is None:
+        await context.write(lambda tx: jobs.restarted(tx, job_id, -1))
+    else:
+        await context.write(lambda tx: leases.leave_job(tx, job_id, process))
 
 
 async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: JobEnding) -> JobRecord | None:
@@ -249,15 +281,22 @@ def _recover(tx: Tx, now: int) -> list[JobRecord]:
     for record in jobs.active(tx):
         if record.follows is not None:
             continue
-        if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
-            jobs.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now)
-        elif record.restarts >= RESTARTS_MAX:
-            error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
-            jobs.finish(tx, record.job_id, record.attempt, JobEnding("failed", [], error=error), now)
+        if ending := _final(tx, record):
+            jobs.finish(tx, record.job_id, record.attempt, ending, now)
         else:
             jobs.restarted(tx, record.job_id, 1)
             waiting.append(record)
     return waiting
+
+
+def _final(tx: Tx, record: JobRecord) -> JobEnding | None:
+    """How a job that was cut off ends; None if it goes on."""
+    if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
+        return JobEnding("cancelled", [])
+    if record.restarts >= RESTARTS_MAX:
+        error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
+        return JobEnding("failed", [], error=error)
+    return None
 
 
 def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:

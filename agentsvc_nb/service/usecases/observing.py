@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import counts, runs
+from agentsvc_nb.service.records import counts, leases, runs
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.telemetry.tracing import Past
@@ -22,19 +22,27 @@ _UNRECORDED = "the spans of run %s could not be recorded"
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """Active runs and jobs, the tool calls that wait for approval, and the size of the database."""
+    """Active runs and jobs, the tool calls that wait for approval, the size of the database, and the processes that
+    execute runs."""
 
     runs: counts.Active
     jobs: counts.Active
     approvals: int
     database_bytes: int
+    workers: int
 
 
 async def under_way(context: UseCaseContext) -> UnderWay:
     def read(tx: Tx) -> UnderWay:
-        return UnderWay(counts.runs(tx), counts.jobs(tx), counts.approvals(tx), counts.database_bytes(tx))
+        workers = 1 if context.process is None else sum(process.works for process in leases.living(tx))
+        return UnderWay(counts.runs(tx), counts.jobs(tx), counts.approvals(tx), counts.database_bytes(tx), workers)
 
     return await context.read(read)
+
+
+async def touch(context: UseCaseContext) -> None:
+    """Read something small: the database answers."""
+    await context.read_single(lambda tx: tx.one("SELECT 1 AS found"))
 
 
 def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:

@@ -147,7 +147,8 @@ async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit
         chats.check_known(tx, given.where, key.account)
         bill = money.check(tx, key, context.settings, now, given.charges_microcents)
         # Also for a call that holds nothing: it is billed once, by its row.
-        usage.begin_direct_call(tx, bill, call_id, bill.hold_microcents if given.charges_microcents else 0)
+        hold = bill.hold_microcents if given.charges_microcents else 0
+        usage.begin_direct_call(tx, bill, call_id, hold, context.process)
         return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
 
     return await context.write(use)

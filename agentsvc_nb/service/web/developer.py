@@ -17,7 +17,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import access, bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.usage import UsageRecord
-from agentsvc_nb.service.usecases import accounts, feedback
+from agentsvc_nb.service.usecases import accounts, feedback, leases
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, KEY_NAME_CHARS
 from agentsvc_nb.wire.resources import TERMS_TEXT, TERMS_VERSION, Category, CreatedKey, Impact, NewFeedback
@@ -30,7 +30,8 @@ async def sign_in(context: RequestContext) -> Response:
     """Open a session for the token of the sign-in link; without a valid token, the page that says how to get the
     link."""
     given = context.request.query_params.get("token", "")
-    if not accounts.is_token(given, context.services.sign_in_token):
+    known = accounts.is_token(given, context.services.sign_in_token)
+    if not known and not (given and await leases.is_sign_in(context.use_case, given)):
         return render("sign_in.html", 401 if given else 200, wrong=bool(given))
     secret = await accounts.open_session(context.use_case)
     await _forget_keys(context)

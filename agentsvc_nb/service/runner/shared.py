@@ -1,0 +1,234 @@
+"""Work and signals of processes that share a database (docs/decisions/0057-leases.md): others are told of what changes
+here, and this process takes what nobody executes, keeps it, and stops what it has lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from agentsvc_nb.service.ports import Channel
+from agentsvc_nb.service.records.leases import ProcessRecord
+from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
+from agentsvc_nb.service.usecases import UseCaseContext, leases
+
+log = logging.getLogger(__name__)
+
+SEND_SECONDS: Final = 0.025
+"""The least time between two notifications of a process: each is a commit, and commits with one wait for each other."""
+LOOK_SECONDS: Final = 2.0
+"""How often each wait looks by itself, and a worker for what nobody executes."""
+RENEW_SECONDS: Final = 3.0
+AFTER_OTHERS_SECONDS: Final = 0.001
+"""For each run or job that a worker has, it leaves new work to others for so long: who has less takes more."""
+AFTER_OTHERS_MAX_SECONDS: Final = 0.05
+
+WORK: Final = "work"
+READINGS: Final = "readings"
+"""Names of what changed besides those of runs and jobs: something is queued, or waits to be read."""
+
+
+class SharedSignals(LocalSignals):
+    """`ports.Signals` among all processes on a database: the first at once, then at most one in `SEND_SECONDS`."""
+
+    def __init__(self, channel: Channel, process: str) -> None:
+        super().__init__()
+        self._channel = channel
+        self._process = process
+        self._thread = ThreadPoolExecutor(1, "postgres-notifier")
+        self._names: dict[str, None] = {}
+        self._sending: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+
+    def listen(self, heard: Callable[[Sequence[str]], None]) -> None:
+        """Begin to hear others; `heard` gets the names that they tell, after who waits for them was woken."""
+        loop = asyncio.get_running_loop()
+
+        def wake(names: Sequence[str]) -> None:
+            for name in names:
+                self._wake_here(name)
+            heard(names)
+
+        def wake_soon(names: Sequence[str]) -> None:
+            loop.call_soon_threadsafe(wake, names)
+
+        self._channel.listen(self._process, wake_soon)
+        self._looking = asyncio.create_task(self._look_on(), name="look of all that wait")
+
+    def notify(self, name: str) -> None:
+        self._wake_here(name)
+        self.tell(name)
+
+    def stop(self) -> None:
+        self.stopping = True
+        for name in self._watchers:
+            self._wake_here(name)
+
+    def tell(self, name: str) -> None:
+        """Tell the other processes, and nobody here."""
+        self._names[name] = None
+        if self._sending is None:
+            self._sending = asyncio.get_running_loop().create_task(self._send_on(), name="notify")
+
+    async def close(self) -> None:
+        """Tell what is still to be told."""
+        if self._looking is not None:
+            self._looking.cancel()
+        if self._sending is not None:
+            await self._sending
+        await asyncio.to_thread(self._channel.close)
+        self._thread.shutdown()
+
+    def _wake_here(self, name: str) -> None:
+        super().notify(name)
+
+    async def _send_on(self) -> None:
+        try:
+            while self._names:
+                names, self._names = list(self._names), {}
+                loop = asyncio.get_running_loop()
+                await loop.run_in_executor(self._thread, self._channel.send, self._process, names)
+                await asyncio.sleep(0 if self.stopping else SEND_SECONDS)
+        finally:
+            self._sending = None
+
+    async def _look_on(self) -> None:
+        """Wake all who wait here: a notification may have been lost."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            for name in list(self._watchers):
+                self._wake_here(name)
+
+
+class SharedWorkers(LocalWorkers):
+    """`ports.Workers` of all processes: one that `works` takes what was queued there itself."""
+
+    def __init__(self, signals: SharedSignals, works: bool) -> None:
+        self._signals = signals
+        self.works = works
+
+    def wake_run(self, run_id: str) -> None:
+        if self.works:
+            super().wake_run(run_id)
+        else:
+            self._signals.tell(WORK)
+
+    def wake_job(self, job_id: str) -> None:
+        if self.works:
+            super().wake_job(job_id)
+        else:
+            self._signals.tell(WORK)
+
+    def wake_readings(self) -> None:
+        if self.works:
+            super().wake_readings()
+        else:
+            self._signals.tell(READINGS)
+
+
+class Sharing:
+    """What a process does in a database that it shares, from `start` to `close`."""
+
+    def __init__(
+        self, use_case: UseCaseContext, signals: SharedSignals, workers: SharedWorkers, process: ProcessRecord
+    ) -> None:
+        self._use_case = use_case
+        self._signals = signals
+        self._workers = workers
+        self._process = process
+        self._hint = asyncio.Event()
+        self._renewing: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        await leases.begin(self._use_case, self._process)
+        self._signals.listen(self._hear)
+        self._renewing = asyncio.create_task(self._renew_on(), name="leases")
+        if self._process.works:
+            self._hint.set()
+            self._looking = asyncio.create_task(self._look_on(), name="look for work")
+
+    async def drain(self, seconds: float) -> None:
+        """Take nothing more, and let what is under way end, for so many seconds at most."""
+        self._workers.works = False
+        if self._looking is not None:
+            self._looking.cancel()
+        await self._workers.runs.supervisor.idle(seconds)
+
+    async def close(self) -> None:
+        """To be called when all work has stopped: what is left is for others."""
+        tasks = [task for task in (self._renewing, self._looking) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        try:
+            await leases.end(self._use_case, self._process)
+        except Exception:
+            log.exception("the end of this process could not be stored: others see it when its leases end")
+        self._signals.tell(WORK)
+        await self._signals.close()
+
+    def _in_hand(self) -> leases.InHand:
+        runs, jobs = self._workers.runs.supervisor, self._workers.jobs.supervisor
+        return leases.InHand(runs.names, jobs.names, runs.interruptible_names | jobs.interruptible_names)
+
+    def _hear(self, names: Sequence[str]) -> None:
+        """Look at once if it concerns this process: something is queued, or one of its runs or jobs is to stop."""
+        in_hand = self._in_hand()
+        if not names or not {WORK, READINGS, *in_hand.stoppable}.isdisjoint(names):
+            self._hint.set()
+
+    async def _renew_on(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            await self._tried(self._renew)
+
+    async def _renew(self) -> None:
+        lost = await leases.renew(self._use_case, self._process, self._in_hand())
+        for name in lost.intersection(self._in_hand().stoppable):  # others have ended meanwhile
+            log.warning("%s was taken over by another process: its work here ends", name)
+            self._interrupt(name)
+
+    async def _look_on(self) -> None:
+        wait = LOOK_SECONDS
+        while True:
+            try:
+                async with asyncio.timeout(wait):
+                    await self._hint.wait()
+                in_hand = self._in_hand()
+                begun = len(in_hand.runs) + len(in_hand.jobs)
+                await asyncio.sleep(min(begun * AFTER_OTHERS_SECONDS, AFTER_OTHERS_MAX_SECONDS))
+            except TimeoutError:
+                pass
+            self._hint.clear()
+            wait = LOOK_SECONDS
+            found = await self._tried(self._look)
+            if found is not None and found.next_end_ms is not None:
+                wait = min(wait, max(found.next_end_ms, 0) / 1000 + SEND_SECONDS)
+
+    async def _look(self) -> leases.Look:
+        found = await leases.look(self._use_case, self._process, self._in_hand())
+        for name in found.stopping:
+            self._interrupt(name)
+        for run_id in found.runs:
+            self._workers.runs.wake(run_id)
+        for job_id in found.jobs:
+            self._workers.jobs.wake(job_id)
+        if found.reads:
+            await self._workers.readings.wake()
+        if found.full:
+            self._hint.set()
+        return found
+
+    def _interrupt(self, name: str) -> None:
+        self._workers.runs.supervisor.interrupt(name)
+        self._workers.jobs.supervisor.interrupt(name)
+
+    async def _tried(self, work: Callable[[], Awaitable[leases.Look | None]]) -> leases.Look | None:
+        try:
+            return await work()
+        except Exception:  # such as a database that is away: the next time decides
+            log.warning("the database could not be looked at", exc_info=True)
+            return None

@@ -1,0 +1,98 @@
+"""What a process does so that others may share its database (docs/decisions/0057-leases.md): say that it lives, keep
+what it executes, and find what nobody executes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from agentsvc_nb.service.ports import Database, StoreUnusable, Tx
+from agentsvc_nb.service.records import leases
+from agentsvc_nb.service.records.leases import ProcessRecord
+from agentsvc_nb.service.usecases import UseCaseContext
+from agentsvc_nb.service.usecases.accounts import digest
+
+LOOK_MAX: Final = 100
+"""The most runs, and the most jobs, that one look finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class InHand:
+    """The names of the runs and jobs that a process has; `stoppable`: those whose work it can interrupt."""
+
+    runs: Collection[str]
+    jobs: Collection[str]
+    stoppable: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a process finds: runs and jobs to take, those of its own that are to stop, whether it is the one that reads
+    the documents that wait, and in how many ms the next lease of another ends."""
+
+    runs: list[str]
+    jobs: list[str]
+    stopping: set[str]
+    reads: bool
+    next_end_ms: int | None
+
+    @property
+    def full(self) -> bool:
+        """True if there may be more to take."""
+        return LOOK_MAX in (len(self.runs), len(self.jobs))
+
+
+def check_contents(database: Database, contents: str) -> None:
+    """Raise `StoreUnusable` if a process with other contents of files lives: rows of one would name what only the other
+    has."""
+    others = {process.contents for process in database.read(leases.living)} - {contents}
+    if others:
+        raise StoreUnusable(
+            f"Another process works with this database and keeps the contents of files in {min(others)}, this one in "
+            f"{contents}: give all of them the same AGENTSVC_BLOBS (s3://...), or end the other one first."
+        )
+
+
+async def begin(context: UseCaseContext, process: ProcessRecord) -> None:
+    """Say that the process lives, and forget those that died long ago."""
+
+    def use(tx: Tx) -> None:
+        leases.live(tx, process)
+        leases.forget(tx)
+
+    await context.write(use)
+
+
+async def renew(context: UseCaseContext, process: ProcessRecord, in_hand: InHand) -> set[str]:
+    """Say that the process lives, and keep what it has; of what it can interrupt, that which it has lost."""
+
+    def use(tx: Tx) -> set[str]:
+        leases.live(tx, process)
+        return leases.renew(tx, process.id, in_hand.runs, in_hand.jobs)
+
+    kept = await context.write(use)
+    return set(in_hand.stoppable) - kept
+
+
+async def look(context: UseCaseContext, process: ProcessRecord, in_hand: InHand) -> Look:
+    def use(tx: Tx) -> Look:
+        free = leases.free(tx, process.id, process.models.splitlines(), in_hand.runs, in_hand.jobs, LOOK_MAX)
+        stopping = leases.cancelling(tx, in_hand.runs, in_hand.jobs) & set(in_hand.stoppable)
+        workers = [each.id for each in leases.living(tx) if each.works]
+        return Look(free.runs, free.jobs, stopping, workers[:1] == [process.id], free.next_end_ms)
+
+    return await context.read(use)
+
+
+async def is_sign_in(context: UseCaseContext, token: str) -> bool:
+    """True if it is the token in the sign-in link of a process that lives."""
+    if context.process is None:
+        return False
+    found = digest(token)
+    return any(process.sign_in == found for process in await context.read_single(leases.living))
+
+
+async def end(context: UseCaseContext, process: ProcessRecord) -> None:
+    """Say that the process ends: what it still has is free for others."""
+    await context.write(lambda tx: leases.end(tx, process.id))
