@@ -36,6 +36,8 @@ CHOICES = {
     "meta_url": OWN,
     "trace_content": "yes",
     "log_format": "json",
+    "models": "scripted,offline",
+    "prices": "ollama:qwen3=20/60",
     "whisper_model": "whisper",
     "sync_hold_seconds": "0.1",
 }
