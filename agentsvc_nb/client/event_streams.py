@@ -77,9 +77,9 @@ class EventStream(_StreamFace[Data]):
         return self
 
     def __next__(self) -> RunEvent:
-        event = step(self._events.next())
-        if event is None:
-            raise StopIteration
+        while not (event := self._events.received()):
+            if not step(self._events.advance()):
+                raise StopIteration
         return event
 
     def __enter__(self) -> Self:

@@ -26,12 +26,17 @@ def until(ends: float, now: Clock) -> Iterator[None]:
 
     Only for the current thread.
     """
-    # Set also without a deadline: an interrupt may have kept an earlier one from being reset.
+    # Set also without a deadline, as by `lift`.
     before = _left.set(None if ends == math.inf else lambda: ends - now())
     try:
         yield
     finally:
         _left.reset(before)
+
+
+def lift() -> None:
+    """No deadline from here on: an interrupt may have kept an earlier one from being reset."""
+    _left.set(None)
 
 
 def bounded(client: Any) -> None:

@@ -49,6 +49,10 @@ class _Clocks:
     def today(self) -> date:
         return datetime.now(UTC).date()
 
+    def in_time(self, ends: float) -> None:
+        if self.now() >= ends:
+            raise deadline_passed()
+
 
 class SyncIO(_Clocks):
     """Blocking I/O. HTTP clients are stored by process id, because a forked child must not use its parent's sockets.
@@ -112,15 +116,17 @@ class SyncIO(_Clocks):
                 self.in_time(ends)
             return bytes(whole)
 
-    def in_time(self, ends: float) -> None:
-        if self.now() >= ends:
-            raise deadline_passed()
-
     async def read(self, response: Response) -> bytes | None:
         chunks: Iterator[bytes] = response.chunks
-        self.in_time(response.ends)
-        with self._until(response.ends):
+        if response.ends < math.inf:
+            self.in_time(response.ends)
+            with self._until(response.ends):
+                return next(chunks, None)
+        deadlines.lift()  # what `_until` does costs more than the rest of an event of a stream
+        try:
             return next(chunks, None)
+        except self._library.failures as error:
+            raise failure(error, self._library) from None
 
     @contextmanager
     def _until(self, ends: float) -> Iterator[None]:
@@ -257,6 +263,7 @@ class AsyncIO(_Clocks):
 
     async def read(self, response: Response) -> bytes | None:
         chunks: AsyncIterator[bytes] = response.chunks
+        self.in_time(response.ends)
         async with _Until(response.ends - self.now(), self._library):
             return await anext(chunks, None)
 
