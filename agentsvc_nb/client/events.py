@@ -290,24 +290,29 @@ def parse_event(data: Any) -> RunEvent:
     except KeyError:
         number, kind, created_at, payload = map(data.get, _FIELDS)
         known = False
-    if type(number) is not int:
-        number = _whole(number)
+    if not (type(number) is int and type(kind) is str and type(created_at) is str and type(payload) is dict):
+        number, kind, created_at, payload = _checked(number, kind, created_at, payload)
+    event: RunEvent = _new(_KINDS.get(kind, OtherEvent))
+    # As the constructor does, which takes three times as long because events are frozen.
+    _set_id(event, number)
+    _set_type(event, kind)
+    _set_created_at(event, created_at)
+    _set_payload(event, payload)
+    _set_extra(event, {} if known else {name: data[name] for name in data if name not in _FIELDS})
+    return event
+
+
+def _checked(number: object, kind: object, created_at: object, payload: object) -> tuple[int, str, str, dict[str, Any]]:
     if type(kind) is not str:
         raise ValueError("`type` is missing or no text")
     if created_at is not None and type(created_at) is not str:
         raise ValueError("`created_at` is no text")
     if payload is not None and type(payload) is not dict:
         raise ValueError("`payload` is no object")
-    event: RunEvent = object.__new__(_KINDS.get(kind, OtherEvent))
-    # As the constructor does, which takes three times as long because events are frozen.
-    _set_id(event, number)
-    _set_type(event, kind)
-    _set_created_at(event, created_at or "")
-    _set_payload(event, {} if payload is None else payload)
-    _set_extra(event, {} if known else {name: data[name] for name in data if name not in _FIELDS})
-    return event
+    return number if type(number) is int else _whole(number), kind, created_at or "", payload or {}
 
 
+_new: Final[Any] = object.__new__
 _set_id, _set_type, _set_created_at, _set_payload = (vars(runs.Event)[name].__set__ for name in _FIELDS)
 _set_extra = vars(Event)["model_extra"].__set__
 

@@ -135,11 +135,19 @@ class ResumableEventStream:
             if self._response is None:
                 await self._in_time()
                 await self._connect()
-            else:
-                await self._receive(self._response)
+            # As little as possible for each chunk, which may be far smaller than an event: this is most of its cost.
+            read, decode, response = self._io.read, self._decoder.feed, self._response
+            while response and not self._waiting and not self._done:
+                chunk = await read(response)
+                if self._failures and self._io.now() - self._opened_at > STREAM_PING_SECONDS:
+                    self._failures = 0  # a connection that outlasted a ping works, even if the run has no events
+                if chunk is None:
+                    await self._at_end(response)
+                elif frames := decode(chunk):
+                    self._queue(frames)
         except StefanBrainError as error:
             if not self._done:  # if another thread closed the stream meanwhile, a broken read is no failure
-                await self._dropped(error)
+                await self._dropped(described(error, self._response) if self._response else error)
         except BaseException:
             # An interrupt may have come between reading and queueing. Drop the connection: the next one asks for all
             # events after the cursor again, so none is lost.
@@ -165,21 +173,6 @@ class ResumableEventStream:
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             wrong = "The address answered something other than an event stream; check the base URL."
             raise described(StefanBrainError(wrong), response)
-
-    async def _receive(self, response: Response) -> None:
-        """Read until an event is there. Chunks may be far smaller than events, so each of them costs little here."""
-        read, decode = self._io.read, self._decoder.feed
-        try:
-            while not self._waiting and not self._done:
-                chunk = await read(response)
-                if self._failures and self._io.now() - self._opened_at > STREAM_PING_SECONDS:
-                    self._failures = 0  # a connection that outlasted a ping works, even if the run has no events
-                if chunk is None:
-                    await self._at_end(response)
-                elif frames := decode(chunk):
-                    self._queue(frames)
-        except StefanBrainError as error:
-            raise described(error, response) from None
 
     def _queue(self, frames: list[ServerSentEvent]) -> None:
         """Queue the events that are new."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any, Final
 
@@ -21,22 +21,28 @@ from tests.client.conftest import RUN_ID, run
 
 EVENTS: Final = 2_000
 CHUNK_BYTES: Final = 16 * 1024
+ARRIVALS: Final = {"16 KiB at a time": CHUNK_BYTES, "40 bytes at a time": 40, "each alone": 0}
 WORD: Final = "word after word "
 
 
 def main(quick: bool) -> None:
     times, rounds = (1, 3) if quick else (10, 9)
-    text = b"".join(_frame(n, "text.delta", _event(n, "text.delta", {"text": WORD})) for n in range(1, EVENTS))
-    text += _frame(EVENTS, "run.ended", _event(EVENTS, "run.ended", {"run": run("completed", output="done")}))
+    frames = [_frame(n, "text.delta", _event(n, "text.delta", {"text": WORD})) for n in range(1, EVENTS)]
+    frames.append(_frame(EVENTS, "run.ended", _event(EVENTS, "run.ended", {"run": run("completed", output="done")})))
+    text = b"".join(frames)
     decoders = {"EventDecoder": _decoder(text)}
     if peers.HTTPX_SSE:
         decoders["httpx-sse"] = _httpx_sse(text)
     show("one event decoded", _each(compare(decoders, times, rounds)))
-    print()
-    streams = {"client.runs.attach": _ours(text)}
-    if peers.OPENAI:
-        streams["openai, responses.create(stream=True)"] = _openai()
-    show("one event to the caller", _each(compare(streams, times, rounds)))
+    for arrival, size in ARRIVALS.items():
+        chunks = list(_chunks(text, size)) if size else frames
+        print()
+        streams = {"client.runs.attach": _ours(chunks)}
+        if peers.LANGGRAPH:
+            streams["langgraph-sdk, client.stream"] = _langgraph(chunks)
+        if peers.OPENAI and size == CHUNK_BYTES:
+            streams["openai, responses.create(stream=True)"] = _openai()
+        show(f"one event to the caller, {arrival}", _each(compare(streams, times, rounds)))
 
 
 def _each(found: dict[str, float]) -> dict[str, float]:
@@ -51,12 +57,12 @@ def _frame(number: int, kind: str, event: dict[str, Any]) -> bytes:
     return f"id: {number}\nevent: {kind}\ndata: {json.dumps(event)}\n\n".encode()
 
 
-def _chunks(text: bytes) -> Iterator[bytes]:
-    return (text[start : start + CHUNK_BYTES] for start in range(0, len(text), CHUNK_BYTES))
+def _chunks(text: bytes, size: int = CHUNK_BYTES) -> Iterator[bytes]:
+    return (text[start : start + size] for start in range(0, len(text), size))
 
 
-def _answer(text: bytes, library: Any = httpx) -> Any:
-    return library.Response(200, headers={"content-type": "text/event-stream"}, content=_chunks(text))
+def _answer(chunks: Iterable[bytes], library: Any = httpx) -> Any:
+    return library.Response(200, headers={"content-type": "text/event-stream"}, content=iter(chunks))
 
 
 def _decoder(text: bytes) -> Work:
@@ -73,20 +79,34 @@ def _httpx_sse(text: bytes) -> Work:
 
     def work(times: int) -> None:
         for _ in range(times):
-            assert sum(1 for _ in EventSource(_answer(text)).iter_sse()) == EVENTS
+            assert sum(1 for _ in EventSource(_answer(_chunks(text))).iter_sse()) == EVENTS
 
     return work
 
 
-def _ours(text: bytes) -> Work:
+def _ours(chunks: list[bytes]) -> Work:
     def answer(request: httpx.Request) -> httpx.Response:
-        return _answer(text) if request.url.path.endswith("/events") else httpx.Response(200, json=run())
+        return _answer(chunks) if request.url.path.endswith("/events") else httpx.Response(200, json=run())
 
     client = AgentService("svc_sk_x", "http://service.test", transport=httpx.MockTransport(answer))
 
     def work(times: int) -> None:
         for _ in range(times):
             assert sum(len(event.payload.get("text", "x")) > 0 for event in client.runs.attach(RUN_ID)) == EVENTS
+
+    return work
+
+
+def _langgraph(chunks: list[bytes]) -> Work:
+    """What its runs are streamed with; the events are dictionaries."""
+    from langgraph_sdk._sync.http import SyncHttpClient
+
+    transport = httpx.MockTransport(lambda request: _answer(chunks))
+    client = SyncHttpClient(httpx.Client(transport=transport, base_url="http://service.test"))
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            assert sum(len(part.data["payload"].get("text", "x")) > 0 for part in client.stream("/", "GET")) == EVENTS
 
     return work
 
@@ -100,7 +120,7 @@ def _openai() -> Work:
         for n in range(EVENTS)
     )
     library = _library(openai.DefaultHttpxClient)
-    transport = library.MockTransport(lambda request: _answer(text, library))
+    transport = library.MockTransport(lambda request: _answer(_chunks(text), library))
     client: Any = openai.OpenAI(api_key="x", http_client=openai.DefaultHttpxClient(transport=transport))
 
     def work(times: int) -> None:

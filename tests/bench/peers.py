@@ -14,6 +14,7 @@ Work = Callable[[int], None]
 
 OPENAI: Final = find_spec("openai") is not None
 HTTPX_SSE: Final = find_spec("httpx_sse") is not None
+LANGGRAPH: Final = find_spec("langgraph_sdk") is not None
 
 
 def compare(works: dict[str, Work], times: int, rounds: int) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
+from agentsvc_nb.client.streams import _event
 
 CASES = {
     "plain": (b"data: a\n\n", [("message", b"a", "")]),
@@ -51,9 +53,11 @@ def test_conformance_at_every_split(name: str) -> None:
         assert decode(text[:cut], b"", text[cut:]) == expected
 
 
+USUAL = b"id: 7\nevent: t\ndata: u\n"
+LONG = b"id: 8\nevent: t\ndata: " + b"x" * 5_000 + b"\n"
 LINE = st.sampled_from(
     [b"data: a", b"data:b", b"data", b"id: 1", b"id", b"event: t", b": c", b"", b"", b"retry: 9", b"\xef\xbb\xbf"]
-)
+) | st.sampled_from([USUAL, LONG])
 STREAM = st.lists(st.tuples(LINE, st.sampled_from([b"\n", b"\r", b"\r\n"]))).map(
     lambda lines: b"".join(line + end for line, end in lines)
 )
@@ -63,6 +67,13 @@ STREAM = st.lists(st.tuples(LINE, st.sampled_from([b"\n", b"\r", b"\r\n"]))).map
 def test_any_split_gives_the_same_events(text: bytes, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
     assert decode(*(text[start:end] for start, end in pairwise(places))) == decode(text)
+
+
+@given(st.lists(LINE).map(b"\n".join), st.lists(st.integers(0, 6_000)))
+def test_what_is_matched_whole_is_what_its_lines_say(text: bytes, cuts: list[int]) -> None:
+    places = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
+    by_line = decode(text.replace(b"\n", b"\r\n"))
+    assert decode(*(text[start:end] for start, end in pairwise(places))) == by_line
 
 
 @pytest.mark.parametrize(
@@ -85,3 +96,22 @@ def test_retry(line: bytes, seconds: float | None) -> None:
     decoder = EventDecoder()
     decoder.feed(line + b"\n")
     assert decoder.retry_seconds == seconds
+
+
+NUMBER = st.integers() | st.integers(10**17, 10**40) | st.floats()
+TEXT = st.text(st.characters(exclude_categories=()))
+VALUE = st.recursive(
+    st.none() | st.booleans() | NUMBER | TEXT, lambda some: st.lists(some) | st.dictionaries(TEXT, some), max_leaves=8
+)
+
+
+@given(VALUE, st.booleans())
+def test_an_event_holds_what_its_json_says(value: object, ascii_only: bool) -> None:
+    event = {"id": 1, "type": "x", "created_at": "", "payload": {"value": value}}
+    data = json.dumps(event, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    assert repr(_event(ServerSentEvent("x", data, "1")).payload) == repr(json.loads(json.dumps(event))["payload"])
+
+
+def test_the_last_of_two_fields_of_one_name_counts() -> None:
+    data = b'{"id":1,"type":"x","created_at":"","payload":{"a":1},"payload":{"a":2, "a":3}}'
+    assert _event(ServerSentEvent("x", data, "1")).payload == {"a": 3}

@@ -263,9 +263,14 @@ class AsyncIO(_Clocks):
 
     async def read(self, response: Response) -> bytes | None:
         chunks: AsyncIterator[bytes] = response.chunks
-        self.in_time(response.ends)
-        async with _Until(response.ends - self.now(), self._library):
+        if response.ends < math.inf:
+            self.in_time(response.ends)
+            async with _Until(response.ends - self.now(), self._library):
+                return await anext(chunks, None)
+        try:
             return await anext(chunks, None)
+        except self._library.failures as error:
+            raise failure(error, self._library) from None
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
