@@ -48,7 +48,11 @@ _TABLES: Final = ("job", "usage", "api_key", "tool_call")
 
 def run(history: History, seconds: float, seed: int, frozen: float, every: float, clients: int) -> None:
     """Note what happens in so many seconds, and what there is in the end."""
-    with mail_server() as (box, address), made_cluster(smtp_url=address, **SETTINGS) as cluster, _pooled(cluster) as pooler:
+    with (
+        mail_server() as (box, address),
+        made_cluster(smtp_url=address, **SETTINGS) as cluster,
+        _pooled(cluster) as pooler,
+    ):
         cluster.workers[0].module = "tests.cluster.clock_off"
         cluster.start()
         balancer = Balancer(cluster)
@@ -76,10 +80,19 @@ def _pooled(cluster: Cluster) -> Iterator[Pooler]:
 
 
 def _work(
-    cluster: Cluster, pooler: Pooler, balancer: Balancer, history: History, plan: list[Step], load: tuple[float, int, int]
+    cluster: Cluster,
+    pooler: Pooler,
+    balancer: Balancer,
+    history: History,
+    plan: list[Step],
+    load: tuple[float, int, int],
 ) -> None:
     seconds, seed, count = load
-    keys = {"wallet": cluster.api_key, "budget": _key(cluster, "--budget-cents", str(BUDGET_CENTS)), "plan": _key(cluster, "--member")}
+    keys = {
+        "wallet": cluster.api_key,
+        "budget": _key(cluster, "--budget-cents", str(BUDGET_CENTS)),
+        "plan": _key(cluster, "--member"),
+    }
     with cluster.client(0) as first:
         chats = [str(first.runs.start(f"say chat{number}", sync=True).chat) for number in range(CHATS)]
     addresses = [balancer.base_url, *(replica.base_url for replica in cluster.replicas)]
@@ -129,7 +142,10 @@ def _look_on(cluster: Cluster, history: History, over: threading.Event) -> None:
     import psycopg
 
     while not over.wait(LOOK_SECONDS):
-        with contextlib.suppress(psycopg.OperationalError), psycopg.connect(cluster.env["AGENTSVC_DATABASE"]) as connection:
+        with (
+            contextlib.suppress(psycopg.OperationalError),
+            psycopg.connect(cluster.env["AGENTSVC_DATABASE"]) as connection,
+        ):
             while not over.wait(LOOK_SECONDS):
                 found = connection.execute(f"SELECT run_id, chat, attempt FROM run WHERE {_ACTIVE}".encode()).fetchall()
                 connection.rollback()
@@ -139,7 +155,9 @@ def _look_on(cluster: Cluster, history: History, over: threading.Event) -> None:
 def _await_calm(cluster: Cluster) -> None:
     """Wait until nothing is in progress, and no file waits to be read; not longer than `CALM_SECONDS`."""
     ends = time.monotonic() + CALM_SECONDS
-    left = f"SELECT 1 FROM run WHERE {_ACTIVE} UNION ALL SELECT 1 FROM job WHERE {_ACTIVE} UNION ALL SELECT 1 FROM unread"
+    left = (
+        f"SELECT 1 FROM run WHERE {_ACTIVE} UNION ALL SELECT 1 FROM job WHERE {_ACTIVE} UNION ALL SELECT 1 FROM unread"
+    )
     while _rows(cluster, left) and time.monotonic() < ends:
         time.sleep(0.5)
 
@@ -190,8 +208,14 @@ def report(history: History) -> list[str]:
     counts = Counter(fact["kind"] for fact in history.facts)
     outcomes = Counter((fact["kind"], fact["outcome"], fact.get("code")) for fact in history.facts if "outcome" in fact)
     lines = [f"{count:>7} {kind}" for kind, count in counts.most_common() if kind != "stored"]
-    lines += [f"{count:>7} {' '.join(str(part) for part in what if part)}" for what, count in sorted(outcomes.items(), key=str)]
-    lines += [f"{count:>7} {what}" for what, count in Counter(f["what"] for f in history.facts if f["kind"] == "fault").items()]
+    lines += [
+        f"{count:>7} {' '.join(str(part) for part in what if part)}"
+        for what, count in sorted(outcomes.items(), key=str)
+    ]
+    lines += [
+        f"{count:>7} {what}"
+        for what, count in Counter(f["what"] for f in history.facts if f["kind"] == "fault").items()
+    ]
     resumed = sorted(rules.resumed_after(history.facts), key=lambda each: each[2])
     if resumed:
         seconds = [each[2] for each in resumed]

@@ -11,7 +11,6 @@ from agentsvc_nb.service import app
 from agentsvc_nb.service.runner.storage import SystemClock
 
 
-
 def _file(folder: Path) -> Path:
     return folder.with_suffix(".clock")
 

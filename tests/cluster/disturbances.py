@@ -98,19 +98,20 @@ class Disturbances:
             does[step.what](step)
         self._history.note("fault_over", what=step.what, target=step.target)
 
-    def _note(self, step: Step, held: dict[str, int] | None = None) -> None:
+    def _note(self, step: Step, process: Process | None = None) -> None:
         fields = {"what": step.what, "target": step.target, "seconds": step.seconds, "away": step.what in AWAY}
-        self._history.note("fault", **fields, held=held or {})
+        at = self._history.now()
+        self._history.note("fault", **fields, at=at, held=self._held(process) if process else {})
 
     def _kill(self, process: Process, step: Step) -> None:
         process.kill()
-        self._note(step, self._held(process))
+        self._note(step, process)
         time.sleep(step.seconds)
         process.start()
 
     def _freeze(self, process: Process, step: Step) -> None:
         process.send(signal.SIGSTOP)
-        self._note(step, self._held(process))
+        self._note(step, process)
         time.sleep(step.seconds)
         process.send(signal.SIGCONT)
 

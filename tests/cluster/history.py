@@ -87,9 +87,7 @@ class Facts:
 
     def of(self, kind: str, **fields: object) -> Iterator[Fact]:
         """The facts of the kind that have these fields."""
-        return (
-            fact for fact in self._by_kind[kind] if all(fact.get(name) == value for name, value in fields.items())
-        )
+        return (fact for fact in self._by_kind[kind] if all(fact.get(name) == value for name, value in fields.items()))
 
     def rows(self, table: str) -> list[Fact]:
         return self._rows[table]

@@ -39,7 +39,13 @@ def talk(token: str, rng: random.Random) -> Script:
     """Some steps of some words, each of them a model call that costs."""
     lines, said = [f"say {token}"], [token]
     for step in range(rng.randint(1, 4)):
-        lines += ["usage 1000 500", f"say part {step}", f"wait {rng.choice([0, 0.2, 1, 4])}", f"progress {step} 4 on", "step 1"]
+        lines += [
+            "usage 1000 500",
+            f"say part {step}",
+            f"wait {rng.choice([0, 0.2, 1, 5, 10])}",
+            f"progress {step} 4 on",
+            "step 1",
+        ]
         said.append(f"part {step}")
     return Script("\n".join([*lines, "say end"]), "\n".join([*said, "end"]), STEP_COST * (len(said) - 1))
 
@@ -54,7 +60,9 @@ def mail(token: str, rng: random.Random) -> Script:
 
 
 def written(token: str, rng: random.Random) -> Script:
-    return Script(f"say {token}\nwrite {token}.txt {token} was written\nusage 10 0\nstep 1\nsay end", f"{token}\nend", 1_000)
+    return Script(
+        f"say {token}\nwrite {token}.txt {token} was written\nusage 10 0\nstep 1\nsay end", f"{token}\nend", 1_000
+    )
 
 
 class Client:
@@ -90,7 +98,6 @@ class Client:
             client.close()
 
     def _act_on(self) -> None:
-        # The stream of a run that ended is closed, a start without an answer is not: what a client does is in turns.
         acts = [self._talk] * 6 + [self._cancel] * 2 + [self._mail] * 3 + [self._upload] * 2
         acts += [self._job] * 2 + [self._pictures, self._spend, self._spend, self._write]
         try:
@@ -160,7 +167,11 @@ class Client:
     def _job(self) -> None:
         """A job with an effect, which is sent once."""
         token, chat = self._next_token(), self._rng.choice(self._chats)
-        given = {"steps": self._rng.randint(0, 8), "seconds": self._rng.choice([0, 1, 5]), "files": {f"{token}.txt": token}}
+        given = {
+            "steps": self._rng.randint(0, 8),
+            "seconds": self._rng.choice([0, 1, 5]),
+            "files": {f"{token}.txt": token},
+        }
         self._submit(token, "echo_job", given, chat, None)
 
     def _pictures(self) -> None:

@@ -14,6 +14,9 @@ Rule = Callable[[Facts], Iterator[str]]
 ACTIVE: Final = ("queued", "running", "cancelling")
 LIMITS: Final = ("limit_reached",)
 """Why a run with a sound script may fail: money."""
+AWAY: Final = "upstream_failed"
+"""What a tool and a run that write a file say while the store of contents is away
+(docs/decisions/0053-contents-in-s3.md)."""
 
 
 def check(facts: Iterable[Fact]) -> dict[str, list[str]]:
@@ -23,12 +26,17 @@ def check(facts: Iterable[Fact]) -> dict[str, list[str]]:
     return {name: said for name, said in broken.items() if said}
 
 
+def token_of(run: Fact) -> str:
+    """The first word that the script of a stored run says: its start's own."""
+    return str(run["message"].split()[1])
+
+
 def nothing_accepted_is_lost(facts: Facts) -> Iterator[str]:
     for start in facts.of("start", outcome="ok"):
         run = facts.runs.get(start["run_id"])
         if run is None:
             yield f"run {start['run_id']} was accepted and is not there"
-        elif start["token"] not in run["message"]:
+        elif start["token"] != token_of(run):
             yield f"run {start['run_id']} is not of the start {start['token']}"
     jobs = {row["job_id"] for row in facts.rows("job")}
     for job in facts.of("job", outcome="ok"):
@@ -44,9 +52,9 @@ def nothing_accepted_is_lost(facts: Facts) -> Iterator[str]:
 
 
 def nothing_refused_is_done(facts: Facts) -> Iterator[str]:
-    messages = [run["message"] for run in facts.runs.values()]
+    done = {token_of(run) for run in facts.runs.values()}
     for start in facts.of("start", outcome="refused", key=None):
-        if any(start["token"] in message for message in messages):
+        if start["token"] in done:
             yield f"the start {start['token']} was refused ({start['code']}) and is there"
 
 
@@ -55,7 +63,7 @@ def a_start_is_one_run(facts: Facts) -> Iterator[str]:
     by_token: defaultdict[str, set[str]] = defaultdict(set)
     tokens = {start["token"]: start["key"] for start in facts.of("start")}
     for run in facts.runs.values():
-        by_token[run["message"].split()[1]].add(run["run_id"])
+        by_token[token_of(run)].add(run["run_id"])
     for token in tokens:
         if len(by_token[token]) > 1:
             yield f"the start {token} became {len(by_token[token])} runs"
@@ -98,6 +106,8 @@ def a_run_does_what_its_script_says(facts: Facts) -> Iterator[str]:
             continue
         if run["last_error"] in LIMITS and start["group"] != "wallet":
             continue
+        if run["last_error"] == AWAY and _contents_were_away(facts, start["t"]):
+            continue
         if start["ends"] != "any" and run["status"] != start["ends"]:
             yield f"run {run['run_id']} is {run['status']} ({run['last_error']}), not {start['ends']}"
         if run["status"] == "completed" and run["output"] != start["said"]:
@@ -105,6 +115,11 @@ def a_run_does_what_its_script_says(facts: Facts) -> Iterator[str]:
         texts = [each["payload"]["text"] for each in facts.standing(run["run_id"]) if each["type"] == "text.delta"]
         if run["status"] == "completed" and "".join(texts).removesuffix("\n") != run["output"]:
             yield f"the events of run {run['run_id']} say {''.join(texts)!r}, its answer is {run['output']!r}"
+
+
+def _contents_were_away(facts: Facts, begun: float) -> bool:
+    """True if the store of contents was restarted while what was begun then may have been in progress."""
+    return any(begun - 20 < fault["t"] < begun + 60 for fault in facts.of("fault", what="restart contents"))
 
 
 def all_ends(facts: Facts) -> Iterator[str]:
@@ -190,7 +205,10 @@ def the_effect_of_a_job_is_there_once(facts: Facts) -> Iterator[str]:
         row, keys = by_id.get(job["job_id"]), written[job["token"]]
         if row is None:
             continue
-        if row["status"] != "succeeded":
+        if AWAY in (row["error"] or "") and _contents_were_away(facts, job["t"]):
+            if keys:
+                yield f"job {job['job_id']} failed and had its effect"
+        elif row["status"] != "succeeded":
             yield f"job {job['job_id']} is {row['status']}: {row['error']}"
         elif len(keys) != 1:
             yield f"job {job['job_id']} has the effects {sorted(keys)}"
@@ -250,7 +268,7 @@ def resumed_after(facts: Iterable[Fact]) -> list[tuple[str, str, float]]:
         for run_id, attempt in fault.get("held", {}).items():
             seen = [look for look in looks if look["t"] > fault["t"] and not _as_it_was(look, run_id, attempt)]
             if seen and not any(fault["t"] - 5 < moment < seen[0]["t"] for moment in away):
-                measured.append((f"{fault['what']} {fault['target']}", run_id, seen[0]["t"] - fault["t"]))
+                measured.append((f"{fault['what']} {fault['target']}", run_id, seen[0]["t"] - fault["at"]))
     return measured
 
 
