@@ -1,5 +1,6 @@
-"""`python -m tests.cluster.checked [--seconds N] [--seed N] [--history FILE]`: a cluster under mixed load while its parts
-are killed, frozen and cut off, and what of its promises that broke (docs/decisions/0059-a-history-is-checked.md)."""
+"""`python -m tests.cluster.checked [--seconds N] [--seed N] [--history FILE]`: a cluster under mixed load while its
+parts are killed, frozen and cut off, and what of its promises that broke
+(docs/decisions/0059-a-history-is-checked.md)."""
 
 from __future__ import annotations
 
@@ -169,8 +170,6 @@ def _note_end(cluster: Cluster, history: History) -> None:
     for row in runs:
         history.note("stored", table="run", row=row)
         answered = next(clients).runs.get(row["run_id"])
-        if answered.status == row["status"]:
-            pass
         cost = answered.usage.cost_microcents
         history.note("final", run_id=row["run_id"], status=answered.status, output=answered.output, cost=cost)
     for row in _rows(cluster, "SELECT run_id, id, type, payload FROM run_event"):

@@ -68,6 +68,7 @@ class Disturbances:
         self._pooler = pooler
         self._history = history
         self._threads: list[threading.Thread] = []
+        self._failures: list[BaseException] = []
         self._at = {name: threading.Lock() for name in (*KINDS, "worker", "replica")}
 
     def do(self, steps: list[Step]) -> None:
@@ -80,6 +81,8 @@ class Disturbances:
             thread.start()
         for thread in self._threads:
             thread.join()
+        if self._failures:
+            raise self._failures[0]
 
     def _do(self, step: Step) -> None:
         does: dict[str, Callable[[Step], None]] = {
@@ -95,7 +98,10 @@ class Disturbances:
         }
         # One thing at a time is done to workers, and one to replicas: of each, one at least is left.
         with self._at[step.what.split()[1] if step.what.split()[1] in self._at else step.what]:
-            does[step.what](step)
+            try:
+                does[step.what](step)
+            except BaseException as error:
+                self._failures.append(error)
         self._history.note("fault_over", what=step.what, target=step.target)
 
     def _note(self, step: Step, process: Process | None = None) -> None:

@@ -1,5 +1,5 @@
-"""What the clients of a cluster did and saw, what was done to its processes, and what its database has at the end: facts,
-each a line of JSON, which `rules.py` checks."""
+"""What the clients of a cluster did and saw, what was done to its processes, and what its database has at the end:
+facts, each a line of JSON, which `rules.py` checks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from typing import Any, Final
 Fact = dict[str, Any]
 """`kind` says what it is, `t` when it was noted, in seconds from the beginning. The kinds and their fields:
 
-start        token, key, group (which key of the service), chat, begun, outcome (ok, refused, unknown), code, run_id, status;
-             what the script comes to: said, costs (micro-cents), ends (completed, cancelled, any)
+start        token, key, group (which key of the service), chat, begun, outcome (ok, refused, unknown), code, run_id,
+             status; what the script comes to: said, costs (micro-cents), ends (completed, cancelled)
 read         run_id, begun, status: what a look at the run answered
 stream       run_id, events ([id, type, digest]), whole (true if it came to the end)
 cancel       run_id, outcome, status
 verdict      run_id, call_id, token, approved, outcome, code
 upload       token, chat, path, sha256, begun, outcome
 job          token, key, outcome, job_id, chat
-fault        what, target, held ({run_id: attempt} of a worker that was stopped), away (true: the database was not there)
+fault        what, target, at (when), seconds, held ({run_id: attempt} of a process that was stopped), away (true: some
+             process did not reach the database)
 fault_over   what, target
 look         active ([run_id, chat, attempt]): the runs in progress, all at one moment
 final        run_id, status, output, cost: what a replica answers after all is over
