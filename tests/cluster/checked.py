@@ -18,6 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.tools.echo_job import EFFECTS
 from tests.cluster import rules
 from tests.cluster.cluster import Balancer, Cluster, made_cluster
-from tests.cluster.disturbances import Disturbances, Step, planned
+from tests.cluster.disturbances import Disturbances, planned
 from tests.cluster.history import History, digest
 from tests.cluster.load import Client
 from tests.cluster.pooler import Pooler
@@ -47,8 +48,20 @@ LOOK_SECONDS: Final = 0.25
 _TABLES: Final = ("job", "usage", "api_key", "tool_call")
 
 
-def run(history: History, seconds: float, seed: int, frozen: float, every: float, clients: int) -> None:
-    """Note what happens in so many seconds, and what there is in the end."""
+@dataclass(frozen=True)
+class Load:
+    """So many clients for so many seconds, something done every `every` seconds; what is frozen stands still for
+    `frozen` seconds. The same seed is the same plan of what is done, and the same choices of each client."""
+
+    seconds: float
+    seed: int
+    frozen: float
+    every: float
+    clients: int
+
+
+def run(history: History, load: Load) -> None:
+    """Note what happens, and what there is in the end."""
     with (
         mail_server() as (box, address),
         made_cluster(smtp_url=address, **SETTINGS) as cluster,
@@ -58,7 +71,7 @@ def run(history: History, seconds: float, seed: int, frozen: float, every: float
         cluster.start()
         balancer = Balancer(cluster)
         try:
-            _work(cluster, pooler, balancer, history, planned(seed, seconds, frozen, every), (seconds, seed, clients))
+            _work(cluster, pooler, balancer, history, load)
             _note_end(cluster, history)
         finally:
             balancer.close()
@@ -80,15 +93,8 @@ def _pooled(cluster: Cluster) -> Iterator[Pooler]:
         pooler.kill()
 
 
-def _work(
-    cluster: Cluster,
-    pooler: Pooler,
-    balancer: Balancer,
-    history: History,
-    plan: list[Step],
-    load: tuple[float, int, int],
-) -> None:
-    seconds, seed, count = load
+def _work(cluster: Cluster, pooler: Pooler, balancer: Balancer, history: History, load: Load) -> None:
+    """Have the clients work while the plan is carried out, and then until all that they have begun is over."""
     keys = {
         "wallet": cluster.api_key,
         "budget": _key(cluster, "--budget-cents", str(BUDGET_CENTS)),
@@ -97,24 +103,21 @@ def _work(
     with cluster.client(0) as first:
         chats = [str(first.runs.start(f"say chat{number}", sync=True).chat) for number in range(CHATS)]
     addresses = [balancer.base_url, *(replica.base_url for replica in cluster.replicas)]
-    clients = [Client(f"c{number}", seed, history, keys, addresses, chats) for number in range(count)]
-    over = threading.Event()
-    looking = threading.Thread(target=_look_on, args=(cluster, history, over))
-    looking.start()
-    began = time.monotonic()
-    for client in clients:
-        client.start()
-    try:
-        Disturbances(cluster, pooler, history).do(plan)
-        time.sleep(max(0.0, began + seconds - time.monotonic()))
-    finally:
+    clients = [Client(f"c{number}", load.seed, history, keys, addresses, chats) for number in range(load.clients)]
+    with _looking(cluster, history):
+        began = time.monotonic()
         for client in clients:
-            client.over.set()
-        for client in clients:
-            client.end()
+            client.start()
+        try:
+            plan = planned(load.seed, load.seconds, load.frozen, load.every)
+            Disturbances(cluster, pooler, history).do(plan)
+            time.sleep(max(0.0, began + load.seconds - time.monotonic()))
+        finally:
+            for client in clients:
+                client.over.set()
+            for client in clients:
+                client.end()
         _await_calm(cluster)
-        over.set()
-        looking.join()
     for client in clients:
         if client.failure is not None:
             raise client.failure
@@ -138,19 +141,28 @@ def _rows(cluster: Cluster, sql: str) -> list[dict[str, Any]]:
 _ACTIVE: Final = "status IN ('queued', 'running', 'cancelling')"
 
 
-def _look_on(cluster: Cluster, history: History, over: threading.Event) -> None:
-    """Look at the runs in progress again and again, each time at one moment of the database."""
+@contextlib.contextmanager
+def _looking(cluster: Cluster, history: History) -> Iterator[None]:
+    """Within the block a thread looks at the runs in progress, each time at one moment of the database."""
     import psycopg
 
-    while not over.wait(LOOK_SECONDS):
-        with (
-            contextlib.suppress(psycopg.OperationalError),
-            psycopg.connect(cluster.env["AGENTSVC_DATABASE"]) as connection,
-        ):
-            while not over.wait(LOOK_SECONDS):
-                found = connection.execute(f"SELECT run_id, chat, attempt FROM run WHERE {_ACTIVE}".encode()).fetchall()
-                connection.rollback()
-                history.note("look", active=found)
+    over = threading.Event()
+    address = cluster.env["AGENTSVC_DATABASE"]
+    sql = f"SELECT run_id, chat, attempt FROM run WHERE {_ACTIVE}".encode()
+
+    def look_on() -> None:
+        while not over.wait(LOOK_SECONDS):
+            with contextlib.suppress(psycopg.OperationalError), psycopg.connect(address, autocommit=True) as connection:
+                while not over.wait(LOOK_SECONDS):
+                    history.note("look", active=connection.execute(sql).fetchall())
+
+    thread = threading.Thread(target=look_on, name="looking")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def _await_calm(cluster: Cluster) -> None:
@@ -237,7 +249,7 @@ def main() -> None:
     path = given.history or Path(tempfile.mkstemp(prefix="agentsvc-history-", suffix=".jsonl")[1])
     history = History(path)
     try:
-        run(history, given.seconds, given.seed, given.frozen, given.every, given.clients)
+        run(history, Load(given.seconds, given.seed, given.frozen, given.every, given.clients))
     finally:
         history.close()
     print("\n".join(report(history)))

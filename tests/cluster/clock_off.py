@@ -1,5 +1,5 @@
-"""`python -m tests.cluster.clock_off ...`: `agentsvc ...` with a clock that is off by as many milliseconds as the file
-beside its data folder says, at each look. The service's own port for the clock is what is replaced."""
+"""`python -m tests.cluster.clock_off ...`: `agentsvc ...` with a clock that is off by as much as `set_off` says, at
+each look: in place of the machine's there is another at the service's own port for clocks."""
 
 from __future__ import annotations
 
@@ -8,29 +8,24 @@ from pathlib import Path
 
 from agentsvc_nb.cli import main
 from agentsvc_nb.service import app
-from agentsvc_nb.service.runner.storage import SystemClock
+from tests.faults.engines import MovableClock
 
 
-def _file(folder: Path) -> Path:
-    return folder.with_suffix(".clock")
+def set_off(data: Path, ms: int) -> None:
+    """Of the process with this data folder."""
+    folder = _beside(data)
+    folder.mkdir(exist_ok=True)
+    new = folder / "clock-offset.new"
+    new.write_text(str(ms))
+    new.rename(folder / "clock-offset")
 
 
-def set_off(folder: Path, ms: int) -> None:
-    written = folder.with_suffix(".new")
-    written.write_text(str(ms))
-    written.rename(_file(folder))
-
-
-def _begin(folder: Path) -> None:
-    class ClockOff(SystemClock):
-        def now(self) -> int:
-            return super().now() + int(_file(folder).read_text())
-
-    if not _file(folder).exists():
-        set_off(folder, 0)
-    setattr(app, "SystemClock", ClockOff)  # noqa: B010 - not assigned for the type checker
+def _beside(data: Path) -> Path:
+    """A data folder itself may hold nothing of ours when the service first starts there."""
+    return data.with_suffix(".clock")
 
 
 if __name__ == "__main__":
-    _begin(Path(sys.argv[sys.argv.index("--data") + 1]))
+    folder = _beside(Path(sys.argv[sys.argv.index("--data") + 1]))
+    setattr(app, "SystemClock", lambda: MovableClock(folder))  # noqa: B010 - not assigned for the type checker
     sys.exit(main())

@@ -30,7 +30,7 @@ KINDS: Final = (
     "restart pooler",
 )
 AWAY: Final = frozenset({"restart database", "cut connections", "restart pooler"})
-"""While they are done some process does not reach the database."""
+"""While they are done some process does not reach the database. One of them at a time."""
 BACK_MS: Final = -3_600_000
 DEAD_SECONDS: Final = 3.0
 
@@ -69,7 +69,7 @@ class Disturbances:
         self._history = history
         self._threads: list[threading.Thread] = []
         self._failures: list[BaseException] = []
-        self._at = {name: threading.Lock() for name in (*KINDS, "worker", "replica")}
+        self._turns = {name: threading.Lock() for name in ("worker", "replica", "database", "contents", "clock")}
 
     def do(self, steps: list[Step]) -> None:
         """Do all of them, in time, and wait until the last is over."""
@@ -96,8 +96,8 @@ class Disturbances:
             "set clock back": self._set_clock_back,
             "restart pooler": self._restart_pooler,
         }
-        # One thing at a time is done to workers, and one to replicas: of each, one at least is left.
-        with self._at[step.what.split()[1] if step.what.split()[1] in self._at else step.what]:
+        # One thing at a time is done to workers, and one to replicas: of each, some are left.
+        with self._turns["database" if step.what in AWAY else step.what.split()[1]]:
             try:
                 does[step.what](step)
             except BaseException as error:
