@@ -64,7 +64,7 @@ def run(history: History, load: Load) -> None:
     """Note what happens, and what there is in the end."""
     with (
         mail_server() as (box, address),
-        made_cluster(smtp_url=address, **SETTINGS) as cluster,
+        made_cluster(3, 3, smtp_url=address, **SETTINGS) as cluster,
         _pooled(cluster) as pooler,
     ):
         cluster.workers[0].module = "tests.cluster.clock_off"
@@ -195,7 +195,7 @@ def _note_end(cluster: Cluster, history: History) -> None:
     for upload in [fact for fact in history.facts if fact["kind"] == "upload" and fact["outcome"] == "ok"]:
         client, path, chat = next(clients), upload["path"], upload["chat"]
         try:
-            sha256: str | None = hashlib.sha256(client.files.download(path, chat=chat)).hexdigest()  # type: ignore[arg-type]
+            sha256: str | None = hashlib.sha256(client.files.download(path, chat=chat)).hexdigest()
         except StefanBrainError as error:
             sha256 = str(error)
         found = any(each.path == path for each in client.files.search(upload["token"], chat=chat).results)

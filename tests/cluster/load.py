@@ -201,7 +201,7 @@ class Client:
         self._token = token = self._next_token()
         script, key = write(token, self._rng), f"key-{token}" if self._rng.random() < 0.6 else None
         times = self._rng.choice([1, 1, 2]) if key else 1
-        noted = {"token": token, "key": key, "group": group, "chat": chat}
+        noted: Fact = {"token": token, "key": key, "group": group, "chat": chat}
         noted |= {"said": script.said, "costs": script.costs, "ends": script.ends}
         found = None
         for _ in range(times):

@@ -26,7 +26,7 @@ def stored(table: str, **row: Any) -> Fact:
 
 def of_run(run_id: str, token: str, said: str, *more: tuple[str, dict[str, Any]]) -> Iterator[Fact]:
     """A run that was accepted, cut off, resumed, read, followed and completed."""
-    told = [
+    told: list[tuple[str, dict[str, Any]]] = [
         ("run.status", {"status": "queued"}),
         ("text.delta", {"text": "half of it"}),
         ("run.resumed", {"attempt": 2, "discard_after": 1}),

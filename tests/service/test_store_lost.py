@@ -116,6 +116,8 @@ def test_a_job_begins_again(lost: Exception, storage: Storage, monkeypatch: pyte
 
 
 def test_a_job_that_is_cancelled_meanwhile_ends(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = ""
+
     async def lost(*_: Any) -> None:
         await storage.use_case.write(lambda tx: job_records.cancelling(tx, job_id))
         raise StoreAway
@@ -128,7 +130,6 @@ def test_a_job_that_is_cancelled_meanwhile_ends(storage: Storage, monkeypatch: p
         assert found is not None
         assert found.status == "cancelled"
 
-    job_id = ""
     monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0)
     monkeypatch.setattr(jobs, "report", lost)
     asyncio.run(work())
