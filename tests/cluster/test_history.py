@@ -26,10 +26,12 @@ def checked(path: Path, load: Load) -> History:
     return history
 
 
+@pytest.mark.timeout(400)
 def test_a_minute(tmp_path: Path) -> None:
     checked(tmp_path / "history.jsonl", Load(seconds=60, seed=1, frozen=12, every=5, clients=5))
 
 
+@pytest.mark.timeout(1500)
 def test_eight_minutes(tmp_path: Path) -> None:
     history = checked(tmp_path / "history.jsonl", Load(seconds=480, seed=2, frozen=30, every=14, clients=8))
     resumed = rules.resumed_after(history.facts)
