@@ -175,7 +175,12 @@ class DataFolder:
             if _is_foreign(self.database):
                 raise ForeignFolder(f"{self.database} is a database of another program", _OTHER_FOLDER)
             return
-        if not self.path.exists() or self.database.exists() or (self.blobs / "incoming").exists():
+        if (
+            not self.path.exists()
+            or self.database.exists()
+            or (self.blobs / "incoming").exists()
+            or self._had_address()
+        ):
             return
         stranger = (
             _stranger(self.path, _OUR_FILES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from agentsvc_nb.formats.indexing import IndexedText
 from agentsvc_nb.tools.port import WorkFailure
@@ -44,6 +44,14 @@ class StoreBusy(Exception):
 
 class StoreAway(StoreBusy):
     """The database's server does not answer. Nothing was written; a later try may succeed."""
+
+
+class CommitLost(Exception):
+    """The connection was lost while a write was being committed: it may be stored or not."""
+
+
+STORE_LOST: Final = (StoreBusy, CommitLost)
+"""What work in progress meets when its database is away. It goes on from what is stored, as after a crash."""
 
 
 class StoreUnusable(Exception):

@@ -35,10 +35,13 @@ DURABLE: Final = "-c listen_addresses= -c max_connections=300 -c shared_buffers=
 class Process:
     """A replica or a worker, with a data folder of its own."""
 
+    module = "agentsvc_nb"
+    """What Python runs."""
+
     def __init__(self, command: Literal["serve", "worker"], folder: Path, env: dict[str, str]) -> None:
         self.folder = folder
-        self._command = [sys.executable, "-m", "agentsvc_nb", command, "--data", str(folder)]
-        self._env = env
+        self.env = env
+        self._arguments = [command, "--data", str(folder)]
         self._child: subprocess.Popen[bytes] | None = None
         self._port = 0
         self.base_url = ""
@@ -49,8 +52,8 @@ class Process:
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
         with self.log.open("ab") as log:
-            command = [*self._command, "--port", str(self._port)]
-            self._child = subprocess.Popen(command, env=self._env, stdout=log, stderr=subprocess.STDOUT)
+            command = [sys.executable, "-m", self.module, *self._arguments, "--port", str(self._port)]
+            self._child = subprocess.Popen(command, env=self.env, stdout=log, stderr=subprocess.STDOUT)
         until(lambda: ready.exists() or self._has_ended(), patience=START_SECONDS)
         self.base_url = json.loads(ready.read_text())["base_url"]
         self._port = int(self.base_url.rpartition(":")[2])
@@ -92,7 +95,7 @@ class Process:
     def _has_ended(self) -> bool:
         assert self._child is not None
         if self._child.poll() is not None:
-            raise AssertionError(f"{self._command} did not start:\n{self.log.read_text()}")
+            raise AssertionError(f"{self._arguments} did not start:\n{self.log.read_text()}")
         return False
 
 
@@ -145,13 +148,20 @@ class Cluster:
 @contextlib.contextmanager
 def running_cluster(replicas: int = 3, workers: int = 3, **settings: object) -> Iterator[Cluster]:
     """A cluster with these settings, which ends with the block, with all that it holds."""
+    with made_cluster(replicas, workers, **settings) as cluster:
+        cluster.start()
+        yield cluster
+
+
+@contextlib.contextmanager
+def made_cluster(replicas: int = 3, workers: int = 3, **settings: object) -> Iterator[Cluster]:
+    """As `running_cluster`, with its database and its contents there, and none of its processes started."""
     with tempfile.TemporaryDirectory(prefix="agentsvc-cluster-") as folder, running_s3() as s3:
         postgres = PostgresServer(DURABLE)
         try:
             given = {"model": "scripted", **settings}
             cluster = Cluster(Path(folder), postgres, s3, (replicas, workers), given)
             try:
-                cluster.start()
                 yield cluster
             finally:
                 cluster.end()

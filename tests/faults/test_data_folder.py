@@ -16,6 +16,7 @@ import pytest
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.service.folder import DataFolder, ForeignFolder
+from agentsvc_nb.service.plan import KeptSettings
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from tests.service.test_serve import ENV, client_of, ready_of, serve, serving
 from tests.waiting import PATIENCE_SECONDS, until
@@ -124,6 +125,15 @@ def test_folders_that_are_ours_or_nobodys(names: list[str], tmp_path: Path) -> N
             path.touch()
     DataFolder(tmp_path / "data").make()
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
+
+
+def test_the_folder_of_a_service_with_its_data_elsewhere_stays_its_own(tmp_path: Path) -> None:
+    """As that of one with its data there does, whatever somebody puts beside it."""
+    data = tmp_path / "data"
+    data.mkdir()
+    KeptSettings({}, {"AGENTSVC_DATABASE": True}).write(DataFolder(data))
+    (data / "notes.txt").touch()
+    DataFolder(data, "postgresql://db/agentsvc").make()
 
 
 def test_a_link_to_a_foreign_folder_is_foreign(foreign: Path, tmp_path: Path) -> None:

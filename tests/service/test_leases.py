@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +20,8 @@ from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import shared
-from agentsvc_nb.service.runner.shared import SharedSignals
+from agentsvc_nb.service.runner.shared import AWAY_SECONDS, RENEWED_SECONDS, SharedSignals, Sharing
+from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.store.postgres import PostgresDatabase
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, jobs, leases, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
@@ -276,6 +278,42 @@ def test_processes_with_other_contents_are_refused(processes: tuple[UseCaseConte
         leases.check_contents(database, "s3://one/place")
         with pytest.raises(StoreUnusable, match=r"in s3://one/place, this one in the folder /x: give all of them"):
             leases.check_contents(database, "the folder /x")
+
+
+def test_after_the_database_was_away_others_may_renew_first(
+    processes: tuple[UseCaseContext, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reached it first took all that the others had: their leases had run out meanwhile."""
+
+    async def work() -> None:
+        one, two = processes
+        with leases_that_end_at_once(monkeypatch):
+            run = await taken(one, await started(one))
+        woken: list[str] = []
+        kind: Any = SimpleNamespace(supervisor=TaskSupervisor(_never, woken.append), wake=woken.append)
+        workers: Any = SimpleNamespace(runs=kind, jobs=kind, readings=SimpleNamespace(wake=_later))
+        sharing = Sharing(two, SharedSignals(Recorded(), "two"), workers, of(two))
+        await sharing._look()
+        assert woken == [run.run_id]
+        sharing._reached_s -= AWAY_SECONDS
+        for _ in range(3):
+            await sharing._look()
+        assert woken == [run.run_id]
+        queued = await started(one)
+        await sharing._look()
+        assert woken == [run.run_id, queued.run_id], "nobody has that"
+        sharing._back_s -= RENEWED_SECONDS
+        await sharing._look()
+        assert woken[2:] == [run.run_id, queued.run_id]
+
+    run_within(30, work())
+
+
+async def _never(_: str) -> None:
+    raise AssertionError
+
+
+async def _later() -> None: ...
 
 
 class Recorded:

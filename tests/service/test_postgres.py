@@ -9,15 +9,18 @@ import sqlite3
 import threading
 import traceback
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import psycopg
 import pytest
 
 from agentsvc_nb.service.ports import StoreAway, StoreUnusable, Tx
+from agentsvc_nb.service.records.leases import LEASE_MS
+from agentsvc_nb.service.runner.shared import RENEW_SECONDS
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
-from agentsvc_nb.service.store.postgres import PostgresDatabase
+from agentsvc_nb.service.store.postgres import IDLE_SECONDS, LOCK_SECONDS, PostgresDatabase
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from tests import databases
 from tests.databases import PostgresServer
@@ -92,6 +95,29 @@ def test_processes_that_read_and_write_at_once_lose_nothing(address: str) -> Non
         each.join()
     with contextlib.closing(PostgresDatabase(address)) as database:
         assert database.read(lambda tx: tx.all("SELECT value FROM meta WHERE name = 'number'")) == [{"value": "200"}]
+
+
+def test_a_writer_that_is_frozen_in_the_midst_of_a_write_keeps_nobody_from_writing(address: str) -> None:
+    """For ten seconds all others were refused, and the leases of all workers ran out."""
+    begun, thaw = threading.Event(), threading.Event()
+
+    def freeze(tx: Tx) -> int:
+        begun.set()
+        thaw.wait()
+        return insert(tx, "frozen")
+
+    closing = contextlib.closing
+    with closing(PostgresDatabase(address).open()) as one, closing(PostgresDatabase(address)) as two:
+        with ThreadPoolExecutor(1) as pool:
+            frozen = pool.submit(one.write_now, freeze)
+            begun.wait()
+            try:
+                two.write_now(lambda tx: insert(tx, "free"))
+            finally:
+                thaw.set()
+            frozen.result()
+        assert two.read(names) == ["free", "frozen"]
+    assert LOCK_SECONDS > IDLE_SECONDS < LEASE_MS / 1000 - RENEW_SECONDS
 
 
 def test_a_read_sees_one_moment(database: PostgresDatabase) -> None:

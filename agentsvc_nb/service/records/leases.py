@@ -73,10 +73,18 @@ def leave_job(tx: Tx, job_id: str, worker: str) -> None:
 
 
 def free(
-    tx: Tx, worker: str, models: Collection[str], run_names: Collection[str], job_names: Collection[str], limit: int
+    tx: Tx,
+    worker: str,
+    models: Collection[str],
+    run_names: Collection[str],
+    job_names: Collection[str],
+    limit: int,
+    *,
+    expired: bool,
 ) -> Free:
-    """What the worker may take besides what it has, `run_names` and `job_names`: at most `limit` each, oldest first."""
-    given = {"worker": worker, "limit": limit}
+    """What the worker may take besides what it has, `run_names` and `job_names`: at most `limit` each, oldest first.
+    `expired`: also that of others whose lease has run out."""
+    given = {"worker": worker, "limit": limit, "expired": expired}
     found_runs = tx.all(_sql["free_runs"], names=list(run_names), models=list(models), **given)
     found_jobs = tx.all(_sql["free_jobs"], names=list(job_names), **given)
     ends = tx.one(_sql["next_end"], worker=worker)

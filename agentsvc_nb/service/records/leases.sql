@@ -47,7 +47,8 @@ WHERE job_id = :id AND worker_id = :worker AND status IN ('queued', 'running', '
 -- A run of another model waits for a process that has it, while one lives.
 SELECT run_id AS name FROM run
 WHERE status IN ('queued', 'running', 'cancelling')
-    AND (lease_until IS NULL OR worker_id = :worker OR lease_until < EXTRACT(EPOCH FROM clock_timestamp()) * 1000)
+    AND (lease_until IS NULL OR worker_id = :worker
+        OR (:expired AND lease_until < EXTRACT(EPOCH FROM clock_timestamp()) * 1000))
     AND (model = ANY(:models) OR NOT EXISTS (
         SELECT 1 FROM process WHERE works = 1 AND run.model = ANY(string_to_array(process.models, chr(10)))
             AND process.lease_until > EXTRACT(EPOCH FROM clock_timestamp()) * 1000
@@ -58,7 +59,8 @@ ORDER BY rowid LIMIT :limit
 -- name: free_jobs
 SELECT job_id AS name FROM job
 WHERE status IN ('queued', 'running', 'cancelling') AND follows IS NULL
-    AND (lease_until IS NULL OR worker_id = :worker OR lease_until < EXTRACT(EPOCH FROM clock_timestamp()) * 1000)
+    AND (lease_until IS NULL OR worker_id = :worker
+        OR (:expired AND lease_until < EXTRACT(EPOCH FROM clock_timestamp()) * 1000))
     AND NOT job_id = ANY(:names)
 ORDER BY rowid LIMIT :limit
 

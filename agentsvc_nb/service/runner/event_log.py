@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from agentsvc_nb.service import payloads
+from agentsvc_nb.service.ports import STORE_LOST, CommitLost
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.storage import Storage
@@ -41,6 +42,7 @@ class EventLog:
         self._sent_at = float("-inf")
         self._later: asyncio.Task[None] | None = None
         self._first_since = run.created_at if run.attempt == 1 else None
+        self._lost: CommitLost | None = None
 
     async def speak(self, kind: str, text: str) -> None:
         """Add to the text (`text.delta`) or to the thinking (`thinking.delta`)."""
@@ -62,8 +64,10 @@ class EventLog:
         await self._write(kind, [await self._bounded(kind, payload)], used)
 
     async def flush(self) -> None:
-        """Write the gathered text to the database. Raises `LostRun`."""
+        """Write the gathered text to the database. Raises `LostRun`, and what is in `STORE_LOST`."""
         async with self._order:
+            if self._lost is not None:  # what may be stored is not written again
+                raise self._lost
             later, self._later = self._later, None
             if later is not None and later is not asyncio.current_task():
                 later.cancel()
@@ -92,7 +96,7 @@ class EventLog:
 
     async def _flush_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        with contextlib.suppress(attempts.LostRun):  # the worker's own next write raises it
+        with contextlib.suppress(attempts.LostRun, *STORE_LOST):  # the worker's own next write raises it
             await self.flush()
 
     async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +109,11 @@ class EventLog:
         return {**kept, "truncated": True, "whole_path": path}
 
     async def _write(self, kind: str, found: Sequence[dict[str, Any]], used: attempts.Used | None = None) -> None:
-        await attempts.append(self._use_case, self._run_id, self.attempt, kind, found, used)
+        try:
+            await attempts.append(self._use_case, self._run_id, self.attempt, kind, found, used)
+        except CommitLost as lost:
+            self._lost = lost
+            raise
         if self._first_since is not None:
             seconds, self._first_since = (self._use_case.now - self._first_since) / 1000, None
             self._use_case.metrics.first_event_seconds.observe(value=max(0.0, seconds))

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.service.logs import fields
+from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.runner import spans
@@ -77,6 +78,24 @@ class JobRunner:
             await self.end_call(call_id)
 
     async def _work(self, job_id: str) -> None:
+        """Work on the job until it has ended, or is another's: again when the database was lost."""
+        while True:
+            try:
+                return await self._attempt(job_id)
+            except STORE_LOST as error:
+                log.warning("job %s begins again: %s", job_id, error)
+            await self.supervisor.store(job_id, lambda: self._leave(job_id))
+
+    async def _leave(self, job_id: str) -> None:
+        """Leave a job whose work was lost to the next claim, which does not count against `RESTARTS_MAX`."""
+        if self._use_case.process is not None:
+            return await jobs.leave(self._use_case, job_id)
+        found = await jobs.find(self._use_case, job_id)
+        if found is not None and found.status == "cancelling":  # is not claimed again
+            await jobs.finish(self._use_case, job_id, found.attempt, JobEnding("cancelled", []))
+
+    async def _attempt(self, job_id: str) -> None:
+        """Raises what is in `STORE_LOST`."""
         job = await self.supervisor.store(job_id, lambda: self._claim(job_id))
         if job is None:
             return
@@ -119,6 +138,8 @@ class JobRunner:
             return _failed(failure.code, failure.message)
         except ValidationError as error:
             return _failed("invalid_tool_input", port.fault(error)[1])
+        except STORE_LOST:
+            raise
         except Exception:
             log.exception("job %s (%s) failed", job.job_id, job.tool)
             return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")

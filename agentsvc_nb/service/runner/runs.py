@@ -13,6 +13,7 @@ from agentsvc_nb.formats.children.fairness import caller
 from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.logs import fields
+from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext
@@ -59,6 +60,17 @@ class RunRunner:
         return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
+        """Work on the run until it has ended, or is another's: again from its checkpoint when the database was lost."""
+        while True:
+            try:
+                return await self._attempt(run_id)
+            except STORE_LOST as error:
+                log.warning("run %s goes on from its checkpoint: %s", run_id, error)
+            if self._use_case.process is not None:  # does not count against `RESTARTS_MAX`
+                await self.supervisor.store(run_id, lambda: attempts.leave(self._use_case, run_id))
+
+    async def _attempt(self, run_id: str) -> None:
+        """Raises what is in `STORE_LOST`."""
         run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
         if run is None:
             return
@@ -74,6 +86,8 @@ class RunRunner:
             self._use_case.metrics.fences_refused.add("run")
             log.warning("run %s was taken over", run_id)
             return
+        except STORE_LOST:
+            raise
         except Exception:  # its state is none that can be gone on from, or its last events could not be written
             log.exception("run %s failed", run_id)
             ending = _unexpected("The run failed unexpectedly; see the service's log.")
@@ -119,7 +133,7 @@ class RunRunner:
                 return None
             await context.log.flush()
             return context.ending("cancelled", output=_spoken(context))
-        except attempts.LostRun:
+        except (attempts.LostRun, *STORE_LOST):
             raise
         except StepsExceeded:
             return await _failed(context, runs.STEPS_EXCEEDED, "The run needed more than 1,500 model steps.")

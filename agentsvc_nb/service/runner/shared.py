@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -21,6 +23,11 @@ SEND_SECONDS: Final = 0.025
 LOOK_SECONDS: Final = 2.0
 """How often each wait looks by itself, and a worker for what nobody executes."""
 RENEW_SECONDS: Final = 3.0
+AWAY_SECONDS: Final = 2 * LOOK_SECONDS
+"""A process that has not reached the database for so long lets others, who may not have reached it either, renew their
+leases before it takes over what they have."""
+RENEWED_SECONDS: Final = RENEW_SECONDS + 1
+"""How long it lets them."""
 AFTER_OTHERS_SECONDS: Final = 0.001
 """For each run or job that a worker has, it leaves new work to others for so long: who has less takes more."""
 AFTER_OTHERS_MAX_SECONDS: Final = 0.05
@@ -141,9 +148,12 @@ class Sharing:
         self._hint = asyncio.Event()
         self._renewing: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._reached_s = time.monotonic()
+        self._back_s = -math.inf
 
     async def start(self) -> None:
         await leases.begin(self._use_case, self._process)
+        self._reached_s = time.monotonic()
         self._signals.listen(self._hear)
         self._renewing = asyncio.create_task(self._renew_on(), name="leases")
         if self._process.works:
@@ -209,7 +219,13 @@ class Sharing:
                 wait = min(wait, max(found.next_end_ms, 0) / 1000 + SEND_SECONDS)
 
     async def _look(self) -> leases.Look:
-        found = await leases.look(self._use_case, self._process, self._in_hand())
+        expired = time.monotonic() > self._back_s + RENEWED_SECONDS
+        found = await leases.look(self._use_case, self._process, self._in_hand(), expired=expired)
+        was_away, self._reached_s = time.monotonic() > self._reached_s + AWAY_SECONDS, time.monotonic()
+        if was_away:  # this look found whose leases ran out meanwhile, the next ones do not
+            self._back_s = self._reached_s
+            self._hint.set()
+            return found
         for name in found.stopping:
             self._interrupt(name)
         for run_id in found.runs:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from agentsvc_nb.service import payloads
+from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
@@ -167,6 +168,8 @@ class ToolCalls:
         self.jobs.wake(job.job_id)
         try:
             job = await self._follow(job)
+        except STORE_LOST:  # the run goes on soon and follows the job again
+            raise
         except BaseException:
             if not self.jobs.supervisor.stopping:  # on a stop the run goes on later and follows the job again
                 await jobs.stop(self.use_case, job.job_id, self.run.run_id, self.log.attempt)

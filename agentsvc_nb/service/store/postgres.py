@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from agentsvc_nb.service.ports import Row, StoreAway, StoreBusy, StoreUnusable, Tx
+from agentsvc_nb.service.ports import CommitLost, Row, StoreAway, StoreBusy, StoreUnusable, Tx
 from agentsvc_nb.service.store.migrations import postgres as schema
 from agentsvc_nb.service.store.postgres_channel import PostgresChannel
 from agentsvc_nb.service.store.postgres_tx import PostgresTx, as_dict
@@ -30,9 +30,9 @@ Connection = psycopg.Connection[Row]
 READERS: Final = 8
 """Threads of quick reads, each with a connection while it reads."""
 LOCK_SECONDS: Final = 5
-IDLE_SECONDS: Final = 10
+IDLE_SECONDS: Final = 3
 """The server ends a writer's connection that is silent for so long within a transaction: one that is frozen or cut off
-would keep all others from writing."""
+would keep all others from writing, until they are refused (`LOCK_SECONDS`) or their leases have run out."""
 AWAY_SECONDS: Final = 10.0
 """How long a read or write is tried again while the server does not answer: a restart takes some seconds."""
 AGAIN_SECONDS: Final = 0.2
@@ -58,10 +58,6 @@ _UNREADABLE: Final = (
     "AGENTSVC_DATABASE can't be read as an address: give postgresql://USER:PASSWORD@HOST/NAME, with %XX for each "
     "special character of the password."
 )
-
-
-class CommitLost(Exception):
-    """The connection was lost while a write was being committed: it may be stored or not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,9 +75,12 @@ async def renew(context: UseCaseContext, process: ProcessRecord, in_hand: InHand
     return set(in_hand.stoppable) - kept
 
 
-async def look(context: UseCaseContext, process: ProcessRecord, in_hand: InHand) -> Look:
+async def look(context: UseCaseContext, process: ProcessRecord, in_hand: InHand, *, expired: bool = True) -> Look:
+    """What there is to do; with `expired` also what others had whose lease has run out."""
+
     def use(tx: Tx) -> Look:
-        free = leases.free(tx, process.id, process.models.splitlines(), in_hand.runs, in_hand.jobs, LOOK_MAX)
+        models = process.models.splitlines()
+        free = leases.free(tx, process.id, models, in_hand.runs, in_hand.jobs, LOOK_MAX, expired=expired)
         stopping = leases.cancelling(tx, in_hand.runs, in_hand.jobs) & set(in_hand.stoppable)
         workers = [each.id for each in leases.living(tx) if each.works]
         return Look(free.runs, free.jobs, stopping, workers[:1] == [process.id], free.next_end_ms)

@@ -164,7 +164,7 @@ def _store(name: str, prefix: str, timeout: timedelta) -> S3Store:
             prefix=prefix or None,
             client_options={"allow_http": endpoint.lower().startswith("http://"), "timeout": timeout},
             retry_config={
-                "max_retries": 10,
+                "max_retries": 1_000,  # the time is the limit: ten of them are over after three seconds
                 "retry_timeout": timedelta(seconds=RETRY_SECONDS),
                 "backoff": backoff,
             },

@@ -1,0 +1,39 @@
+"""A cluster keeps its promises under mixed load, while its parts are killed, frozen and cut off
+(docs/decisions/0059-a-history-is-checked.md)."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from tests.cluster import rules
+from tests.cluster.checked import Load, run
+from tests.cluster.history import History
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+MOST_SECONDS = 20.0
+"""Twice what is promised of a dead worker's runs: the machine of a test is full."""
+
+
+def checked(path: Path, load: Load) -> History:
+    with contextlib.closing(History(path)) as history:
+        run(history, load)
+    broken = rules.check(history.facts)
+    assert not broken, f"{broken}\nof the history in {path}"
+    return history
+
+
+@pytest.mark.timeout(400)
+def test_a_minute(tmp_path: Path) -> None:
+    checked(tmp_path / "history.jsonl", Load(seconds=60, seed=1, frozen=12, every=5, clients=5))
+
+
+@pytest.mark.timeout(1500)
+def test_eight_minutes(tmp_path: Path) -> None:
+    history = checked(tmp_path / "history.jsonl", Load(seconds=480, seed=2, frozen=30, every=14, clients=8))
+    resumed = rules.resumed_after(history.facts)
+    assert resumed
+    assert [each for each in resumed if each[2] > MOST_SECONDS] == []
