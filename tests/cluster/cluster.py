@@ -59,6 +59,11 @@ class Process:
     def log(self) -> Path:
         return self.folder.with_suffix(".log")
 
+    @property
+    def pid(self) -> int:
+        assert self._child is not None
+        return self._child.pid
+
     def send(self, sign: signal.Signals) -> None:
         assert self._child is not None
         self._child.send_signal(sign)
@@ -143,10 +148,12 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def running_cluster(replicas: int = 3, workers: int = 3, **settings: object) -> Iterator[Cluster]:
-    """A cluster with these settings, which ends with the block, with all that it holds."""
+def running_cluster(
+    replicas: int = 3, workers: int = 3, *, options: str = DURABLE, **settings: object
+) -> Iterator[Cluster]:
+    """A cluster with these settings, which ends with the block, with all that it holds. `options` are PostgreSQL's."""
     with tempfile.TemporaryDirectory(prefix="agentsvc-cluster-") as folder, running_s3() as s3:
-        postgres = PostgresServer(DURABLE)
+        postgres = PostgresServer(options)
         try:
             given = {"model": "scripted", **settings}
             cluster = Cluster(Path(folder), postgres, s3, (replicas, workers), given)

@@ -19,7 +19,7 @@ from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import shared
-from agentsvc_nb.service.runner.shared import SharedSignals
+from agentsvc_nb.service.runner.shared import SharedSignals, SharedWorkers
 from agentsvc_nb.service.store.postgres import PostgresDatabase
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, jobs, leases, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
@@ -91,7 +91,7 @@ def test_a_run_is_taken_by_one(processes: tuple[UseCaseContext, ...]) -> None:
         holder, other = (one, two) if both[0] else (two, one)
         assert await found(other) == []
         assert await attempts.take(other, run.run_id) is None
-        await attempts.append(holder, run.run_id, 1, "progress", [{"done": 1}])
+        await attempts.append(holder, run.run_id, 1, [("progress", {"done": 1})])
 
     asyncio.run(work())
 
@@ -108,7 +108,7 @@ def test_who_lost_its_lease_writes_nothing_more_and_is_told(
         second = await taken(two, run)
         assert second.attempt == 2
         with pytest.raises(attempts.LostRun):
-            await attempts.append(one, run.run_id, 1, "progress", [{"done": 1}])
+            await attempts.append(one, run.run_id, 1, [("progress", {"done": 1})])
         assert await leases.renew(one, of(one), InHand([run.run_id], [], [run.run_id])) == {run.run_id}
         assert await leases.renew(two, of(two), InHand([run.run_id], [], [run.run_id])) == set()
         await attempts.leave(one, run.run_id)
@@ -354,3 +354,29 @@ def test_what_one_process_writes_the_others_hear(address: str, monkeypatch: pyte
             assert {*many} <= {*heard}
 
     run_within(60, work())
+
+
+def test_one_worker_is_told_each_in_its_turn_and_all_where_they_differ() -> None:
+    async def work() -> list[str]:
+        channel = Recorded()
+        signals = SharedSignals(channel, "replica")
+        workers = SharedWorkers(signals, works=False)
+        workers.wake_run("run_1")  # it knows of none yet
+        workers.others = [ProcessRecord(name, 1, "scripted", "s3://one/place") for name in ("a", "b")]
+        for name in ("run_2", "run_3", "job_4"):
+            (workers.wake_job if name.startswith("job") else workers.wake_run)(name)
+        workers.others = [*workers.others, ProcessRecord("c", 1, "other", "s3://one/place")]
+        workers.wake_run("run_5")
+        await signals.close()
+        return [name for names in channel.sent for name in names]
+
+    assert asyncio.run(work()) == ["work", "work:b:run_2", "work:a:run_3", "work:b:job_4"]
+
+
+def test_who_has_runs_to_claim_looks_for_no_others(processes: tuple[UseCaseContext, ...]) -> None:
+    async def work() -> None:
+        one, _ = processes
+        await started(one)
+        assert (await leases.look(one, of(one), NOTHING, most=0)).runs == []
+
+    asyncio.run(work())

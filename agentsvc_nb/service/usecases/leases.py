@@ -75,14 +75,21 @@ async def renew(context: UseCaseContext, process: ProcessRecord, in_hand: InHand
     return set(in_hand.stoppable) - kept
 
 
-async def look(context: UseCaseContext, process: ProcessRecord, in_hand: InHand) -> Look:
+async def look(context: UseCaseContext, process: ProcessRecord, in_hand: InHand, most: int = LOOK_MAX) -> Look:
+    """What there is for the process to do: at most `most` runs, and as many jobs."""
+
     def use(tx: Tx) -> Look:
-        free = leases.free(tx, process.id, process.models.splitlines(), in_hand.runs, in_hand.jobs, LOOK_MAX)
+        free = leases.free(tx, process.id, process.models.splitlines(), in_hand.runs, in_hand.jobs, most)
         stopping = leases.cancelling(tx, in_hand.runs, in_hand.jobs) & set(in_hand.stoppable)
         workers = [each.id for each in leases.living(tx) if each.works]
         return Look(free.runs, free.jobs, stopping, workers[:1] == [process.id], free.next_end_ms)
 
     return await context.read(use)
+
+
+async def workers(context: UseCaseContext) -> list[ProcessRecord]:
+    """The processes that live and execute runs."""
+    return [process for process in await context.read_single(leases.living) if process.works]
 
 
 async def is_sign_in(context: UseCaseContext, token: str) -> bool:
