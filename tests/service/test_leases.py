@@ -380,3 +380,18 @@ def test_who_has_runs_to_claim_looks_for_no_others(processes: tuple[UseCaseConte
         assert (await leases.look(one, of(one), NOTHING, most=0)).runs == []
 
     asyncio.run(work())
+
+
+def test_who_waits_for_a_run_of_a_model_that_no_process_has_is_told_at_once(
+    processes: tuple[UseCaseContext, ...],
+) -> None:
+    async def work() -> None:
+        one, _ = processes
+        run = await started(one)
+        other = replace(one, settings=replace(one.settings, model="offline"))
+        waiting = asyncio.create_task(runs.wait(one, run, NOW + 3_600_000))
+        await asyncio.sleep(0.05)  # it has looked, and waits
+        assert await attempts.take(other, run.run_id) is None
+        assert (await waiting).last_error == "model_changed"
+
+    run_within(60, work())

@@ -47,7 +47,7 @@ def stopping() -> Iterator[PostgresServer]:
 
 
 def names(tx: Tx) -> list[str]:
-    return [row["name"] for row in tx.all("SELECT name FROM meta WHERE name <> 'schema' ORDER BY name")]
+    return [row["name"] for row in tx.all("SELECT name FROM meta WHERE name NOT LIKE 'schema%' ORDER BY name")]
 
 
 def insert(tx: Tx, name: str) -> int:
