@@ -20,8 +20,10 @@ OPTIONS: Final = f"{DURABLE} -c shared_preload_libraries=pg_stat_statements"
 _VALUE: Final = re.compile(r"%\(\w+\)s|\$\d+|'[^']*'|\b\d+\b|\bEPOCH\b")
 """What differs between a statement as it is sent and as the server counts it."""
 _PARTS: Final = {
-    "start": ("keys", "accounts", "usage", "chats", "idempotency", "runs.insert_message", "runs.active_of_chat"),
+    "request": ("keys", "accounts.get"),
+    "start": ("chats", "idempotency", "usage", "runs.insert_message", "runs.active_of_chat"),
     "claim": ("leases.take", "leases.claim", "runs.claim", "runs.message", "runs.saved", "jobs.follow"),
+    "documents": ("files",),
     "end": ("runs.finish", "jobs.following", "jobs.spent_in"),
     "events": ("runs.next_events", "runs.insert_event", "runs.used"),
     "reading": ("runs.events", "runs.status", "runs.get", "runs.shown"),
@@ -77,6 +79,8 @@ class Server:
                 notifications += calls
             elif name := self._named.get(_alike(query)):
                 statements[_part(name)] += calls
+            elif query.startswith(("SAVEPOINT", "RELEASE", "ROLLBACK TO")):
+                statements["savepoints"] += calls
             elif not query.startswith(("COMMIT", "SET", "SELECT pg_advisory", "LISTEN")):
                 statements["other"] += calls
         return Counts(commits, reads, notifications, statements, self._cpu())
