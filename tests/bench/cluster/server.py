@@ -20,12 +20,12 @@ OPTIONS: Final = f"{DURABLE} -c shared_preload_libraries=pg_stat_statements"
 _VALUE: Final = re.compile(r"%\(\w+\)s|\$\d+|'[^']*'|\b\d+\b|\bEPOCH\b")
 """What differs between a statement as it is sent and as the server counts it."""
 _PARTS: Final = {
+    "events": ("runs.next_events", "runs.insert_event", "runs.used"),
     "request": ("keys", "accounts.get"),
-    "start": ("chats", "idempotency", "usage", "runs.insert_message", "runs.active_of_chat"),
+    "start": ("chats", "idempotency", "usage", "runs.insert", "runs.active_of_chat"),
     "claim": ("leases.take", "leases.claim", "runs.claim", "runs.message", "runs.saved", "jobs.follow"),
     "documents": ("files",),
     "end": ("runs.finish", "jobs.following", "jobs.spent_in"),
-    "events": ("runs.next_events", "runs.insert_event", "runs.used"),
     "reading": ("runs.events", "runs.status", "runs.get", "runs.shown"),
     "looking": ("leases",),
 }
