@@ -128,7 +128,7 @@ def _emptied(address: str) -> str:
         )
         tables = [name for (name,) in named]
         connection.execute(";".join(f"DELETE FROM {name}" for name in tables).encode())
-        connection.execute("DELETE FROM meta WHERE name <> 'schema'")
+        connection.execute("DELETE FROM meta WHERE name NOT LIKE 'schema%'")
     return address
 
 

@@ -104,6 +104,11 @@ class ServiceState:
             or (self.lifecycle is not None and self.lifecycle.open > 0)
         )
 
+    @property
+    def refusal(self) -> str | None:
+        """Why the service has to end, in a sentence; None while it may go on."""
+        return None if self._sharing is None else self._sharing.refusal
+
     def idle_seconds(self) -> float:
         """Seconds since the last request ended; 0 while busy."""
         return 0.0 if self.busy or self.lifecycle is None else time.monotonic() - self.lifecycle.last_seen
@@ -316,4 +321,4 @@ def _work(
     use_case = context(signals, workers, instance)
     signed = accounts.digest(sign_in_token) if sign_in_token else ""
     process = ProcessRecord(instance, int(works), "\n".join(settings.offered), contents_place(settings), signed)
-    return use_case, workers, Sharing(use_case, signals, workers, process)
+    return use_case, workers, Sharing(database, use_case, signals, workers, process)

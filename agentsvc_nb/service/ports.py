@@ -71,8 +71,8 @@ class Database(Protocol):
         ...
 
     async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
-        """`read` for a quick `use`, without holding up the event loop. `single`: it is one statement, which sees a
-        snapshot without a transaction."""
+        """`read` for a quick `use`, without holding up the event loop. `single`: without a transaction, for one
+        statement, or several that need not see the same moment."""
         ...
 
     def version(self) -> int | None:

@@ -136,6 +136,8 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
         if listener.lost:
             held.put_wal_aside()
         _withdraw(ready, files)
+    if refusal := app.state.service.refusal:
+        raise ServeError(refusal)
     _check_end(listener, folder)
 
 

@@ -13,7 +13,7 @@ import time
 from http.client import HTTPResponse
 from typing import Final
 
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import running_service
 from tests.bench.load import address, request
 from tests.bench.starts import PATH, START
 
@@ -24,20 +24,20 @@ EVENTS: Final = [b"run.status", b"step.started", b"text.delta", b"run.ended"]
 def main(quick: bool) -> None:
     rounds = 50 if quick else 500
     with running_service() as service:
-        found = [_once(service) for _ in range(rounds)]
+        found = [once(service.base_url, service.api_key) for _ in range(rounds)]
     print(f"{f'{rounds} starts, one after the other':34} {'median ms':>10} {'p95 ms':>8}")
     for name, column in zip(("first event", "the agent's first word"), zip(*found, strict=True), strict=True):
         ms = sorted(seconds * 1000 for seconds in column)
         print(f"{name:34} {statistics.median(ms):10.2f} {ms[int(len(ms) * 0.95)]:8.2f}")
 
 
-def _once(service: RunningService) -> tuple[float, float]:
+def once(base_url: str, api_key: str) -> tuple[float, float]:
     """Seconds until the first event and until the first word."""
-    with socket.create_connection(address(service.base_url)) as connection:
+    with socket.create_connection(address(base_url)) as connection:
         begin = time.perf_counter()
-        connection.sendall(request("POST", PATH, service.api_key, START))
+        connection.sendall(request("POST", PATH, api_key, START))
         run_id = json.loads(_answer(connection, 202).read())["run_id"]
-        follow = request("GET", f"{PATH}/{run_id}/events", service.api_key, accept="text/event-stream")
+        follow = request("GET", f"{PATH}/{run_id}/events", api_key, accept="text/event-stream")
         connection.sendall(follow)
         seen: dict[bytes, float] = {}
         for line in _answer(connection, 200):

@@ -62,6 +62,11 @@ class Process:
     def log(self) -> Path:
         return self.folder.with_suffix(".log")
 
+    @property
+    def pid(self) -> int:
+        assert self._child is not None
+        return self._child.pid
+
     def send(self, sign: signal.Signals) -> None:
         assert self._child is not None
         self._child.send_signal(sign)
@@ -146,18 +151,22 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def running_cluster(replicas: int = 3, workers: int = 3, **settings: object) -> Iterator[Cluster]:
-    """A cluster with these settings, which ends with the block, with all that it holds."""
-    with made_cluster(replicas, workers, **settings) as cluster:
+def running_cluster(
+    replicas: int = 3, workers: int = 3, *, options: str = DURABLE, **settings: object
+) -> Iterator[Cluster]:
+    """A cluster with these settings, which ends with the block, with all that it holds. `options` are PostgreSQL's."""
+    with made_cluster(replicas, workers, options=options, **settings) as cluster:
         cluster.start()
         yield cluster
 
 
 @contextlib.contextmanager
-def made_cluster(replicas: int = 3, workers: int = 3, **settings: object) -> Iterator[Cluster]:
+def made_cluster(
+    replicas: int = 3, workers: int = 3, *, options: str = DURABLE, **settings: object
+) -> Iterator[Cluster]:
     """As `running_cluster`, with its database and its contents there, and none of its processes started."""
     with tempfile.TemporaryDirectory(prefix="agentsvc-cluster-") as folder, running_s3() as s3:
-        postgres = PostgresServer(DURABLE)
+        postgres = PostgresServer(options)
         try:
             given = {"model": "scripted", **settings}
             cluster = Cluster(Path(folder), postgres, s3, (replicas, workers), given)

@@ -153,18 +153,19 @@ MUTANTS: Final = {
     "replay-meets-its-own-409": Mutant(_key_after_busy, "a key gives its run"),
     "no-recovery-at-start": Mutant(_no_recovery, "nothing is stuck"),
     "cancelling-is-not-recovered": Mutant(_cancelling_not_recovered, "nothing is stuck"),
-    "no-fence-on-append": Mutant(lambda: _rewrite(runs, "next_event", _OWN, ""), "a late worker|comes once, and last"),
+    "no-fence-on-append": Mutant(lambda: _rewrite(runs, "next_events", _OWN, ""), "a late worker|comes once, and last"),
     "no-fence-on-finish": Mutant(lambda: _rewrite(runs, "finish", _OWN, ""), "a late worker|an ended run"),
     "no-terminal-guard": Mutant(
         lambda: _rewrite(runs, "finish", " AND status IN ('queued', 'running', 'cancelling')", ""),
         "a late worker|an ended run never changes",
     ),
     "events-after-the-end": Mutant(
-        lambda: _rewrite(runs, "next_event", "ended_at IS NULL", "TRUE"),
+        lambda: _rewrite(runs, "next_events", "ended_at IS NULL", "TRUE"),
         "a late worker|comes once, and last",
     ),
     "event-ids-with-gaps": Mutant(
-        lambda: _rewrite(runs, "next_event", "last_event + 1", "last_event + 1 + (last_event = 6)"), "dense from 1"
+        lambda: _rewrite(runs, "next_events", "last_event + :events", "last_event + :events + (last_event = 6)"),
+        "dense from 1",
     ),
     "cancel-frees-the-chat-at-once": Mutant(_cancel_frees_at_once, "never overlap"),
     "resume-takes-nothing-back": Mutant(_resume_untold, "the output is the text that counts"),

@@ -30,8 +30,8 @@ class InterruptedDatabase(SqliteDatabase):
 
     meanwhile: Callable[[], None] | None = None
 
-    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        found = super().read(use, seconds)
+    async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
+        found = await super().read_soon(use, single=single)
         if meanwhile := self.meanwhile:
             self.meanwhile = None
             meanwhile()

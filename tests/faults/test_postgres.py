@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from agentsvc_nb import AgentService, embedded
@@ -170,3 +171,22 @@ def test_the_embedded_service_keeps_its_data_in_the_folder(
         assert "AGENTSVC_DATABASE is for `agentsvc serve`" in caplog.text
     finally:
         embedded.stop(tmp_path)
+
+
+def test_a_service_goes_on_with_a_schema_that_a_newer_one_adds_to_and_ends_once_one_changes_it(
+    own: RunningService, address: str
+) -> None:
+    def migrated(changed: int) -> None:
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(f"ALTER TABLE run ADD COLUMN new_{changed} BIGINT NOT NULL DEFAULT 7".encode())
+            connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
+            connection.execute("UPDATE meta SET value = %s WHERE name = 'schema_changed'", [str(changed)])
+
+    with AgentService(own.api_key, own.base_url) as client:
+        for changed in (0, 15):
+            assert client.runs.start("say hello", sync=True).output == "hello"
+            migrated(changed)
+        assert client.runs.start("say hello", sync=True).output == "hello"
+        migrated(99)
+    until(lambda: "The database has schema 99, and this version knows" in (own.data / "serve.log").read_text())
+    own.kill()

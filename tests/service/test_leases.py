@@ -20,7 +20,7 @@ from agentsvc_nb.service.records.jobs import JobEnding
 from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import shared
-from agentsvc_nb.service.runner.shared import AWAY_SECONDS, RENEWED_SECONDS, SharedSignals, Sharing
+from agentsvc_nb.service.runner.shared import AWAY_SECONDS, RENEWED_SECONDS, SharedSignals, SharedWorkers, Sharing
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.store.postgres import PostgresDatabase
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, jobs, leases, runs, tool_calls
@@ -93,7 +93,7 @@ def test_a_run_is_taken_by_one(processes: tuple[UseCaseContext, ...]) -> None:
         holder, other = (one, two) if both[0] else (two, one)
         assert await found(other) == []
         assert await attempts.take(other, run.run_id) is None
-        await attempts.append(holder, run.run_id, 1, "progress", [{"done": 1}])
+        await attempts.append(holder, run.run_id, 1, [("progress", {"done": 1})])
 
     asyncio.run(work())
 
@@ -110,7 +110,7 @@ def test_who_lost_its_lease_writes_nothing_more_and_is_told(
         second = await taken(two, run)
         assert second.attempt == 2
         with pytest.raises(attempts.LostRun):
-            await attempts.append(one, run.run_id, 1, "progress", [{"done": 1}])
+            await attempts.append(one, run.run_id, 1, [("progress", {"done": 1})])
         assert await leases.renew(one, of(one), InHand([run.run_id], [], [run.run_id])) == {run.run_id}
         assert await leases.renew(two, of(two), InHand([run.run_id], [], [run.run_id])) == set()
         await attempts.leave(one, run.run_id)
@@ -290,9 +290,10 @@ def test_after_the_database_was_away_others_may_renew_first(
         with leases_that_end_at_once(monkeypatch):
             run = await taken(one, await started(one))
         woken: list[str] = []
-        kind: Any = SimpleNamespace(supervisor=TaskSupervisor(_never, woken.append), wake=woken.append)
+        kind: Any = SimpleNamespace(supervisor=TaskSupervisor(_never, woken.append), wake=woken.append, claiming=0)
         workers: Any = SimpleNamespace(runs=kind, jobs=kind, readings=SimpleNamespace(wake=_later))
-        sharing = Sharing(two, SharedSignals(Recorded(), "two"), workers, of(two))
+        database: Any = None  # is not looked at here
+        sharing = Sharing(database, two, SharedSignals(Recorded(), "two"), workers, of(two))
         await sharing._look()
         assert woken == [run.run_id]
         sharing._reached_s -= AWAY_SECONDS
@@ -390,5 +391,46 @@ def test_what_one_process_writes_the_others_hear(address: str, monkeypatch: pyte
                 assert await watch.wait(3600)
             await asyncio.gather(one.close(), two.close())
             assert {*many} <= {*heard}
+
+    run_within(60, work())
+
+
+def test_one_worker_is_told_each_in_its_turn_and_all_where_they_differ() -> None:
+    async def work() -> list[str]:
+        channel = Recorded()
+        signals = SharedSignals(channel, "replica")
+        workers = SharedWorkers(signals, works=False)
+        workers.wake_run("run_1")  # it knows of none yet
+        workers.others = [ProcessRecord(name, 1, "scripted", "s3://one/place") for name in ("a", "b")]
+        for name in ("run_2", "run_3", "job_4"):
+            (workers.wake_job if name.startswith("job") else workers.wake_run)(name)
+        workers.others = [*workers.others, ProcessRecord("c", 1, "other", "s3://one/place")]
+        workers.wake_run("run_5")
+        await signals.close()
+        return [name for names in channel.sent for name in names]
+
+    assert asyncio.run(work()) == ["work", "work:b:run_2", "work:a:run_3", "work:b:job_4"]
+
+
+def test_who_has_runs_to_claim_looks_for_no_others(processes: tuple[UseCaseContext, ...]) -> None:
+    async def work() -> None:
+        one, _ = processes
+        await started(one)
+        assert (await leases.look(one, of(one), NOTHING, most=0)).runs == []
+
+    asyncio.run(work())
+
+
+def test_who_waits_for_a_run_of_a_model_that_no_process_has_is_told_at_once(
+    processes: tuple[UseCaseContext, ...],
+) -> None:
+    async def work() -> None:
+        one, _ = processes
+        run = await started(one)
+        other = replace(one, settings=replace(one.settings, model="offline"))
+        waiting = asyncio.create_task(runs.wait(one, run, NOW + 3_600_000))
+        await asyncio.sleep(0.05)  # it has looked, and waits
+        assert await attempts.take(other, run.run_id) is None
+        assert (await waiting).last_error == "model_changed"
 
     run_within(60, work())

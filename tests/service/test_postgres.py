@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from agentsvc_nb.service.ports import StoreAway, StoreUnusable, Tx
+from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.leases import LEASE_MS
 from agentsvc_nb.service.runner.shared import RENEW_SECONDS
 from agentsvc_nb.service.store import migrations
@@ -49,7 +50,7 @@ def stopping() -> Iterator[PostgresServer]:
 
 
 def names(tx: Tx) -> list[str]:
-    return [row["name"] for row in tx.all("SELECT name FROM meta WHERE name <> 'schema' ORDER BY name")]
+    return [row["name"] for row in tx.all("SELECT name FROM meta WHERE name NOT LIKE 'schema%' ORDER BY name")]
 
 
 def insert(tx: Tx, name: str) -> int:
@@ -209,8 +210,37 @@ def test_processes_that_start_at_once_make_one_schema(address: str) -> None:
     assert looked.schema == looked.newest == len(migrations.steps())
 
 
-def test_a_newer_schema_is_refused_and_left_as_it_is(database: PostgresDatabase, address: str) -> None:
-    database.write_now(lambda tx: tx.run("UPDATE meta SET value = '99' WHERE name = 'schema'"))
+def newer(database: PostgresDatabase, changed: int, *steps: str) -> None:
+    """Have a version of the future migrate the database to schema 99, whose step `changed` did more than add."""
+
+    def use(tx: Tx) -> None:
+        for step in steps:
+            tx.run(step)
+        tx.run("UPDATE meta SET value = '99' WHERE name = 'schema'")
+        tx.run("UPDATE meta SET value = :changed WHERE name = 'schema_changed'", changed=str(changed))
+
+    database.write_now(use)
+
+
+def test_a_newer_schema_that_only_adds_is_served_also_by_who_is_at_work(
+    database: PostgresDatabase, address: str
+) -> None:
+    def make(tx: Tx, project: str) -> str:
+        return chats.create_project(tx, "account", project, 0).id
+
+    for number in range(5):  # prepared by now
+        database.write_now(partial(make, project=f"before {number}"))
+    with contextlib.closing(PostgresDatabase(address).open()) as other:
+        newer(other, database.look().newest, "ALTER TABLE project ADD COLUMN color TEXT NOT NULL DEFAULT 'red'")
+    with contextlib.closing(PostgresDatabase(address).open()) as later:
+        for each, projects in ((database, 6), (later, 7)):
+            each.write_now(partial(make, project=f"after {projects}"))
+            assert len(each.read(lambda tx: chats.projects(tx, "account"))) == projects
+    assert database.look().schema == 99
+
+
+def test_a_newer_schema_that_changes_is_refused_and_left_as_it_is(database: PostgresDatabase, address: str) -> None:
+    newer(database, 98)
     with contextlib.closing(PostgresDatabase(address)) as other, pytest.raises(SchemaTooNew, match="schema 99"):
         other.open()
     assert database.look().schema == 99

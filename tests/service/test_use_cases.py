@@ -75,10 +75,11 @@ def test_those_who_watch_a_run_are_told_what_was_written(context: UseCaseContext
         claimed = await attempts.claim(context, run.run_id)
         assert claimed is not None
         sent.append(context.signals.sent)
-        await attempts.append(context, run.run_id, claimed.attempt, "progress", [{"done": 1}, {"done": 2}])
+        both = [("progress", {"done": 1}), ("progress", {"done": 2})]
+        await attempts.append(context, run.run_id, claimed.attempt, both)
         sent.append(context.signals.sent)
         with pytest.raises(attempts.LostRun):
-            await attempts.append(context, run.run_id, claimed.attempt - 1, "progress", [{"done": 3}])
+            await attempts.append(context, run.run_id, claimed.attempt - 1, [("progress", {"done": 3})])
         return [*sent, context.signals.sent]
 
     assert asyncio.run(work()) == [0, 1, 2, 2]
@@ -156,7 +157,7 @@ def test_no_step_of_a_run_reads_or_writes_its_message_or_its_last_state(context:
         await attempts.checkpoint(context, run.run_id, claimed.attempt, {"said": "y" * megabytes * MB}, 0, used)
         before = moved()
         for number in range(50):
-            await attempts.append(context, run.run_id, claimed.attempt, "progress", [{"done": number}])
+            await attempts.append(context, run.run_id, claimed.attempt, [("progress", {"done": number})])
         await runs.shown(context, run.account, run.run_id)
         await runs.cancel(context, run.account, run.run_id)
         await attempts.finish(context, run.run_id, claimed.attempt, Ending("cancelled"))

@@ -92,7 +92,10 @@ class KnownKeys:
             self._ask()
         found = self._found.get(secret)
         if found is None:
-            found = await self._database.read_soon(lambda tx: accounts.find_key(tx, secret, self._shared_secret))
+            # Key and account need not be of one moment, and a transaction would be two more round trips.
+            found = await self._database.read_soon(
+                lambda tx: accounts.find_key(tx, secret, self._shared_secret), single=True
+            )
             if self._version is not None:
                 self._found[secret] = found
         return found

@@ -112,6 +112,9 @@ class Streams:
         self._use_case = use_case
         self._followers: Counter[str] = Counter()
         self._pages: dict[str, _EventPage] = {}
+        self._reads: dict[tuple[str, int, int], asyncio.Task[_EventPage]] = {}
+        """Reads under way, by run, cursor and the number of signals before them: of a thousand followers that one event
+        has woken, one reads. Where reads take a while (PostgreSQL), all would have begun before the first had ended."""
         self._full: dict[tuple[str, int], _EventPage] = {}
         """The last pages that were followed by more, by run and cursor. They never change, and who follows a run from
         its start shares them with others who do."""
@@ -164,7 +167,7 @@ class Streams:
             return full
         page = self._pages.get(run_id)
         if page is None or page.after != after or page.signals != self._use_case.signals.sent:
-            page = await self._read(run_id, after)
+            page = await self._read_once(run_id, after)
             if page.whole:
                 self._pages[run_id] = page
             else:
@@ -182,6 +185,14 @@ class Streams:
             page = await self._page(run_id, after)
             await asyncio.sleep(0)
             return page
+
+    async def _read_once(self, run_id: str, after: int) -> _EventPage:
+        key = (run_id, after, self._use_case.signals.sent)
+        read = self._reads.get(key)
+        if read is None:
+            read = self._reads[key] = asyncio.create_task(self._read(run_id, after))
+            read.add_done_callback(lambda _: self._reads.pop(key))
+        return await asyncio.shield(read)  # the others wait for it, too, if this follower goes away
 
     async def _read(self, run_id: str, after: int) -> _EventPage:
         sent = self._use_case.signals.sent  # before the read, so that a write during it causes another read

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import re
 from importlib import resources
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports import Row, Tx
+
+R = TypeVar("R")
 
 _NAME = re.compile(r"^-- name: (.+)\n", re.MULTILINE)
 _OTHER = ", in PostgreSQL"
@@ -23,6 +25,13 @@ def load(file: str) -> dict[str, str]:
     found = {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
     in_postgres.update({found[name.removesuffix(_OTHER)]: found[name] for name in found if name.endswith(_OTHER)})
     return {name: sql for name, sql in found.items() if not name.endswith(_OTHER)}
+
+
+def record(made: type[R], row: Row, **read: Any) -> R:
+    """The record of a row, with `read` in place of some columns, and without those that a newer version has added to
+    the database that this one works with, too."""
+    values = {**row, **read}
+    return made(**{name: values[name] for name in made.__slots__})  # type: ignore[attr-defined]
 
 
 def beginning(data: bytes | str, chars: int) -> str:

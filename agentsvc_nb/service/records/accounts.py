@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import load
+from agentsvc_nb.service.records import load, record
 from agentsvc_nb.wire.resources import ApiKey
 from agentsvc_nb.wire.times import rfc3339
 
@@ -39,7 +39,7 @@ class AccountRecord:
 def get(tx: Tx, account: str) -> AccountRecord:
     """The account; one without a row has the defaults."""
     row = tx.one(_sql["get"], id=account)
-    return AccountRecord(account) if row is None else AccountRecord(**{**row, "plan": bool(row["plan"])})
+    return AccountRecord(account) if row is None else record(AccountRecord, row, plan=bool(row["plan"]))
 
 
 def set_state(tx: Tx, account: str, state: State, until: int | None) -> None:
@@ -90,7 +90,7 @@ def insert_session(tx: Tx, digest: str, account: str, now: int, expires_at: int)
 def session_of(tx: Tx, digest: str, now: int) -> SessionRecord | None:
     """The session; None when it is unknown or has expired."""
     row = tx.one(_sessions["get"], digest=digest, now=now)
-    return None if row is None else SessionRecord(**row)
+    return None if row is None else record(SessionRecord, row)
 
 
 def remove_session(tx: Tx, digest: str) -> None:
@@ -201,4 +201,4 @@ def set_meta(tx: Tx, name: str, value: str) -> None:
 
 
 def _key_record(row: Row) -> KeyRecord:
-    return KeyRecord(**{**row, "member": bool(row["member"]), "scopes": tuple(json.loads(row["scopes"]))})
+    return record(KeyRecord, row, member=bool(row["member"]), scopes=tuple(json.loads(row["scopes"])))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import beginning, load
+from agentsvc_nb.service.records import beginning, load, record
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import Project
 
@@ -84,12 +84,12 @@ def project_exists(tx: Tx, project: str, account: str) -> bool:
 def create_project(tx: Tx, account: str, name: str, now: int) -> ProjectRecord:
     row = tx.one(_sql["insert_project"], id=ids.new("proj"), account=account, name=name, now=now)
     assert row is not None
-    return ProjectRecord(**row)
+    return record(ProjectRecord, row)
 
 
 def projects(tx: Tx, account: str) -> list[ProjectRecord]:
     """All projects of the account, oldest first."""
-    return [ProjectRecord(**row) for row in tx.all(_sql["projects"], account=account)]
+    return [record(ProjectRecord, row) for row in tx.all(_sql["projects"], account=account)]
 
 
 def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
@@ -103,4 +103,4 @@ def _beginning(row: Row) -> str | None:
 
 
 def _record(row: Row | None) -> ChatRecord | None:
-    return None if row is None else ChatRecord(**row)
+    return None if row is None else record(ChatRecord, row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import load
+from agentsvc_nb.service.records import load, record
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.resources import FeedbackReport, NewFeedback
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
@@ -60,7 +60,7 @@ def insert(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord
         now=now,
     )
     assert row is not None
-    return FeedbackRecord(**row)
+    return record(FeedbackRecord, row)
 
 
 def get(tx: Tx, report: str) -> FeedbackRecord | None:
@@ -70,7 +70,7 @@ def get(tx: Tx, report: str) -> FeedbackRecord | None:
 def page(tx: Tx, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
     """The account's reports, newest first; with `status`, only those that have it."""
     rows = tx.all(_sql["page"], account=account, status=status, limit=limit)
-    return [FeedbackRecord(**row) for row in rows]
+    return [record(FeedbackRecord, row) for row in rows]
 
 
 def times_since(tx: Tx, account: str, since: int) -> list[int]:
@@ -87,4 +87,4 @@ def close(tx: Tx, report: str) -> FeedbackRecord | None:
 
 
 def _record(row: Row | None) -> FeedbackRecord | None:
-    return None if row is None else FeedbackRecord(**row)
+    return None if row is None else record(FeedbackRecord, row)

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from agentsvc_nb.formats.indexing import IndexedText
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import load
+from agentsvc_nb.service.records import load, record
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.times import rfc3339
@@ -131,7 +131,7 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
         output_type=author.output_type,
     )
     assert row is not None
-    return FileRecord(**row)
+    return record(FileRecord, row)
 
 
 def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
@@ -140,17 +140,17 @@ def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
 
 def page(tx: Tx, chat: str, after: str, limit: int) -> list[FileRecord]:
     """The chat's files by path, after the path `after`."""
-    return [FileRecord(**row) for row in tx.all(_sql["page"], chat=chat, after=after, limit=limit)]
+    return [record(FileRecord, row) for row in tx.all(_sql["page"], chat=chat, after=after, limit=limit)]
 
 
 def all(tx: Tx, chat: str) -> list[FileRecord]:
-    return [FileRecord(**row) for row in tx.all(_sql["all"], chat=chat)]
+    return [record(FileRecord, row) for row in tx.all(_sql["all"], chat=chat)]
 
 
 def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
     """The files of all chats in the order of (chat, path), after the place `after`."""
     chat, path = after
-    return [FileRecord(**row) for row in tx.all(_sql["every"], chat=chat, path=path, limit=limit)]
+    return [record(FileRecord, row) for row in tx.all(_sql["every"], chat=chat, path=path, limit=limit)]
 
 
 def rename(tx: Tx, chat: str, path: str, name: str | None) -> FileRecord | None:
@@ -185,7 +185,7 @@ def stage(tx: Tx, upload_id: str, account: str, content: Content, now: int, expi
 def staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | None:
     """The staged upload; None when it is unknown or has expired."""
     row = tx.one(_sql["staged"], id=upload_id, account=account, now=now)
-    return None if row is None else UploadRecord(**row)
+    return None if row is None else record(UploadRecord, row)
 
 
 def expire_uploads(tx: Tx, before: int, limit: int) -> int:
@@ -210,7 +210,7 @@ def accounts_waiting(tx: Tx) -> list[str]:
 def longest_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
     """The account's next file to be read, and how often that was tried; those that were tried come last."""
     row = tx.one(_sql["longest_waiting"], account=account)
-    return None if row is None else (FileRecord(**{name: row[name] for name in row if name != "tries"}), row["tries"])
+    return None if row is None else (record(FileRecord, row), row["tries"])
 
 
 def count_try(tx: Tx, chat: str, path: str) -> int:
@@ -227,7 +227,7 @@ def set_unread(tx: Tx, chat: str, path: str) -> None:
 def waiting_in(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
     """The files of the chat whose text is still to be read and was not tried yet; with `run_id` only those that the run
     wrote."""
-    return [FileRecord(**row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
+    return [record(FileRecord, row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
 
 
 def referenced_contents(tx: Tx) -> set[str]:
@@ -237,4 +237,4 @@ def referenced_contents(tx: Tx) -> set[str]:
 
 
 def _record(row: Row | None) -> FileRecord | None:
-    return None if row is None else FileRecord(**row)
+    return None if row is None else record(FileRecord, row)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import load
+from agentsvc_nb.service.records import load, record
 from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.wire.runs import Usage
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
@@ -231,4 +231,4 @@ def read(row: Row) -> JobRecord:
     documents = {
         name: row[name] and json.loads(row[name]) for name in ("progress", "error", "content", "data", "files")
     }
-    return JobRecord(**{**row, **documents})
+    return record(JobRecord, row, **documents)

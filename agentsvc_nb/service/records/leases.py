@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import jobs, load, runs
+from agentsvc_nb.service.records import jobs, load, record, runs
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 
@@ -44,6 +44,13 @@ def take_run(tx: Tx, run_id: str, worker: str, models: Collection[str]) -> RunRe
     """Give an active run to the worker, as it is; None when another holds it, or it has ended, or is of a model that
     only another process has."""
     row = tx.one(_sql["take_run"], id=run_id, worker=worker, models=list(models), lease_ms=LEASE_MS)
+    return None if row is None else runs.read(row)
+
+
+def claim_run(tx: Tx, run_id: str, worker: str, models: Collection[str], now: int) -> RunRecord | None:
+    """Mark a queued run of one of these models, which nobody has had yet, as running and the worker's; None when it is
+    not such a run."""
+    row = tx.one(_sql["claim_run"], id=run_id, worker=worker, models=list(models), lease_ms=LEASE_MS, now=now)
     return None if row is None else runs.read(row)
 
 
@@ -116,7 +123,7 @@ def live(tx: Tx, process: ProcessRecord) -> None:
 
 
 def living(tx: Tx) -> list[ProcessRecord]:
-    return [ProcessRecord(**row) for row in tx.all(_sql["living"])]
+    return [record(ProcessRecord, row) for row in tx.all(_sql["living"])]
 
 
 def forget(tx: Tx) -> None:

@@ -15,6 +15,12 @@ WHERE run_id = (
 )
 RETURNING *
 
+-- name: claim_run
+-- `claim` of a run that nobody has had yet, with a lease, if the worker has its model.
+UPDATE run SET worker_id = :worker, lease_until = EXTRACT(EPOCH FROM clock_timestamp()) * 1000 + :lease_ms,
+    status = 'running', attempt = 1, started_at = :now, last_event = last_event + 1, checkpoint_event = last_event + 1
+WHERE run_id = :id AND status = 'queued' AND worker_id IS NULL AND model = ANY(:models) RETURNING *
+
 -- name: take_job
 UPDATE job SET worker_id = :worker, lease_until = EXTRACT(EPOCH FROM clock_timestamp()) * 1000 + :lease_ms
 WHERE job_id = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import load
+from agentsvc_nb.service.records import load, record
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.resources import AdMedia, LandingPage, MediaKind, Transcript
@@ -96,7 +96,7 @@ def get(tx: Tx, media: str, account: str) -> MediaRecord | None:
 
 
 def _read(row: Row) -> MediaRecord:
-    return MediaRecord(**{**row, "transcript": row["transcript"] and json.loads(row["transcript"])})
+    return record(MediaRecord, row, transcript=row["transcript"] and json.loads(row["transcript"]))
 
 
 _pages = load("landing_pages")
@@ -139,4 +139,4 @@ def _record(row: Row | None) -> PageRecord | None:
 
 
 def _read_page(row: Row) -> PageRecord:
-    return PageRecord(**{**row, "labels": json.loads(row["labels"])})
+    return record(PageRecord, row, labels=json.loads(row["labels"]))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentsvc_nb.service.payloads import StoredEvent, encode
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import beginning, load
+from agentsvc_nb.service.records import beginning, load, record
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import Event, Run
@@ -299,12 +299,26 @@ def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: 
 
 def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int) -> int | None:
     """Write the run's next event; its id, or None when `attempt` is no longer the run's or the run has ended."""
-    row = tx.one(_sql["next_event"], run_id=run_id, attempt=attempt)
-    if row is None:
-        return None
-    event_id: int = row["last_event"]
-    note(tx, run_id, event_id, type, payload, now)
+    event_id = _count_events(tx, run_id, attempt, 1)
+    if event_id is not None:
+        note(tx, run_id, event_id, type, payload, now)
     return event_id
+
+
+def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, dict[str, Any]]], now: int) -> bool:
+    """Write the run's next events, of these types and payloads; False when `append` would return None."""
+    last = _count_events(tx, run_id, attempt, len(events))
+    if last is None:
+        return False
+    for event_id, (type, payload) in enumerate(events, last - len(events) + 1):
+        note(tx, run_id, event_id, type, payload, now)
+    return True
+
+
+def _count_events(tx: Tx, run_id: str, attempt: int, events: int) -> int | None:
+    """The id of the last of so many more events, which are to be noted."""
+    row = tx.one(_sql["next_events"], run_id=run_id, attempt=attempt, events=events)
+    return None if row is None else row["last_event"]
 
 
 def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any], now: int) -> None:
@@ -348,7 +362,7 @@ def _record(row: Row | None) -> RunRecord | None:
 def read(row: Row) -> RunRecord:
     """The record of a whole row."""
     config = _load(row["output_config"])
-    return RunRecord(**{**row, "output_config": config, "attachments": tuple(json.loads(row["attachments"]))})
+    return record(RunRecord, row, output_config=config, attachments=tuple(json.loads(row["attachments"])))
 
 
 def _dump(value: dict[str, Any] | None) -> str | None:

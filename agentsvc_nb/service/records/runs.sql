@@ -102,8 +102,8 @@ WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL
 -- name: release_charges
 UPDATE run SET charge_hold_microcents = 0 WHERE run_id = :run_id AND attempt = :attempt AND charge_hold_microcents > 0
 
--- name: next_event
-UPDATE run SET last_event = last_event + 1
+-- name: next_events
+UPDATE run SET last_event = last_event + :events
 WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL RETURNING last_event
 
 -- name: insert_event

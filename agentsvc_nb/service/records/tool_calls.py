@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import load
+from agentsvc_nb.service.records import load, record
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.tools.port import Outcome
 
@@ -98,4 +98,4 @@ def _record(row: Row | None) -> CallRecord | None:
     if row is None:
         return None
     outcome = None if row["outcome"] is None else Outcome.model_validate_json(row["outcome"])
-    return CallRecord(**{**row, "input": json.loads(row["input"]), "outcome": outcome})
+    return record(CallRecord, row, input=json.loads(row["input"]), outcome=outcome)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import load
+from agentsvc_nb.service.records import load, record
 
 _sql = load("usage")
 
@@ -123,7 +123,7 @@ def end_direct_calls(tx: Tx) -> None:
 
 
 def by_key_and_month(tx: Tx, account: str) -> list[UsageRecord]:
-    return [UsageRecord(**row) for row in tx.all(_sql["by_key_and_month"], account=account)]
+    return [record(UsageRecord, row) for row in tx.all(_sql["by_key_and_month"], account=account)]
 
 
 def _sum(tx: Tx, sql: str, **params: str | None) -> int:

@@ -18,6 +18,8 @@ from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
 
+SOON_SECONDS: Final = 0.01
+"""How long an event that `append_soon` got may wait for others, to be written with them."""
 PIECES_AT_ONCE: Final = 5
 """Pieces of a long text that are written before others have their turn."""
 
@@ -37,6 +39,8 @@ class EventLog:
         self._order = asyncio.Lock()  # one flush at a time, so that texts keep their order
         self._kind = "text.delta"
         self._gathered: list[str] = []
+        self._soon: list[tuple[str, dict[str, Any]]] = []
+        self._used: attempts.Used | None = None  # to be shown with them
         self._pieces: list[tuple[str, str]] = []  # the kinds and texts of events that are not written yet
         self._writing: asyncio.Task[None] | None = None
         self._sent_at = float("-inf")
@@ -58,13 +62,28 @@ class EventLog:
         elif self._later is None:
             self._later = asyncio.create_task(self._flush_after(wait))
 
-    async def append(self, kind: str, payload: dict[str, Any], used: attempts.Used | None = None) -> None:
-        """Write an event after the gathered text, and show what the run `used` so far. Raises `LostRun`."""
-        await self.flush()
-        await self._write(kind, [await self._bounded(kind, payload)], used)
+    async def append(self, kind: str, payload: dict[str, Any]) -> None:
+        """Write an event after the gathered text. Raises `LostRun`."""
+        await self._flush_text()
+        await self._write([(kind, await self._bounded(kind, payload))])
+
+    async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.Used) -> None:
+        """Have an event written after the gathered text, with the next one or after `SOON_SECONDS`, and show what the
+        run `used` so far. A `LostRun` of it is raised by what is written next."""
+        await self._flush_text()
+        self._soon.append((kind, payload))
+        self._used = used
+        if self._later is None:
+            self._later = asyncio.create_task(self._flush_after(SOON_SECONDS))
 
     async def flush(self) -> None:
-        """Write the gathered text to the database. Raises `LostRun`, and what is in `STORE_LOST`."""
+        """Write all that is not written yet. Raises `LostRun`, and what is in `STORE_LOST`."""
+        await self._flush_text()
+        if self._soon:
+            await self._write([])
+
+    async def _flush_text(self) -> None:
+        """Write the gathered text to the database. Raises as `flush`."""
         async with self._order:
             if self._lost is not None:  # what may be stored is not written again
                 raise self._lost
@@ -88,8 +107,8 @@ class EventLog:
         try:
             kind = self._pieces[0][0]
             alike = takewhile(lambda piece: piece[0] == kind, self._pieces[:PIECES_AT_ONCE])
-            found = [{"text": text} for _, text in alike]
-            await self._write(kind, found)
+            found = [(kind, {"text": text}) for _, text in alike]
+            await self._write(found)
             del self._pieces[: len(found)]
         finally:
             self._writing = None
@@ -108,11 +127,16 @@ class EventLog:
         kept = await asyncio.to_thread(payloads.shortened, payload, payloads.SHORTENED_BYTES)
         return {**kept, "truncated": True, "whole_path": path}
 
-    async def _write(self, kind: str, found: Sequence[dict[str, Any]], used: attempts.Used | None = None) -> None:
+    async def _write(self, found: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        """Write what is to be written soon, and then `found`."""
+        soon, self._soon, used, self._used = self._soon, [], self._used, None
         try:
-            await attempts.append(self._use_case, self._run_id, self.attempt, kind, found, used)
+            await attempts.append(self._use_case, self._run_id, self.attempt, [*soon, *found], used)
         except CommitLost as lost:
             self._lost = lost
+            raise
+        except Exception:  # not when this is cancelled: the write goes on then
+            self._soon, self._used = [*soon, *self._soon], self._used or used
             raise
         if self._first_since is not None:
             seconds, self._first_since = (self._use_case.now - self._first_since) / 1000, None

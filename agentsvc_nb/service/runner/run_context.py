@@ -101,7 +101,7 @@ class LiveRunContext:
             raise StepsExceeded
         self._steps += 1
         self._called = 0
-        await self.log.append("step.started", {"step": self._steps}, self._used)
+        await self.log.append_soon("step.started", {"step": self._steps}, self._used)
         self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:

@@ -46,6 +46,8 @@ class RunRunner:
         self._jobs = job_runner
         self._judges = judges
         self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
+        self.claiming = 0
+        """The number of runs that it was woken for and has not claimed yet."""
 
     def wake(self, run_id: str) -> None:
         self.supervisor.start(run_id)
@@ -71,7 +73,11 @@ class RunRunner:
 
     async def _attempt(self, run_id: str) -> None:
         """Raises what is in `STORE_LOST`."""
-        run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
+        self.claiming += 1
+        try:
+            run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
+        finally:
+            self.claiming -= 1
         if run is None:
             return
         # Threads and processes serve accounts in turn: what this run has done there counts to its account and key.

@@ -11,10 +11,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from agentsvc_nb.service.ports import Channel
+from agentsvc_nb.service.ports import Channel, DatabaseEngine
 from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
+from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.usecases import UseCaseContext, leases
+from agentsvc_nb.wire import ids
 
 log = logging.getLogger(__name__)
 
@@ -28,13 +30,13 @@ AWAY_SECONDS: Final = 2 * LOOK_SECONDS
 leases before it takes over what they have."""
 RENEWED_SECONDS: Final = RENEW_SECONDS + 1
 """How long it lets them."""
-AFTER_OTHERS_SECONDS: Final = 0.001
-"""For each run or job that a worker has, it leaves new work to others for so long: who has less takes more."""
-AFTER_OTHERS_MAX_SECONDS: Final = 0.05
+HELP_SECONDS: Final = 0.5
+"""How long work is left to the worker that was told to take it: then the others look, too."""
 
 WORK: Final = "work"
 READINGS: Final = "readings"
-"""Names of what changed besides those of runs and jobs: something is queued, or waits to be read."""
+"""Names of what changed besides those of runs and jobs: something is queued, or waits to be read. `work:PROCESS:NAME`
+tells that worker alone to take a run or job."""
 
 
 class SharedSignals(LocalSignals):
@@ -115,18 +117,21 @@ class SharedWorkers(LocalWorkers):
     def __init__(self, signals: SharedSignals, works: bool) -> None:
         self._signals = signals
         self.works = works
+        self.others: Sequence[ProcessRecord] = ()
+        """The workers that live, as far as this process knows."""
+        self._turn = 0
 
     def wake_run(self, run_id: str) -> None:
         if self.works:
             super().wake_run(run_id)
         else:
-            self._signals.tell(WORK)
+            self._tell(run_id)
 
     def wake_job(self, job_id: str) -> None:
         if self.works:
             super().wake_job(job_id)
         else:
-            self._signals.tell(WORK)
+            self._tell(job_id)
 
     def wake_readings(self) -> None:
         if self.works:
@@ -134,14 +139,37 @@ class SharedWorkers(LocalWorkers):
         else:
             self._signals.tell(READINGS)
 
+    def take(self, name: str) -> None:
+        """Take a run or job that another process has queued."""
+        if self.works and ids.is_run(name):
+            super().wake_run(name)
+        elif self.works:
+            super().wake_job(name)
+
+    def _tell(self, name: str) -> None:
+        """Tell one worker, each in its turn, or all of them where they have different models: if all came at once, each
+        but one would have written for nothing."""
+        if len({worker.models for worker in self.others}) != 1:
+            return self._signals.tell(WORK)
+        self._turn += 1
+        self._signals.tell(f"{WORK}:{self.others[self._turn % len(self.others)].id}:{name}")
+
 
 class Sharing:
     """What a process does in a database that it shares, from `start` to `close`."""
 
     def __init__(
-        self, use_case: UseCaseContext, signals: SharedSignals, workers: SharedWorkers, process: ProcessRecord
+        self,
+        database: DatabaseEngine,
+        use_case: UseCaseContext,
+        signals: SharedSignals,
+        workers: SharedWorkers,
+        process: ProcessRecord,
     ) -> None:
+        self._database = database
         self._use_case = use_case
+        self.refusal: str | None = None
+        """Why this process can't go on, in a sentence: one of a newer version has changed the schema."""
         self._signals = signals
         self._workers = workers
         self._process = process
@@ -150,10 +178,12 @@ class Sharing:
         self._looking: asyncio.Task[None] | None = None
         self._reached_s = time.monotonic()
         self._back_s = -math.inf
+        self._helping: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
         await leases.begin(self._use_case, self._process)
         self._reached_s = time.monotonic()
+        self._workers.others = await leases.workers(self._use_case)
         self._signals.listen(self._hear)
         self._renewing = asyncio.create_task(self._renew_on(), name="leases")
         if self._process.works:
@@ -185,10 +215,20 @@ class Sharing:
         return leases.InHand(runs.names, jobs.names, runs.interruptible_names | jobs.interruptible_names)
 
     def _hear(self, names: Sequence[str]) -> None:
-        """Look at once if it concerns this process: something is queued, or one of its runs or jobs is to stop."""
+        """Take what this process is told to; and look at once if it concerns it: something is queued, or one of its
+        runs or jobs is to stop."""
+        for worker, name in (_addressed(name) for name in names if name.startswith(f"{WORK}:")):
+            if worker == self._process.id:
+                self._workers.take(name)
+            elif self._helping is None and self._process.works:
+                self._helping = asyncio.get_running_loop().call_later(HELP_SECONDS, self._help)
         in_hand = self._in_hand()
         if not names or not {WORK, READINGS, *in_hand.stoppable}.isdisjoint(names):
             self._hint.set()
+
+    def _help(self) -> None:
+        self._helping = None
+        self._hint.set()
 
     async def _renew_on(self) -> None:
         while True:
@@ -196,7 +236,13 @@ class Sharing:
             await self._tried(self._renew)
 
     async def _renew(self) -> None:
+        try:
+            await asyncio.to_thread(self._database.open)
+        except SchemaTooNew as error:
+            self.refusal = str(error)
+            return
         lost = await leases.renew(self._use_case, self._process, self._in_hand())
+        self._workers.others = await leases.workers(self._use_case)
         for name in lost.intersection(self._in_hand().stoppable):  # others have ended meanwhile
             log.warning("%s was taken over by another process: its work here ends", name)
             self._interrupt(name)
@@ -207,9 +253,6 @@ class Sharing:
             try:
                 async with asyncio.timeout(wait):
                     await self._hint.wait()
-                in_hand = self._in_hand()
-                begun = len(in_hand.runs) + len(in_hand.jobs)
-                await asyncio.sleep(min(begun * AFTER_OTHERS_SECONDS, AFTER_OTHERS_MAX_SECONDS))
             except TimeoutError:
                 pass
             self._hint.clear()
@@ -219,8 +262,10 @@ class Sharing:
                 wait = min(wait, max(found.next_end_ms, 0) / 1000 + SEND_SECONDS)
 
     async def _look(self) -> leases.Look:
+        # Who has runs of its own to claim would only get in the way of the others.
+        most = 0 if self._workers.runs.claiming else leases.LOOK_MAX
         expired = time.monotonic() > self._back_s + RENEWED_SECONDS
-        found = await leases.look(self._use_case, self._process, self._in_hand(), expired=expired)
+        found = await leases.look(self._use_case, self._process, self._in_hand(), most, expired=expired)
         was_away, self._reached_s = time.monotonic() > self._reached_s + AWAY_SECONDS, time.monotonic()
         if was_away:  # this look found whose leases ran out meanwhile, the next ones do not
             self._back_s = self._reached_s
@@ -248,3 +293,9 @@ class Sharing:
         except Exception:  # such as a database that is away: the next time decides
             log.warning("the database could not be looked at", exc_info=True)
             return None
+
+
+def _addressed(name: str) -> tuple[str, str]:
+    """The worker that is told, and the run or job that it is to take."""
+    _, worker, work = name.split(":", 2)
+    return worker, work

@@ -84,7 +84,8 @@ class Listener(uvicorn.Server):
     data folder `is_lost`, which is asked ten times a second.
 
     `ready` is called once requests are answered. `lost`: it ended since the folder was lost; `failure`: because `ready`
-    raised this. `app.state.service` must have `idle_seconds()`, and `stop()`, which ends open streams.
+    raised this. `app.state.service` must have `idle_seconds()`, `refusal`,
+    which ends it, too, and `stop()`, which ends open streams.
     """
 
     def __init__(
@@ -154,6 +155,8 @@ class Listener(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         if self._idle_stop is not None and self._state.service.idle_seconds() >= self._idle_stop:
+            self.should_exit = True
+        if self._state.service.refusal is not None:
             self.should_exit = True
         if self._is_lost():
             log.critical("the lock or the database was removed or replaced: the service ends")

@@ -37,6 +37,8 @@ AWAY_SECONDS: Final = 10.0
 """How long a read or write is tried again while the server does not answer: a restart takes some seconds."""
 AGAIN_SECONDS: Final = 0.2
 WRITING: Final = 0x6167656E74737663  # "agentsvc"
+PREPARE_AFTER: Final = 1
+"""A statement is prepared, so that it is planned no more, when a connection has executed it so often."""
 
 # The lock is asked for in the transaction, and each later statement sees what its holders before have committed.
 _BEGIN_WRITE: Final = f"""
@@ -44,6 +46,7 @@ _BEGIN_WRITE: Final = f"""
     SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'; SELECT pg_advisory_xact_lock({WRITING})
 """
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_END_READ: Final = "COMMIT"  # after a ROLLBACK psycopg would prepare all statements anew
 _DEFAULTS: Final = {
     "connect_timeout": 5,
     "application_name": "agentsvc",
@@ -122,18 +125,18 @@ class PostgresDatabase(GroupedWrites):
         begin = _BEGIN_READ
         if seconds is not None:
             begin += f"; SET LOCAL statement_timeout = {math.ceil(seconds / WALL_SHARE * 1000)}"
-        return self._patiently(lambda: self._read(begin, use, time))
+        return self._patiently(lambda: self._read(begin, use, time, seconds))
 
-    def _read(self, begin: str, use: Callable[[Tx], T], time: ReadTime) -> T:
+    def _read(self, begin: str, use: Callable[[Tx], T], time: ReadTime, seconds: float | None) -> T:
         with self._connection() as connection:
-            connection.execute(begin)
+            connection.execute(begin, prepare=False)
             try:
-                return use(PostgresTx(connection, time))
+                return use(PostgresTx(connection, time, plan=seconds is not None))
             except psycopg.errors.QueryCanceled as error:
                 raise ReadTooLong from error
             finally:
                 if not connection.closed:
-                    connection.execute("ROLLBACK")
+                    connection.execute(_END_READ, prepare=False)
 
     async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
         read = self._read_single if single else self.read
@@ -155,14 +158,14 @@ class PostgresDatabase(GroupedWrites):
     def _commit_once(self, jobs: list[Job[Any]], seconds: float) -> list[Job[Any]]:
         with self._connection() as connection:
             try:
-                connection.execute(_BEGIN_WRITE)
+                connection.execute(_BEGIN_WRITE, prepare=False)
                 done = _attempted(connection, jobs, seconds)
             except BaseException:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
                 raise
             try:
-                connection.execute("COMMIT")
+                connection.execute("COMMIT", prepare=False)
             except psycopg.OperationalError as error:
                 if _is_lost(error, connection):
                     raise CommitLost("the database was lost while this was stored: it may be stored or not") from error
@@ -193,6 +196,10 @@ class PostgresDatabase(GroupedWrites):
         try:
             yield connection
         except psycopg.Error as error:
+            if isinstance(error, psycopg.errors.FeatureNotSupported):
+                # A prepared statement whose result has another column since a newer process has migrated.
+                connection.close()
+                self._drop_idle()
             if _is_lost(error, connection):
                 raise _Away(_said(error)) from error
             raise
@@ -207,8 +214,10 @@ class PostgresDatabase(GroupedWrites):
 
     def _connected(self) -> Connection:
         try:
-            # No prepared statements: behind a pooler that gives each transaction another connection there are none.
-            return psycopg.connect(autocommit=True, prepare_threshold=None, row_factory=as_dict, **self._given)
+            made = psycopg.connect(autocommit=True, prepare_threshold=None, row_factory=as_dict, **self._given)
+            if _is_direct(made):
+                made.prepare_threshold = PREPARE_AFTER
+            return made
         except psycopg.Error as error:
             raise _Away(_said(error)) from None  # its traceback would have the address
 
@@ -231,6 +240,13 @@ class _Away(Exception):
     """The server was not reached, or the connection to it is lost."""
 
 
+def _is_direct(connection: Connection) -> bool:
+    """False if there may be a pooler between, which gives each transaction another connection to the server: what one
+    has prepared the next would not find. It tells another process id than the server does."""
+    row = connection.execute("SELECT pg_backend_pid() AS pid").fetchone()
+    return row is not None and row["pid"] == connection.info.backend_pid
+
+
 def _is_lost(error: psycopg.Error, connection: Connection) -> bool:
     return connection.closed or isinstance(error, (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown))
 
@@ -247,7 +263,7 @@ def _attempted(connection: Connection, jobs: list[Job[Any]], seconds: float) -> 
         if count and job.long and time.monotonic() > until:
             return count
         if len(jobs) > 1:
-            connection.execute("RELEASE job; SAVEPOINT job" if count else "SAVEPOINT job")
+            connection.execute("RELEASE job; SAVEPOINT job" if count else "SAVEPOINT job", prepare=False)
         if not job.attempt(PostgresTx(connection)):
             if isinstance(job.failure, psycopg.Error) and _is_of_the_group(job.failure, connection):
                 raise job.failure
@@ -257,5 +273,9 @@ def _attempted(connection: Connection, jobs: list[Job[Any]], seconds: float) -> 
 
 def _is_of_the_group(error: psycopg.Error, connection: Connection) -> bool:
     """True if what failed is the transaction, not only the job."""
-    again = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+    again = (
+        psycopg.errors.DeadlockDetected,
+        psycopg.errors.SerializationFailure,
+        psycopg.errors.FeatureNotSupported,
+    )
     return isinstance(error, again) or _is_lost(error, connection)

@@ -22,11 +22,14 @@ _OUR_ORDER: Final = "rowid"
 
 
 class PostgresTx:
-    """`ports.Tx` over one connection."""
+    """`ports.Tx` over one connection. `plan`: its statements are planned each time, for the values that they have."""
 
-    def __init__(self, connection: psycopg.Connection[Row], time: ReadTime | None = None) -> None:
+    def __init__(
+        self, connection: psycopg.Connection[Row], time: ReadTime | None = None, *, plan: bool = False
+    ) -> None:
         self._connection = connection
         self._time = time
+        self._prepare = False if plan else None
 
     def all(self, sql: str, /, **params: Any) -> list[Row]:
         return self._execute(sql, params).fetchall()
@@ -44,7 +47,7 @@ class PostgresTx:
     def _execute(self, sql: str, params: dict[str, Any]) -> psycopg.Cursor[Row]:
         given = {name: _stored(value) if type(value) is str else value for name, value in params.items()}
         try:
-            return self._connection.execute(translated(sql), given)
+            return self._connection.execute(translated(sql), given, prepare=self._prepare)
         except psycopg.DataError as error:  # as a value that SQLite cannot store
             raise ValueError(f"a value that the database can't store ({error.sqlstate})") from error
 

@@ -100,7 +100,7 @@ class UseCaseContext:
         return await self.database.read_soon(use)
 
     async def read_single(self, use: Callable[[Tx], T]) -> T:
-        """`read` for a `use` of one statement."""
+        """`read` for a `use` of one statement, or of several that need not see the same moment."""
         return await self.database.read_soon(use, single=True)
 
     async def read_long(self, use: Callable[[Tx], T]) -> T:

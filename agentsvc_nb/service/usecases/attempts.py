@@ -41,7 +41,10 @@ async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
 
 
 def _claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
-    record = run_records.claim(tx, run_id, now)
+    return _claimed(tx, run_records.claim(tx, run_id, now), now)
+
+
+def _claimed(tx: Tx, record: RunRecord | None, now: int) -> RunRecord | None:
     if record is not None:
         runs.announce(tx, record, record.last_event, now)
         runs.update_ask_job(tx, record)
@@ -84,10 +87,13 @@ async def take(context: UseCaseContext, run_id: str) -> RunRecord | None:
 
 def _take(tx: Tx, context: UseCaseContext, run_id: str) -> RunRecord | None:
     assert context.process is not None
-    found, now = leases.take_run(tx, run_id, context.process, context.settings.offered), context.now
+    process, offered, now = context.process, context.settings.offered, context.now
+    if claimed := leases.claim_run(tx, run_id, process, offered, now):
+        return _claimed(tx, claimed, now)
+    found = leases.take_run(tx, run_id, process, offered)
     if found is None:
         return None
-    if ending := _final(found, context.settings.offered):
+    if ending := _final(found, offered):
         return runs.end(tx, run_id, found.attempt, _used_so_far(tx, found, ending), context.origin, now)
     if found.status == "queued":
         return _claim(tx, run_id, now)
@@ -99,20 +105,16 @@ async def append(
     context: UseCaseContext,
     run_id: str,
     attempt: int,
-    type: str,
-    found: Sequence[dict[str, Any]],
+    events: Sequence[tuple[str, dict[str, Any]]],
     used: Used | None = None,
 ) -> None:
-    """Append one event of type `type` for each payload in `found`, in order, and show what the run `used` so far.
-    Raises `LostRun`."""
+    """Append events (their types and payloads), in order, and show what the run `used` so far. Raises `LostRun`."""
     now = context.now
 
     def use(tx: Tx) -> bool:
         if used is not None:
             _show(tx, run_id, attempt, used)
-        # A run that was taken over refuses all of them, since the attempt cannot change within a transaction.
-        written = [run_records.append(tx, run_id, attempt, type, payload, now) for payload in found]
-        return None not in written
+        return run_records.append_all(tx, run_id, attempt, events, now)
 
     if not await context.write(use):
         raise LostRun(run_id)

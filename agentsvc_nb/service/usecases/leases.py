@@ -75,17 +75,25 @@ async def renew(context: UseCaseContext, process: ProcessRecord, in_hand: InHand
     return set(in_hand.stoppable) - kept
 
 
-async def look(context: UseCaseContext, process: ProcessRecord, in_hand: InHand, *, expired: bool = True) -> Look:
-    """What there is to do; with `expired` also what others had whose lease has run out."""
+async def look(
+    context: UseCaseContext, process: ProcessRecord, in_hand: InHand, most: int = LOOK_MAX, *, expired: bool = True
+) -> Look:
+    """What there is for the process to do: at most `most` runs, and as many jobs; with `expired` also what others had
+    whose lease has run out."""
 
     def use(tx: Tx) -> Look:
         models = process.models.splitlines()
-        free = leases.free(tx, process.id, models, in_hand.runs, in_hand.jobs, LOOK_MAX, expired=expired)
+        free = leases.free(tx, process.id, models, in_hand.runs, in_hand.jobs, most, expired=expired)
         stopping = leases.cancelling(tx, in_hand.runs, in_hand.jobs) & set(in_hand.stoppable)
         workers = [each.id for each in leases.living(tx) if each.works]
         return Look(free.runs, free.jobs, stopping, workers[:1] == [process.id], free.next_end_ms)
 
     return await context.read(use)
+
+
+async def workers(context: UseCaseContext) -> list[ProcessRecord]:
+    """The processes that live and execute runs."""
+    return [process for process in await context.read_single(leases.living) if process.works]
 
 
 async def is_sign_in(context: UseCaseContext, token: str) -> bool:

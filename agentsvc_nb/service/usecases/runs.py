@@ -172,10 +172,10 @@ async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch
     """The run's next events after the id `after`, for a stream: as many as it may hold while its reader is slow."""
 
     def use(tx: Tx) -> EventBatch:
-        status = runs.status(tx, run_id)
+        status = runs.status(tx, run_id)  # first: of a run that had ended by then all events are there
         return EventBatch(*_events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES), status)
 
-    return await context.read(use)
+    return await context.read_single(use)  # without a transaction, which would be two more round trips for each event
 
 
 def _events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[payloads.StoredEvent], bool]:

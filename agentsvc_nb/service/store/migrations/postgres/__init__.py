@@ -14,8 +14,10 @@ from agentsvc_nb.service.store.migrations import SchemaTooNew
 
 FIRST: Final = 15
 """The number of the step with which a database in PostgreSQL begins."""
+CHANGES: Final = "-- Changes what earlier versions read or write.\n"
+"""The first line of a step that does more than add tables, columns with a default and indexes: with that in it, only
+versions that know it serve the database."""
 _MIGRATING: Final = 0x6167656E74737664
-_VERSION: Final = "SELECT value FROM meta WHERE name = 'schema'"
 
 
 def steps() -> list[str]:
@@ -31,32 +33,50 @@ def newest() -> int:
 
 
 def migrate(connection: psycopg.Connection[Any]) -> int:
-    """Apply all missing steps; none if one fails. The schema's version before. Raises `SchemaTooNew`."""
+    """Apply all missing steps; none if one fails. The schema's version before. Raises `SchemaTooNew` for one that does
+    more than add to what is known."""
     known = steps()
-    if (found := version(connection)) == newest():
-        return found
+    if _is_served(connection):
+        return version(connection)
     with connection.transaction():
         connection.execute(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
-        found = version(connection)  # again, under the lock: another process may have migrated meanwhile
-        if found > newest():
-            raise SchemaTooNew(
-                f"The database has schema {found}, and this version knows {newest()}: upgrade agentsvc-nb, or name "
-                "another database."
-            )
+        found = version(connection)
+        if _is_served(connection):  # again, under the lock: another process may have migrated meanwhile
+            return found
         if not found:
             _check_encoding(connection)
         for step in known[max(found - FIRST + 1, 0) :]:
             connection.execute(step.encode())
-        connection.execute("DELETE FROM meta WHERE name = 'schema'")
-        connection.execute(f"INSERT INTO meta (name, value) VALUES ('schema', '{newest()}')")
+        changed = max((number for number, step in enumerate(known, FIRST) if step.startswith(CHANGES)), default=FIRST)
+        connection.execute("DELETE FROM meta WHERE name IN ('schema', 'schema_changed')")
+        connection.execute(
+            f"INSERT INTO meta (name, value) VALUES ('schema', '{newest()}'), ('schema_changed', '{changed}')".encode()
+        )
     return found
 
 
 def version(connection: psycopg.Connection[Any]) -> int:
     """The number of the last step that was applied; 0 for a database without ours."""
+    return _number(connection, "schema") or 0
+
+
+def _is_served(connection: psycopg.Connection[Any]) -> bool:
+    """True if the schema is the newest that is known, or one that only adds to it. Raises `SchemaTooNew`."""
+    if (found := version(connection)) <= newest():
+        return found == newest()
+    if (_number(connection, "schema_changed") or found) > newest():
+        raise SchemaTooNew(
+            f"The database has schema {found}, and this version knows {newest()}: upgrade agentsvc-nb, or name "
+            "another database."
+        )
+    return True
+
+
+def _number(connection: psycopg.Connection[Any], name: str) -> int | None:
     if _only(connection, "SELECT to_regclass('meta') IS NULL AS found"):
-        return 0
-    return int(_only(connection, f"SELECT COALESCE(({_VERSION}), '0') AS found"))
+        return None
+    found = _only(connection, f"SELECT (SELECT value FROM meta WHERE name = '{name}') AS found")
+    return None if found is None else int(found)
 
 
 def _check_encoding(connection: psycopg.Connection[Any]) -> None:
