@@ -78,9 +78,13 @@ class TsvectorIndex(RankedIndex[Match]):
         self.drop(tx, chat, path)  # so that the file gets a new id: results are ordered by it, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
+        self.index(tx, row["id"], chat, path, names, indexed_text)
+
+    def index(self, tx: Tx, id_: int, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
+        """Index a stored text."""
         bucket = bucket_of(chat)
         values = {**_name_values(bucket, names), **_word_values(bucket, indexed_text)}
-        tx.run(_INDEX, id=row["id"], chat=chat, path=path, **values)
+        tx.run(_INDEX, id=id_, chat=chat, path=path, **values)
 
     def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
         tx.run(_FILL, chat=chat, path=path, text=indexed_text.text)
