@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from psycopg.conninfo import conninfo_to_dict
-
 from agentsvc_nb.service.export import contents, rows
 from agentsvc_nb.service.export.contents import ContentDiffers, Copied
 from agentsvc_nb.service.export.rows import RowsDiffer, TargetInUse
@@ -126,8 +124,7 @@ def _check_secret(database: SqliteDatabase, folder: DataFolder, target: Target) 
 def _mark_for(folder: DataFolder, target: Target) -> Mark:
     """The folder's mark for a move to the target, not ended yet."""
     mark = _mark(folder)
-    given = conninfo_to_dict(target.database)
-    place = f"the database {given.get('dbname')} at {given.get('host', 'localhost')}, and {target.blobs}"
+    place = f"{PostgresDatabase(target.database).place} and {target.blobs}"
     if mark.moved_at and mark.target != place:
         raise ExportError(f"{folder.path} was moved to {mark.target}: do `--undo` before it is moved elsewhere.")
     kept = KeptSettings.read(folder).settings.get(BLOBS)
