@@ -70,7 +70,7 @@ class PostgresServer:
         return f"postgresql://postgres@/{name}?host={self.folder}"
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [str(_programs() / program), *arguments, "--pgdata", str(self.folder / "data")]
+        command = [str(programs() / program), *arguments, "--pgdata", str(self.folder / "data")]
         # pg_ctl hands its output to the server, which would keep a pipe open
         log = self.folder.with_name(f"{self.folder.name}.out")
         with log.open("w+") as output:
@@ -80,10 +80,10 @@ class PostgresServer:
         assert done.returncode == 0, said
 
 
-def _programs() -> Path:
+def programs() -> Path:
     """Where PostgreSQL's programs are: Debian has none of the server's on the path."""
     if found := shutil.which("initdb"):
-        return Path(found).parent
+        return Path(found).resolve().parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
     if not versions:
         pytest.fail("PostgreSQL is not installed: apt-get install postgresql")

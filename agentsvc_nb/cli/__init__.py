@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.cli import accounts, ask, completion, doctor, files, jobs, lab, media, models, runs, service
+from agentsvc_nb.cli import accounts, ask, completion, doctor, export, files, jobs, lab, media, models, runs, service
 from agentsvc_nb.cli.arguments import data_option
 
 GROUPS: Final = (
@@ -29,6 +29,7 @@ GROUPS: Final = (
     files.add_parsers,
     jobs.add_parsers,
     service.add_backup_parsers,
+    export.add_parsers,
     doctor.add_parsers,
 )
 """Functions that add the parsers of a group, in the order of `agentsvc --help`."""
@@ -41,7 +42,7 @@ EXIT_CODES: Final = {
     0: "it was done",
     EXIT_ERROR: "it failed, as stderr says; a run did not complete; nothing was found, or no service runs",
     EXIT_USAGE: "an argument or a setting can't be used; nothing was done",
-    75: "`serve`: another service holds the data folder",
+    75: "`serve`, `export`: another service holds the data folder",
     EXIT_TIMEOUT: "`--timeout` passed; the run or job goes on",
     EXIT_INTERRUPTED: "it was interrupted (Ctrl-C)",
 }
@@ -106,13 +107,15 @@ def _expected_errors() -> tuple[type[Exception], ...]:
     from agentsvc_nb.service.api_error import ApiError
     from agentsvc_nb.service.backup import BackupError
     from agentsvc_nb.service.folder import NoService
+    from agentsvc_nb.service.moved import ExportError
     from agentsvc_nb.service.ports import BlobsUnavailable, StoreBusy, StoreUnusable
     from agentsvc_nb.service.serve import ServeError
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     of_commands = (lab.LabError, models.PullError)
     of_service = (
-        ApiError, BackupError, BlobsUnavailable, NoService, SchemaTooNew, ServeError, StoreBusy, StoreUnusable,
+        ApiError, BackupError, BlobsUnavailable, ExportError, NoService, SchemaTooNew, ServeError, StoreBusy,
+        StoreUnusable,
     )  # fmt: skip
     return (*of_commands, *of_service, EmbeddedError, StefanBrainError, OSError)
 

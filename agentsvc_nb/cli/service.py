@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -293,19 +294,20 @@ def _restore(args: argparse.Namespace) -> int:
 class ProgressPrinter:
     """Prints the progress of a copy to stderr, once a second, beginning after the first second."""
 
-    def __init__(self, verb: str) -> None:
+    def __init__(self, verb: str, amount: Callable[[int], str] | None = None) -> None:
         self._verb = verb
+        self._amount = amount or megabytes
         self._next = time.monotonic() + PROGRESS_SECONDS
 
     def __call__(self, done: int, total: int) -> None:
-        """Report `done` of `total` bytes."""
+        """Report `done` of `total`, in bytes or in what `amount` tells."""
         if time.monotonic() >= self._next and total:
             self._next = time.monotonic() + PROGRESS_SECONDS
-            print(f"{self._verb}: {done * 100 // total} % of {_megabytes(total)}", file=sys.stderr, flush=True)
+            print(f"{self._verb}: {done * 100 // total} % of {self._amount(total)}", file=sys.stderr, flush=True)
 
 
 def _backup_summary(manifest: Manifest) -> str:
-    return f"the database and {manifest.blobs:,} contents of files, {_megabytes(manifest.total_bytes)}"
+    return f"the database and {manifest.blobs:,} contents of files, {megabytes(manifest.total_bytes)}"
 
 
 def _warn_of_missing(manifest: Manifest) -> None:
@@ -314,5 +316,5 @@ def _warn_of_missing(manifest: Manifest) -> None:
         print(f"agentsvc: {lost}.", file=sys.stderr)
 
 
-def _megabytes(count: int) -> str:
+def megabytes(count: int) -> str:
     return f"{count / 1_000_000:,.1f} MB"

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb.service.moved import moved_to
+
 LOG_MAX_BYTES: Final = 10_000_000
 
 
@@ -42,10 +44,10 @@ class DatabaseLost(FolderFault):
 
 
 _OUR_FILES: Final = re.compile(
-    r"lock|blobs|blobs\.lock|cache|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
+    r"lock|moved|blobs|blobs\.lock|cache|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
     r"|embeddings\.sqlite3(-journal)?"
     r"|serve\.log(\.\d+)?"
-    r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|port|settings\.json)\..*"
+    r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|moved|port|settings\.json)\..*"
     r"|lost\+found|\.snapshot|\.nfs.*|\.Trash-.*|\.fseventsd|System Volume Information|\$RECYCLE\.BIN"  # file systems'
     r"|\.DS_Store|\.localized|Thumbs\.db|desktop\.ini|\.gitkeep"  # file managers'
 )
@@ -208,9 +210,14 @@ class DataFolder:
     def check_database(self) -> None:
         """Raise `DatabaseLost` if the folder has a key or blobs, but no database or an empty one: a new database would
         hide what was lost, and open to the key of the old one. Also if the database's file is none, or if there is one
-        beside that in PostgreSQL."""
+        beside that in PostgreSQL; and if the service was moved elsewhere."""
         if self.address:
             return self._check_has_none()
+        if target := moved_to(self.path):
+            there = (
+                "start the service with that and another folder (--data), or go on here after `agentsvc export --undo"
+            )
+            raise FolderFault(f"{self.path} was moved to {target}", f"{there} {shlex.quote(str(self.path))}`")
         back = f"put {self.database.name} back, with its -wal, or a backup in its place (`agentsvc restore`), or"
         if self.has_database():
             with self.database.open("rb") as file:

@@ -1,6 +1,7 @@
 """Search in many chats and in a very large one, against FTS5 as it is: its own words, `ORDER BY bm25` of all matches.
+With `--database postgres`, the service's search on PostgreSQL against its own on SQLite.
 
-python -m tests.bench.search [--quick]
+python -m tests.bench.search [--quick] [--database postgres]
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from functools import partial
 from pathlib import Path
 
 from agentsvc_nb.formats.indexing import indexed_text
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content
-from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import files
 from tests.bench.corpus import Corpus, Made
+from tests.databases import PostgresServer
 
 ACCOUNT = "acct_bench"
 BATCH = 200
@@ -45,9 +46,9 @@ QUICK = (Scale(20, 100, 5), Scale(1, 3_000, 5))
 class Ours:
     """The service's own search, from the action down."""
 
-    def __init__(self, folder: Path, count: int) -> None:
-        self._database = SqliteDatabase(folder / "ours.sqlite3").open()
-        self._index = FtsIndex()
+    def __init__(self, database: DatabaseEngine, count: int) -> None:
+        self._database = database
+        self._index = database.index
         create = partial(chats.create, account=ACCOUNT, project=None, label=None, now=1)
         self._chats = [self._database.write_now(create).id for _ in range(count)]
 
@@ -67,6 +68,12 @@ class Ours:
     def ask(self, chat: int, q: str) -> int:
         id_ = self._chats[chat]
         return len(self._database.read(lambda tx: files.search_within(tx, self._index, ACCOUNT, id_, q)).results)
+
+    def backend(self) -> int:
+        """The id of PostgreSQL's process that answers this thread."""
+        row = self._database.read(lambda tx: tx.one("SELECT pg_backend_pid() AS pid"))
+        assert row is not None
+        return int(row["pid"])
 
     def close(self) -> None:
         self._database.close()
@@ -110,15 +117,36 @@ def _plain(q: str) -> str:
     return said
 
 
-def main(quick: bool) -> None:
+Asked = Ours | Plain
+
+
+def main(quick: bool, on_postgres: bool = False) -> None:
     for scale in QUICK if quick else FULL:
         with tempfile.TemporaryDirectory() as folder:
-            compare(Path(folder), scale)
+            print(f"\n{scale.chats:,} x {scale.files:,} files\n")
+            sqlite = Ours(SqliteDatabase(Path(folder, "ours.sqlite3")).open(), scale.chats)
+            if on_postgres:
+                compare_databases(sqlite, scale)
+            else:
+                compare(sqlite, Plain(Path(folder)), scale)
 
 
-def compare(folder: Path, scale: Scale) -> None:
-    print(f"\n{scale.chats:,} x {scale.files:,} files\n")
-    corpus, ours, plain = Corpus(), Ours(folder, scale.chats), Plain(folder)
+def compare_databases(sqlite: Ours, scale: Scale) -> None:
+    """Ours on PostgreSQL against ours on SQLite; "plain" is then the latter."""
+    from agentsvc_nb.service.store.postgres import PostgresDatabase
+
+    server = PostgresServer("-c listen_addresses= -c shared_buffers=128MB")
+    try:
+        ours = Ours(PostgresDatabase(server.new_database()).open(), scale.chats)
+        global _backend
+        _backend = ours.backend()
+        compare(ours, sqlite, scale)
+    finally:
+        server.remove()
+
+
+def compare(ours: Ours, plain: Asked, scale: Scale) -> None:
+    corpus = Corpus()
     try:
         sample = fill(corpus, scale, ours, plain)
         report(scale, corpus.queries(sample, scale.queries), ours, plain)
@@ -127,7 +155,7 @@ def compare(folder: Path, scale: Scale) -> None:
         plain.close()
 
 
-def fill(corpus: Corpus, scale: Scale, ours: Ours, plain: Plain) -> list[Made]:
+def fill(corpus: Corpus, scale: Scale, ours: Ours, plain: Asked) -> list[Made]:
     """Write all files, by turns; some of them, to take phrases from."""
     sample: list[Made] = []
     seconds = [0.0, 0.0]
@@ -142,7 +170,7 @@ def fill(corpus: Corpus, scale: Scale, ours: Ours, plain: Plain) -> list[Made]:
     return sample
 
 
-def report(scale: Scale, queries: dict[str, list[str]], ours: Ours, plain: Plain) -> None:
+def report(scale: Scale, queries: dict[str, list[str]], ours: Ours, plain: Asked) -> None:
     print("| query | found | p50 ms | p99 ms | plain p50 | plain p99 | ratio of p50 |\n|---|---|---|---|---|---|---|")
     columns: list[list[float]] = [[], [], []]
     for kind, asked in queries.items():
@@ -154,7 +182,7 @@ def report(scale: Scale, queries: dict[str, list[str]], ours: Ours, plain: Plain
     print(line("all", *columns))
 
 
-def measure(chat: int, q: str, ours: Ours, plain: Plain) -> tuple[float, float, float]:
+def measure(chat: int, q: str, ours: Ours, plain: Asked) -> tuple[float, float, float]:
     """Results, and milliseconds of each."""
     found = ours.ask(chat, q)  # the first time brings the pages into memory
     mine = timed(partial(ours.ask, chat, q))
@@ -175,11 +203,21 @@ def percentile(values: list[float]) -> float:
 
 
 def timed(use: Callable[[], object]) -> float:
-    """Seconds of this process on a processor: all is computed, and others on the machine make no difference."""
-    begin = time.process_time()
+    """Seconds of this process and PostgreSQL's on a processor: others on the machine make no difference."""
+    begin = time.process_time() + _server_time()
     use()
-    return time.process_time() - begin
+    return time.process_time() + _server_time() - begin
+
+
+_backend = 0
+"""The id of the process of PostgreSQL that answers; 0 without one."""
+
+
+def _server_time() -> float:
+    if not _backend:
+        return 0.0
+    return int(Path(f"/proc/{_backend}/schedstat").read_text().split()[0]) / 1e9
 
 
 if __name__ == "__main__":
-    main("--quick" in sys.argv)
+    main("--quick" in sys.argv, on_postgres="postgres" in sys.argv)

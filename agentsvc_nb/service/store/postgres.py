@@ -92,6 +92,11 @@ class PostgresDatabase(GroupedWrites):
     def __repr__(self) -> str:  # never the address, which may have a password
         return f"{type(self).__name__}()"
 
+    @property
+    def place(self) -> str:
+        """The database's name and host, for people."""
+        return f"the database {self._given.get('dbname', '')} at {self._given.get('host', 'localhost')}"
+
     def open(self) -> PostgresDatabase:
         self._patiently(self._migrate)
         return self

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import psycopg
+from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper
 
 from agentsvc_nb.service.ports import Row
@@ -43,6 +44,20 @@ class PostgresTx:
     def check_time(self) -> None:
         if self._time is not None:
             self._time.check()
+
+    def stream(self, sql: str) -> Iterator[Sequence[Any]]:
+        """The rows of a query as tuples, a few at a time."""
+        with self._connection.cursor("streamed", row_factory=tuple_row) as cursor:
+            cursor.execute(sql.encode())
+            for values in cursor:
+                yield [_shown(value) if type(value) is str else value for value in values]
+
+    def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Insert rows as fast as the server takes them."""
+        into = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+        with self._connection.cursor() as cursor, cursor.copy(into.encode()) as copy:
+            for values in rows:
+                copy.write_row([_stored(value) if type(value) is str else value for value in values])
 
     def _execute(self, sql: str, params: dict[str, Any]) -> psycopg.Cursor[Row]:
         given = {name: _stored(value) if type(value) is str else value for name, value in params.items()}

@@ -78,9 +78,13 @@ class TsvectorIndex(RankedIndex[Match]):
         self.drop(tx, chat, path)  # so that the file gets a new id: results are ordered by it, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
+        self.index(tx, row["id"], chat, path, names, indexed_text)
+
+    def index(self, tx: Tx, id_: int, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
+        """Index a stored text."""
         bucket = bucket_of(chat)
         values = {**_name_values(bucket, names), **_word_values(bucket, indexed_text)}
-        tx.run(_INDEX, id=row["id"], chat=chat, path=path, **values)
+        tx.run(_INDEX, id=id_, chat=chat, path=path, **values)
 
     def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
         tx.run(_FILL, chat=chat, path=path, text=indexed_text.text)
@@ -97,7 +101,7 @@ class TsvectorIndex(RankedIndex[Match]):
         bucket, made = bucket_of(chat), _Conditions()
         loose = " | ".join(f"({_tsquery(bucket + tag, query)})" for tag in (FILE_NAME, OWN_NAME))
         indexed = f"names @@ {made.tsquery(loose)}"
-        exact = f"({made.all('first_name', query)} OR {made.all('own_name', query)}){made.without(query)}"
+        exact = f"({made.all('first_name', query)} OR {made.all('own_name', query)}){made.without(query.exclusions)}"
         return Match(indexed, exact, f"{indexed} AND {exact}", "", made.params)
 
     def match_words(self, chat: str, query: Query) -> Match:
@@ -110,13 +114,18 @@ class TsvectorIndex(RankedIndex[Match]):
     def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
         """Files whose contents match, and have one of the lexemes `strong`, if there are any."""
         made = _Conditions()
-        loose = _tsquery(bucket_of(chat) + WORD, query)
+        unwanted = [phrase for phrase in query.exclusions if _is_one(phrase)]  # the others' words may stand apart
+        but = "".join(f" & !{_of_phrase(bucket_of(chat) + WORD, phrase)}" for phrase in unwanted)
+        loose = _tsquery(bucket_of(chat) + WORD, query) + but
         level = f"tokens @@ {made.tsquery(' | '.join(strong))}" if strong else "TRUE"
         has_words = made.all("words", query)
         indexed = f"tokens @@ {made.tsquery(loose)} AND {level}"
-        exact = ("TRUE" if _is_exact(query) else has_words) + made.without(query)
+        exact = "TRUE" if _is_exact(query) else has_words
+        # Of the words of a whole file the index has answered for those.
+        exact += made.without(query.exclusions, ["first_name", "own_name"])
+        exact += made.without([phrase for phrase in query.exclusions if not _is_one(phrase)], ["words"])
         rank = " | ".join(dict.fromkeys(_lexeme(token, star) for token, star in starred(query)))
-        return Match(indexed, exact, f"{level} AND {has_words}{made.without(query)}", rank, made.params)
+        return Match(indexed, exact, f"{level} AND {has_words}{made.without(query.exclusions)}", rank, made.params)
 
     def newest(self, tx: Tx, chat: str, match: Match, limit: int, before: int = LATEST) -> list[tuple[int, str]]:
         sql = f"{match.rows('id, path', 'AND id < :before')} SELECT id, path FROM found ORDER BY id DESC LIMIT :limit"
@@ -151,11 +160,9 @@ class _Conditions:
         """True of a row whose `column` has one phrase of each group."""
         return "(" + " AND ".join(self._any([column], group) for group in query.groups) + ")"
 
-    def without(self, query: Query) -> str:
-        """True of a row without any of the query's exclusions."""
-        if not query.exclusions:
-            return ""
-        return f" AND NOT {self._any(['words', 'first_name', 'own_name'], query.exclusions)}"
+    def without(self, phrases: Sequence[Phrase], columns: Sequence[str] = ("words", "first_name", "own_name")) -> str:
+        """True of a row that has none of the phrases in these columns."""
+        return f" AND NOT {self._any(columns, phrases)}" if phrases else ""
 
     def _any(self, columns: Sequence[str], phrases: Sequence[Phrase]) -> str:
         # In these columns each token stands between blanks.
@@ -185,7 +192,12 @@ def _of_phrase(tag: str, phrase: Phrase) -> str:
 def _is_exact(query: Query) -> bool:
     """True if a whole file that has the query's lexemes matches it."""
     phrases = chain.from_iterable(query.groups)
-    return all(len(phrase.tokens) == 1 and len(phrase.tokens[0]) < LEXEME_CHARS - 10 for phrase in phrases)
+    return all(map(_is_one, phrases))
+
+
+def _is_one(phrase: Phrase) -> bool:
+    """True if the phrase is a word that is in the index as it is."""
+    return len(phrase.tokens) == 1 and len(phrase.tokens[0]) < LEXEME_CHARS - 10
 
 
 def _lexeme(token: str, star: str = "") -> str:

@@ -54,13 +54,27 @@ def create_key(
         account=ACCOUNT,
         name=name,
         prefix=secret[:_PREFIX_CHARS],
-        digest=_digest(shared_secret or _pepper(tx), secret),
+        digest=_digest(shared_secret or own_secret(tx), secret),
         member=member,
         scopes=scopes,
         budget_cents=budget_cents,
         now=clock.now(),
     )
     return record, secret
+
+
+def own_secret(tx: Tx) -> str:
+    """The secret with which a folder's own database hashes its keys, created at first use; `set_meta` keeps an existing
+    one."""
+    accounts.set_meta(tx, "pepper", secrets.token_hex(32))
+    pepper = accounts.meta(tx, "pepper")
+    assert pepper is not None
+    return pepper
+
+
+def known_own_secret(tx: Tx) -> str | None:
+    """`own_secret`, if it was created."""
+    return accounts.meta(tx, "pepper")
 
 
 def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
@@ -188,14 +202,6 @@ def _named(tx: Tx, text: str) -> KeyRecord:
 
 def _ids(found: list[KeyRecord]) -> str:
     return ", ".join(key.id for key in found)
-
-
-def _pepper(tx: Tx) -> str:
-    """The key of `_digest`, created at first use; `set_meta` keeps an existing one."""
-    accounts.set_meta(tx, "pepper", secrets.token_hex(32))
-    pepper = accounts.meta(tx, "pepper")
-    assert pepper is not None
-    return pepper
 
 
 def _digest(pepper: str, secret: str) -> str:
