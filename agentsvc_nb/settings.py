@@ -211,6 +211,7 @@ class Settings:
         values.server_list,
         "Servers whose tools the language agent may use, `NAME=URL`: see mcp.md.",
         default=(),
+        secret=True,
         keep=values.addresses_without_secrets,
     )
     mcp_keys: tuple[str, ...] = setting(

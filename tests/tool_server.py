@@ -191,8 +191,9 @@ def _serve(server: Any, folder: Path, legacy: bool) -> None:
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    (folder / "port").write_text(str(listening.getsockname()[1]))
     listening.listen()
+    (folder / "port.new").write_text(str(listening.getsockname()[1]))
+    (folder / "port.new").replace(folder / "port")
     uvicorn.Server(uvicorn.Config(noting, log_level="error")).run(sockets=[listening])
 
 
