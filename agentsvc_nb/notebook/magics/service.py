@@ -73,7 +73,7 @@ class ConnectionMagics(MagicsGroup):
             return self._servers(args)
         if len(args.where) > 1 or args.command:
             raise AskError("That is more than one place.", "A name with blanks stands in quotes.")
-        where = args.where[0] if args.where else None
+        where: Any = args.where[0] if args.where else None
         match args.action:
             case "connect" if not where:
                 raise AskError(
