@@ -340,6 +340,14 @@ def test_descriptions_are_bounded_and_odd_ones_left_out(tmp_path: Path) -> None:
     assert len(found.warnings) == 1
 
 
+def test_half_a_character_is_none(tmp_path: Path) -> None:
+    half = {"name": "half", "description": "a\ud800b", "inputSchema": {"type": "object"}}
+    with serving() as site:
+        site.pages["/mcp"] = _hostile([half])
+        found = in_run(tmp_path, ServerConfig("small", f"{site.url}/mcp", allow=(site.authority,)), _itself)
+    assert found.tools["small_half"].description.endswith("a?b")
+
+
 def test_a_result_is_bounded_and_its_pictures_become_files(server: RunningToolServer, tmp_path: Path) -> None:
     huge = called(tmp_path, config(server), "huge", seconds=60)
     assert MCP_RESULT_CHARS < len(text(huge)) < MCP_RESULT_CHARS + 100

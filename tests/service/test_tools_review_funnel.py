@@ -118,7 +118,7 @@ def test_the_funnels_pages_are_followed_by_their_calls_to_action(site: Site, tmp
 
 def test_five_pages_are_looked_at_and_fewer_when_asked_for(site: Site, tmp_path: Path) -> None:
     steps = [linked(f"<a class=btn href=/p{step + 1}>Start</a>") for step in range(9)]
-    site.pages = {"/": steps[0]} | {f"/p{step}": page for step, page in enumerate(steps)}
+    site.pages = {"/": steps[0], **{f"/p{step}": page for step, page in enumerate(steps)}}
     assert len(review(tmp_path, site, "/", weigh=False)["following"]) == 4
     assert len(review(tmp_path, site, "/", weigh=False, pages=2)["following"]) == 1
     outcome = call(made(tmp_path, "review_funnel", fetch_allow=site.authority), task(tmp_path), url=site.url)

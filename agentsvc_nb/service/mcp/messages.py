@@ -23,6 +23,7 @@ _META: Final = {
 _METHOD_NOT_FOUND: Final = -32601
 _SHOWN_CHARS: Final = 500
 _KEY_CHARS: Final = 6
+_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 
@@ -82,7 +83,11 @@ def result(message: Message) -> Message:
 def read(data: bytes, key: str = "") -> Message:
     """A message, without the server's own key, should it have sent that back. Raises `Unreadable`."""
     try:
-        found = json.loads(without(data.decode("utf-8", "replace"), key))
+        text = without(data.decode("utf-8", "replace"), key)
+        found = json.loads(text)
+        if _HALF.search(text):
+            # Half a character, which could neither be stored nor sent on.
+            found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         raise Unreadable("it is no JSON") from None
     if not isinstance(found, dict):

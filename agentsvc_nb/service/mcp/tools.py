@@ -184,8 +184,9 @@ class RunTools:
         except _FAULTS as fault:
             return fault
         except Exception as error:
-            # A server may send anything: what was not thought of must not fail the run.
-            log.exception("the server of tools %s", connection.server.name)
+            # A server may send anything: what was not thought of must not fail the run. Its message may have an address
+            # with a key in it.
+            log.warning("the server of tools %s: %s", connection.server.name, type(error).__name__)
             return Unavailable(type(error).__name__)
 
 
