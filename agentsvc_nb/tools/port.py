@@ -372,9 +372,9 @@ def repeatable(tool: Tool) -> bool:
     return bool(getattr(tool, "repeatable", not tool.effect))
 
 
-def asks(tool: Tool) -> bool:
+def always_waits(tool: Tool) -> bool:
     """Whether every call of the tool waits for approval, whatever the settings say."""
-    return bool(getattr(tool, "asks", False))
+    return bool(getattr(tool, "always_waits", False))
 
 
 M = TypeVar("M", bound=BaseModel)

@@ -19,7 +19,7 @@ from agentsvc_nb.service.mcp.messages import EventReader
 from agentsvc_nb.service.mcp.servers import ServerConfig
 from agentsvc_nb.service.mcp.stdio import StdioChannel
 from agentsvc_nb.service.mcp.tools import RunTools
-from agentsvc_nb.tools.port import Outcome, Tool, asks, repeatable
+from agentsvc_nb.tools.port import Outcome, Tool, always_waits, repeatable
 from agentsvc_nb.tools.support.fetching import Resolve
 from agentsvc_nb.wire.limits import MCP_RESULT_CHARS
 from tests.service.agents_harness import MemoryToolContext, MemoryWorkspace
@@ -140,9 +140,9 @@ def test_a_name_that_is_taken_is_left_out_and_told(server: RunningToolServer, tm
 
 def test_every_call_asks_unless_a_trusted_server_says_that_it_reads(server: RunningToolServer, tmp_path: Path) -> None:
     strange = in_run(tmp_path, config(server), _itself).tools.values()
-    assert all(asks(tool) and tool.effect and not repeatable(tool) for tool in strange)
+    assert all(always_waits(tool) and tool.effect and not repeatable(tool) for tool in strange)
     trusted = in_run(tmp_path, config(server, trusted=True), _itself).tools
-    assert {name for name, tool in trusted.items() if not asks(tool)} == {"small_read", "small_look"}
+    assert {name for name, tool in trusted.items() if not always_waits(tool)} == {"small_read", "small_look"}
     assert {name for name, tool in trusted.items() if repeatable(tool)} == {
         "small_read",
         "small_set",

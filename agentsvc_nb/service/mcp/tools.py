@@ -51,7 +51,7 @@ class ServerTool(ToolDeclaration):
 
     listed: ClassVar[ListedTool]
     connection: ClassVar[Connection]
-    asks: ClassVar[bool]
+    always_waits: ClassVar[bool]
     repeatable: ClassVar[bool]
     name: ClassVar[str]
 
@@ -69,7 +69,7 @@ def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
         "description": said[:MCP_DESCRIPTION_CHARS],
         "family": name,
         "effect": not reads,
-        "asks": not reads,
+        "always_waits": not reads,
         "repeatable": trusted and listed.idempotent,
         "Input": type("Input", (GivenToServer,), {"server_schema": listed.schema, "__module__": __name__}),
         "listed": listed,
