@@ -28,7 +28,8 @@ class _Made:
 
 
 class Repetition:
-    """The calls of one run, while its files are the same: a change of any, or a call with an effect, makes each call a new one."""
+    """The calls of one run, while its files are the same: a change of any, or a call with an effect, makes each call a
+    new one."""
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
