@@ -68,6 +68,67 @@ def origin_list(text: str) -> tuple[str, ...]:
     return tuple(origin(one) for one in _listed(text))
 
 
+_SERVER = r"[a-z][a-z0-9_]{0,31}"
+
+
+def server_name(text: str) -> str:
+    """Check the name of a server of tools."""
+    if not re.fullmatch(_SERVER, text):
+        raise ValueError("a name of small letters, digits and _, such as tickets")
+    return text
+
+
+def server_names(text: str) -> tuple[str, ...]:
+    return tuple(server_name(one) for one in _listed(text))
+
+
+def server_address(text: str) -> str:
+    """Check the address of a server of tools: https, or http for one of this machine, without a password.
+
+    >>> server_address("https://tools.example/mcp")
+    'https://tools.example/mcp'
+    """
+    parts = urlsplit(address(text))
+    here = parts.hostname in ("localhost", "::1") or str(parts.hostname).startswith("127.")
+    if "@" in parts.netloc or parts.fragment or not (parts.scheme == "https" or here):
+        raise ValueError("an https address, or http://127.0.0.1:PORT/mcp for a server of this machine; keys apart")
+    return text
+
+
+def server_list(text: str) -> tuple[str, ...]:
+    """Parse servers of tools, no two of the same name.
+
+    >>> server_list("tickets=https://tickets.example/mcp, notes=http://127.0.0.1:8931/mcp")
+    ('tickets=https://tickets.example/mcp', 'notes=http://127.0.0.1:8931/mcp')
+    """
+    pairs = [one.partition("=") for one in _listed(text)]
+    try:
+        found = {server_name(name): server_address(url) for name, _, url in pairs}
+    except ValueError:
+        found = {}
+    if len(found) < max(len(pairs), 1):
+        raise ValueError("servers, each once, such as tickets=https://tickets.example/mcp (http is for this machine)")
+    return tuple(f"{name}={url}" for name, url in found.items())
+
+
+def key_list(text: str) -> tuple[str, ...]:
+    """Parse keys of servers of tools.
+
+    >>> key_list("tickets=s3cret, notes=other")
+    ('tickets=s3cret', 'notes=other')
+    """
+    pairs = [one.partition("=") for one in _listed(text)]
+    try:
+        return tuple(f"{server_name(name)}={secret(key)}" for name, _, key in pairs if key or secret("\n"))
+    except ValueError:
+        raise ValueError("keys of servers without blanks and commas, such as tickets=KEY") from None
+
+
+def addresses_without_secrets(listed: tuple[str, ...]) -> bool:
+    """The `keep` of servers of tools: False when one may hold a key in its query."""
+    return all(without_secrets(one.partition("=")[2]) for one in listed)
+
+
 def bucket(text: str) -> str:
     """Check the place of contents: a bucket, and what their keys begin with.
 

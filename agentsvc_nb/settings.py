@@ -207,6 +207,26 @@ class Settings:
         "Hosts (`host` or `host:port`) that tools may fetch from although they are not public.",
         default=(),
     )
+    mcp_servers: tuple[str, ...] = setting(
+        values.server_list,
+        "Servers whose tools the language agent may use, `NAME=URL`: see mcp.md.",
+        default=(),
+        secret=True,
+        keep=values.addresses_without_secrets,
+    )
+    mcp_keys: tuple[str, ...] = setting(
+        values.key_list, "Their keys, `NAME=KEY`, sent as Bearer.", default=(), secret=True, keep=values.never
+    )
+    mcp_trusted: tuple[str, ...] = setting(
+        values.server_names,
+        "Names of those that are trusted in what they say of their tools: one that only reads needs no approval.",
+        default=(),
+    )
+    mcp_allow: tuple[str, ...] = setting(
+        values.host_list,
+        "Hosts (`host` or `host:port`) of such servers that may be reached although they are not public.",
+        default=(),
+    )
     image_url: str | None = setting(
         values.address,
         "An image model's OpenAI-compatible address, such as `http://127.0.0.1:8080/v1`.",

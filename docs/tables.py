@@ -26,6 +26,7 @@ KEPT = {
     values.always: "yes",
     values.never: "no",
     values.without_secrets: "without a password or query",
+    values.addresses_without_secrets: "without a query",
     values.without_password: "unless it has a password",
 }
 METRICS = (*(counted.metric for counted in vars(Metrics()).values()), *GAUGES)

@@ -112,6 +112,11 @@ class RunContext(Protocol):
 
     def tools(self) -> Sequence[Tool]: ...
 
+    async def connect_tools(self) -> None:
+        """Add the tools of other servers to `tools`, once in a run: an agent that can choose among tools says so first.
+        A server that is away is a warning."""
+        ...
+
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         """Hold what the next call of the model may come to, counted as by `use`, before it is made.
 

@@ -227,6 +227,7 @@ class _Performance:
         self.turn.use(given, made)
 
     async def _call(self, tool: str, given: dict[str, Any]) -> None:
+        await self.turn.connect_tools()
         await self.turn.call(tool, given)
 
 

@@ -36,6 +36,7 @@ from agentsvc_nb.notebook.jobs.calling import call
 from agentsvc_nb.notebook.jobs.catalog import tools, tools_describe
 from agentsvc_nb.notebook.jobs.foreground import work
 from agentsvc_nb.notebook.jobs.history import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_tend, jobs_watch
+from agentsvc_nb.notebook.jobs.servers import servers, servers_add, servers_remove
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
@@ -75,6 +76,9 @@ __all__ = [
     "project",
     "runs",
     "search",
+    "servers",
+    "servers_add",
+    "servers_remove",
     "show",
     "start",
     "static_gallery",

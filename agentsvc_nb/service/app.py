@@ -30,6 +30,8 @@ from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import health, routes, unknown_path
+from agentsvc_nb.service.mcp.servers import OwnServers
+from agentsvc_nb.service.mcp.tools import ToolServers
 from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
 from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
@@ -176,14 +178,15 @@ def create_app(
     others: Mapping[str, Agent] | None = None,
     engines: Engines | None = None,
     role: Role = "service",
+    embedded: bool = False,
 ) -> Starlette:
     """The ASGI application.
 
     `instance` is the id that `/healthz` answers, `origin` the public address, `names` what the service is called
     (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
     pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `others` those of the
-    other models that are offered, `engines` the engines that they name. Raises `ValueError` for a model that has
-    no agent.
+    other models that are offered, `engines` the engines that they name. An `embedded` service also has the servers of
+    tools that its user added. Raises `ValueError` for a model that has no agent.
     """
     build_all()  # now, rather than during the first requests
     agent, engines = agent or choose(settings.model, settings), engines or Engines.named(settings)
@@ -191,7 +194,9 @@ def create_app(
         others = {model_id(model): offer(model, settings) for model in settings.models[1:]}
     models = {settings.offered[0]: agent, **others}
     names = names or OwnNames(None, frozenset([origin]))
-    state = _assemble(settings, instance, origin, names, sign_in_token, models, engines, role)
+    own = OwnServers(DataFolder(settings.data)) if embedded else None
+    servers = ToolServers(settings, own)
+    state = _assemble(settings, instance, origin, names, sign_in_token, models, engines, role, servers)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -253,6 +258,7 @@ def _assemble(
     models: Mapping[str, Agent],
     engines: Engines,
     role: Role,
+    servers: ToolServers,
 ) -> ServiceState:
     blobs = engines.blobs
     use_case, workers, sharing = _work(settings, instance, origin, engines, role != "replica", sign_in_token)
@@ -262,7 +268,7 @@ def _assemble(
     workers.readings = storage.readings
     catalog = tools(settings, _complete(models))
     workers.jobs = JobRunner(storage, catalog)
-    workers.runs = RunRunner(storage, models, within(catalog, settings), workers.jobs, judges)
+    workers.runs = RunRunner(storage, models, within(catalog, settings), workers.jobs, judges, servers)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys = KnownKeys(database, settings.shared_secret)
     services = Services(

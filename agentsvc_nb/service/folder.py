@@ -45,9 +45,9 @@ class DatabaseLost(FolderFault):
 
 _OUR_FILES: Final = re.compile(
     r"lock|moved|blobs|blobs\.lock|cache|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
-    r"|embeddings\.sqlite3(-journal)?"
+    r"|mcp(?:-seen)?\.json|embeddings\.sqlite3(-journal)?"
     r"|serve\.log(\.\d+)?"
-    r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|moved|port|settings\.json)\..*"
+    r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|moved|port|settings\.json|mcp(?:-seen)?\.json)\..*"
     r"|lost\+found|\.snapshot|\.nfs.*|\.Trash-.*|\.fseventsd|System Volume Information|\$RECYCLE\.BIN"  # file systems'
     r"|\.DS_Store|\.localized|Thumbs\.db|desktop\.ini|\.gitkeep"  # file managers'
 )
@@ -140,6 +140,15 @@ class DataFolder:
     def settings(self) -> Path:
         """The file with the last service's settings, without secrets (`plan.KeptSettings`)."""
         return self.path / "settings.json"
+
+    @property
+    def mcp(self) -> Path:
+        """The file with the servers of tools that the user of the embedded service added (`mcp.servers`)."""
+        return self.path / "mcp.json"
+
+    @property
+    def mcp_seen(self) -> Path:
+        return self.path / "mcp-seen.json"
 
     @property
     def model(self) -> Path:

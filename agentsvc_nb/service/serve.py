@@ -119,6 +119,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
             agent=agent,
             others=others,
             role=role,
+            embedded=address.port == LAST_PORT,
         )
     except (ValueError, BlobsUnavailable) as error:  # no agent for the model, or a fault of it; no place for contents
         raise ServeError(str(error)) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +93,8 @@ class WorkspaceEntry(Protocol):
         ...
 
 
+RESERVED_NAMES: Final = ("answer", "final_result")
+"""Names by which models are asked for their answer: no tool has them."""
 COMPUTED: Final = ("table", "chart")
 """The types of what was computed from other files of the chat: no question is answered from it unless it is named."""
 
@@ -292,6 +294,28 @@ class Tool(Described, Protocol):
         ...
 
 
+class RemoteTools(Protocol):
+    """The tools of other servers, for one attempt at a run. `seen` has what the servers said of them, as hashes."""
+
+    seen: dict[str, str]
+
+    async def open(
+        self, taken: Container[str], seen: Mapping[str, str] | None, warn: Callable[[str, str], Awaitable[None]]
+    ) -> dict[str, Tool]:
+        """Connect to the servers. `taken` are names that are not theirs; `seen` is what they said when the run began,
+        None at its beginning: a tool that is another now is left out. What is left out, and a server that is away, is
+        told by `warn(code, message)`."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class RemoteServers(Protocol):
+    """The servers whose tools runs may use."""
+
+    def for_run(self) -> RemoteTools: ...
+
+
 class ToolDeclaration:
     """The attributes of `Described` with their usual values, and what else `docs/tools.md` says about a tool."""
 
@@ -346,6 +370,11 @@ class BaseTool(ToolDeclaration):
 def repeatable(tool: Tool) -> bool:
     """Whether a call of the tool that a crash interrupted may be made again."""
     return bool(getattr(tool, "repeatable", not tool.effect))
+
+
+def always_waits(tool: Tool) -> bool:
+    """Whether every call of the tool waits for approval, whatever the settings say."""
+    return bool(getattr(tool, "always_waits", False))
 
 
 M = TypeVar("M", bound=BaseModel)

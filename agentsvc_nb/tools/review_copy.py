@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from agentsvc_nb.tools.port import BaseTool, Check, Outcome, ToolContext, WorkFailure, ask
 from agentsvc_nb.tools.support import copy_facts
+from agentsvc_nb.tools.support.brand import brand
 from agentsvc_nb.tools.support.copy_facts import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput, language
 
 EASE_MIN: Final = 50.0
@@ -16,8 +17,14 @@ SENTENCE_WORDS_MAX: Final = 20.0
 EMOJI_MAX: Final = 3
 PROMPT: Final = (
     "You edit advertising. Judge the text below for {platform}: a verdict, its strengths, its weaknesses, and the text "
-    "as you would write it. Claim nothing that the text does not say.\n\n{text}"
+    "as you would write it. Ask of the copy: Is it clear at once what is offered and for whom? Is one benefit named, "
+    "rather than several? Is each claim proven by something in the text? Is it clear what to do next? Would the same "
+    "words fit any competitor? Does it break the advertiser's own rules, if there are some below? For each weakness "
+    "quote the words that you mean. Claim nothing that the text does not say. What was counted is right: do not count "
+    "again, and say what matters of it.\n\nCounted:\n{facts}\n\nThe text:\n{text}{brand}"
 )
+_ENDS_WORK: Final = "limit_reached"
+"""A limit of money, which ends the job, and the run that asked for it."""
 
 
 class ReviewCopy(BaseTool):
@@ -32,7 +39,11 @@ class ReviewCopy(BaseTool):
     idempotent: ClassVar[bool] = True
 
     settings_used: ClassVar[tuple[str, ...]] = ("model",)
-    requirements: ClassVar[str] = "Needs nothing; `judgement` takes a language model and is null without one."
+    requirements: ClassVar[str] = (
+        "Needs nothing; `judgement` takes a language model and is null without one, or when that fails, and then "
+        "`not_judged` says why. The model is told what was counted, and the brand's files of the chat: those whose "
+        "names say so, such as `BRAND.md` or `style-guide.pdf`."
+    )
 
     Input: ClassVar[type[BaseModel]] = ReviewCopyInput
     Output: ClassVar[type[BaseModel] | None] = CopyReview
@@ -45,11 +56,23 @@ class ReviewCopy(BaseTool):
         review = await asyncio.to_thread(_review, parts, given)
         if self.services.complete is not None:
             await context.progress(1, 2, "asking the model")
-            text = "\n".join(f"{name}: {part}" for name, part in parts.items())
-            prompt = PROMPT.format(platform=given.platform or "no platform in particular", text=text)
-            review.judgement = await ask(self.services.complete, prompt, Judgement, context)
+            await self._judge(parts, review, context)
         await context.progress(2, 2, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
+
+    async def _judge(self, parts: dict[str, str], review: CopyReview, context: ToolContext) -> None:
+        """Add the model's judgement, or why there is none: what was counted stands without it."""
+        own = await brand(context.workspace)
+        review.brand_files = list(own.files)
+        text = "\n".join(f"{name}: {part}" for name, part in parts.items())
+        platform = review.platform or "no platform in particular"
+        prompt = PROMPT.format(platform=platform, facts=_summary(review), text=text, brand=own.prompt)
+        try:
+            review.judgement = await ask(self.services.complete, prompt, Judgement, context)
+        except WorkFailure as failure:
+            if failure.code == _ENDS_WORK:
+                raise
+            review.not_judged = f"{failure.code}: {failure.message}"
 
 
 def _review(parts: dict[str, str], given: ReviewCopyInput) -> CopyReview:
@@ -107,4 +130,5 @@ def _summary(review: CopyReview) -> str:
     twice = [f"- repeated: {one.word} ({one.count} times)" for one in review.repeated]
     passed = f"{len(review.checks) - len(failed)} of {len(review.checks)} checks passed"
     head = f"{passed}; {len(claims)} claim{'s' * (len(claims) != 1)} to prove."
-    return "\n".join([head, *failed, *claims, *twice])
+    lacking = [f"- not judged by a model: {review.not_judged}"] if review.not_judged else []
+    return "\n".join([head, *failed, *claims, *twice, *lacking])

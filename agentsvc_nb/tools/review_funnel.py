@@ -9,9 +9,10 @@ from urllib.parse import urljoin
 from pydantic import BaseModel
 
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
-from agentsvc_nb.tools.support import landing
+from agentsvc_nb.tools.support import funnel, landing
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
-from agentsvc_nb.tools.support.landing import FunnelReview, PageFacts, ReviewFunnelInput, Weight
+from agentsvc_nb.tools.support.funnel import FunnelPage, FunnelPagesReview, ReviewPagesInput
+from agentsvc_nb.tools.support.landing import PageFacts, Weight
 from agentsvc_nb.wire.limits import MB
 
 PAGE_BYTES: Final = 5 * MB
@@ -19,6 +20,7 @@ FILE_BYTES: Final = 5 * MB
 FILES_WEIGHED: Final = 40
 FILE_SECONDS: Final = 8.0
 AT_ONCE: Final = 6
+ACTIONS_SHOWN: Final = 20
 _PAGES: Final = ("text/html", "application/xhtml+xml", "")
 
 
@@ -27,7 +29,8 @@ class ReviewFunnel(BaseTool):
 
     name: ClassVar[str] = "review_funnel"
     description: ClassVar[str] = (
-        "Fetches a landing page and checks title, headings, calls to action, forms and weight. Stores the page."
+        "Fetches a landing page and checks title, headings, calls to action, forms and weight; follows its calls to "
+        "action to at most four more pages of the same site. Stores the page."
     )
     family: ClassVar[str] = "review_funnel"
     asynchronous: ClassVar[bool] = True
@@ -35,21 +38,22 @@ class ReviewFunnel(BaseTool):
 
     settings_used: ClassVar[tuple[str, ...]] = ("fetch_allow", "approve_effects", "approved_hosts")
     requirements: ClassVar[str] = (
-        "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run. Addresses of "
+        "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run, and `hidden` says "
+        "what that may hide. Links that may do something, such as one that logs out, are not followed. Addresses of "
         "private networks are refused, unless the operator allows them."
     )
 
-    Input: ClassVar[type[BaseModel]] = ReviewFunnelInput
-    Output: ClassVar[type[BaseModel] | None] = FunnelReview
+    Input: ClassVar[type[BaseModel]] = ReviewPagesInput
+    Output: ClassVar[type[BaseModel] | None] = FunnelPagesReview
 
     def __init__(self, services: ToolServices) -> None:
         super().__init__(services)
         self._fetcher = Fetcher(services.settings.fetch_allow)
 
-    def fetches(self, given: ReviewFunnelInput) -> list[str]:
+    def fetches(self, given: ReviewPagesInput) -> list[str]:
         return [given.url]
 
-    async def run(self, given: ReviewFunnelInput, context: ToolContext) -> Outcome:
+    async def run(self, given: ReviewPagesInput, context: ToolContext) -> Outcome:
         await context.progress(0, 3, f"fetching {given.url[:100]}")
         fetcher = self._fetcher.within(given.url, context.fetch_only)
         fetched = await fetcher.get(given.url, max_bytes=PAGE_BYTES, accept="text/html,*/*;q=0.5")
@@ -58,9 +62,29 @@ class ReviewFunnel(BaseTool):
         await context.progress(1, 3, "reading the page")
         page = await asyncio.to_thread(landing.facts, fetched.text)
         weight = await self._weight(fetcher, fetched, page, context, given.weigh)
-        review = _review(await context.keep_page(given.url), given.url, fetched, page, weight)
+        following = await self._follow(fetcher.within(fetched.url, ()), fetched.url, page, given.pages, context)
+        review = _review(await context.keep_page(given.url), given.url, fetched, page, weight, following)
         await context.progress(3, 3, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
+
+    async def _follow(
+        self, fetcher: Fetcher, start: str, page: PageFacts, pages: int, context: ToolContext
+    ) -> list[FunnelPage]:
+        """The pages that calls to action lead to, those of the first page first; `fetcher` reaches that site alone."""
+        found: list[FunnelPage] = []
+        seen = {start}
+        waiting = [(url, said, start) for url, said in funnel.onward(page, start, seen)]
+        while waiting and len(found) < pages - 1:
+            url, said, source = waiting.pop(0)
+            if url in seen:
+                continue
+            seen.add(url)
+            await context.progress(2, 3, f"following {said[:100]!r}")
+            looked, facts = await _look(fetcher, url, said, source)
+            found.append(looked)
+            if facts is not None:
+                waiting += [(next_url, text, url) for next_url, text in funnel.onward(facts, url, seen)]
+        return found
 
     async def _weight(
         self, fetcher: Fetcher, fetched: Fetched, page: PageFacts, context: ToolContext, weigh: bool
@@ -85,6 +109,35 @@ class ReviewFunnel(BaseTool):
         )
 
 
+async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[FunnelPage, PageFacts | None]:
+    """A page, and what it holds; None when it can't be fetched or is none."""
+    try:
+        fetched = await fetcher.get(url, max_bytes=PAGE_BYTES, seconds=FILE_SECONDS, accept="text/html,*/*;q=0.5")
+    except WorkFailure as failure:
+        # The fetcher reaches that site alone.
+        fault = "It leads to another site." if failure.code == "address_refused" else failure.message
+        return FunnelPage(url=url, said=said, source=source, status=None, fault=fault), None
+    if fetched.media_type not in _PAGES:
+        fault = f"It is {fetched.media_type[:100]}, not a page."
+        return FunnelPage(url=url, said=said, source=source, status=fetched.status, fault=fault), None
+    page = await asyncio.to_thread(landing.facts, fetched.text)
+    size = fetched.transferred
+    weight = Weight(html_bytes=size, total_bytes=size, files={}, measured=0, unreachable=[])
+    checks = landing.checks(page, fetched.url, fetched.status, len(fetched.redirects), weight)
+    looked = FunnelPage(
+        url=url,
+        said=said,
+        source=source,
+        status=fetched.status,
+        title=page.title,
+        actions=[action.text for action in page.actions[:ACTIONS_SHOWN]],
+        fields=sum(len(form.fields) for form in page.forms),
+        checks=[check for check in checks if not check.passed],
+        hidden=funnel.hidden(page),
+    )
+    return looked, page
+
+
 async def _size(fetcher: Fetcher, url: str) -> int | None:
     """The size of a file on the wire, in bytes; None if it can't be fetched."""
     try:
@@ -94,8 +147,10 @@ async def _size(fetcher: Fetcher, url: str) -> int | None:
     return found.transferred if found.status == 200 else None
 
 
-def _review(page_id: str, url: str, fetched: Fetched, page: PageFacts, weight: Weight) -> FunnelReview:
-    return FunnelReview(
+def _review(
+    page_id: str, url: str, fetched: Fetched, page: PageFacts, weight: Weight, following: list[FunnelPage]
+) -> FunnelPagesReview:
+    return FunnelPagesReview(
         page_id=page_id,
         url=url,
         final_url=fetched.url,
@@ -112,14 +167,23 @@ def _review(page_id: str, url: str, fetched: Fetched, page: PageFacts, weight: W
         images_without_alt=page.images_without_alt,
         weight=weight,
         checks=landing.checks(page, fetched.url, fetched.status, len(fetched.redirects), weight),
+        hidden=funnel.hidden(page),
+        following=following,
     )
 
 
-def _summary(review: FunnelReview) -> str:
+def _summary(review: FunnelPagesReview) -> str:
     """The failed checks as text, the most severe first."""
     failed = [check for check in review.checks if not check.passed]
     failed.sort(key=lambda check: ("high", "medium", "low").index(check.severity))
     head = (
         f"{review.title or review.final_url}: {len(review.checks) - len(failed)} of {len(review.checks)} checks passed."
     )
-    return "\n".join([head, *(f"- {check.severity}: {check.message}" for check in failed)])
+    lines = [head, *(f"- {check.severity}: {check.message}" for check in failed)]
+    lines += [f"- not seen: {sentence}" for sentence in review.hidden]
+    for step, page in enumerate(review.following, 2):
+        worst = [check.message for check in page.checks if check.severity == "high"]
+        said = page.fault or f"{page.title or 'no title'}, {page.fields} fields to fill in. {' '.join(worst)}"
+        lines.append(f"- page {step}, by {page.said!r}: {page.url}: {said}".rstrip())
+        lines += [f"  - not seen: {sentence}" for sentence in page.hidden]
+    return "\n".join(lines)

@@ -146,6 +146,11 @@ FAILURES: dict[str, Failure] = {
             "A mail was to go to somebody whom the operator does not allow.",
             "Leave them out, or have them added to AGENTSVC_MAIL_RECIPIENTS.",
         ),
+        Failure(
+            "tool_changed",
+            "A tool of another server is not what it was when the run began, and was not called.",
+            "Look what the server says of it now, and start the run again.",
+        ),
         Failure("transcript_failed", "The speech of a file could not be recognised.", "See its message."),
         Failure("fetch_failed", "A page or file could not be fetched.", "See its message; try again later."),
         Failure(

@@ -81,6 +81,17 @@ HEADLINE_CHARS: Final = 200  # the headline of `answer.basis`
 BASIS_VALUES_MAX: Final = 50  # its values
 BASIS_VALUE_CHARS: Final = 200  # one of them
 
+# Servers of tools (ours, docs/mcp.md)
+MCP_TOOLS_MAX: Final = 128  # of one server
+MCP_DESCRIPTION_CHARS: Final = 2_000  # of a tool; a longer one is shortened
+MCP_SCHEMA_BYTES: Final = 32_000  # of a tool's input; one with a larger schema is left out
+MCP_MESSAGE_BYTES: Final = 16 * MIB  # of an answer on the wire
+MCP_RESULT_CHARS: Final = 200_000  # of the text of a result; a longer one is shortened
+MCP_PICTURES_MAX: Final = 8  # of a result
+MCP_PICTURE_BYTES: Final = 10 * MB
+MCP_CONNECT_SECONDS: Final = 60.0  # for a server to start, and to say what it has
+MCP_CALL_SECONDS: Final = 300.0
+
 # The event stream (docs/api/events.md "The stream")
 STREAM_RETRY_MS: Final = 1_000
 STREAM_READ_BYTES: Final = 64_000  # ours: what a stream holds for a slow reader, but for a larger event

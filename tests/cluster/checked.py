@@ -32,7 +32,7 @@ from tests.cluster.load import Client
 from tests.cluster.pooler import Pooler
 from tests.service.mailbox import Box, mail_server
 
-SETTINGS: Final[dict[str, object]] = {
+SETTINGS: Final[dict[str, Any]] = {
     "approve_effects": "yes",
     "wallet_cents": 100_000,
     "plan_pool_cents": 5,

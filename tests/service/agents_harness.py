@@ -240,6 +240,8 @@ class MemoryRunContext:
     def tools(self) -> Sequence[Tool]:
         return self.offered
 
+    async def connect_tools(self) -> None: ...
+
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None: ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:

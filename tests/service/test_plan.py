@@ -26,6 +26,10 @@ CHOICES = {
     "embedding_url": OWN,
     "embedding_file": "model.onnx",
     "fetch_allow": "host.example, 127.0.0.1:8123",
+    "mcp_servers": "tickets=https://tickets.example/mcp",
+    "mcp_keys": "tickets=secret",
+    "mcp_trusted": "tickets",
+    "mcp_allow": "tickets.example",
     "image_url": OWN,
     "blobs": "s3://files/ours",
     "smtp_url": "smtp://mail.example:25",
@@ -100,6 +104,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
         if getattr(starter.plan().settings, name) != meant:
             lost.add(name)
     secrets = {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token", "metrics_token", "secret"}
+    secrets |= {"mcp_keys"}
     assert lost == secrets
     assert starter.folder.settings.read_text().count("\n") > len(SETTINGS) - len(lost)
 

@@ -57,6 +57,9 @@ def test_every_field_can_be_set_by_its_variable() -> None:
         "approve_effects": "True",
         "trace_content": "True",
         "log_format": "json",
+        "mcp_servers": "tickets=https://tickets.example/mcp",
+        "mcp_keys": "tickets=secret",
+        "mcp_trusted": "tickets",
     }
     for field in fields(Settings):
         env = {settings.variable(field.name): text.get(field.name, "7")}

@@ -78,13 +78,65 @@ def test_what_is_wrong_is_named(site: Site, tmp_path: Path) -> None:
 def test_the_page_is_stored_under_the_address_that_was_given(site: Site, tmp_path: Path) -> None:
     at = task(tmp_path)
     outcome = call(
-        made(tmp_path, "review_funnel", fetch_allow=site.authority), at, url=f"{site.url}/moved", weigh=False
+        made(tmp_path, "review_funnel", fetch_allow=site.authority), at, url=f"{site.url}/moved", weigh=False, pages=1
     )
     assert outcome.data is not None
     assert (at.pages, outcome.data["page_id"]) == ([f"{site.url}/moved"], "page_1")
     assert (outcome.data["final_url"], outcome.data["redirects"]) == (f"{site.url}/", [f"{site.url}/moved"])
     assert [asked.path for asked in site.asked] == ["/moved", "/"], "nothing is weighed when it is not asked for"
     assert [step[0] for step in at.steps] == [0, 1, 2, 3]
+
+
+def linked(*links: str, scripts: int = 0) -> Answer:
+    words = "Carry less and see more. " * 10
+    return html("<title>T</title>" + words + "".join(links) + "<script></script>" * scripts)
+
+
+def test_the_funnels_pages_are_followed_by_their_calls_to_action(site: Site, tmp_path: Path) -> None:
+    with serving() as other:
+        site.pages = {
+            "/": linked(
+                "<a href=/about>About us</a><a class=btn href='/offer?size=2#top'>See plans</a>",
+                f"<a class=btn href='{other.url}/shop'>Shop elsewhere</a><a class=btn href=/logout>Get out</a>",
+                "<a class=btn href='/?add=7'>Add to cart</a><a class=btn href=/list.pdf>Download</a>",
+                "<a class=btn href=/gone>Order</a><a class=btn href='#x'>Start</a><a class=btn href='http://['>Buy</a>",
+            ),
+            "/offer": linked("<a class=btn href=/>Start</a><a class=btn href=/pay>Buy now</a>"),
+            "/pay": linked("<form><input name=card><input name=mail></form><a class=btn href=/away>Buy</a>"),
+            "/away": redirect(f"{other.url}/landed"),
+        }
+        found = review(tmp_path, site, "/", weigh=False)
+        following = found["following"]
+        assert [page["url"].removeprefix(site.url) for page in following] == ["/offer?size=2", "/gone", "/pay", "/away"]
+        assert [page["said"] for page in following] == ["See plans", "Order", "Buy now", "Buy"]
+        assert [page["status"] for page in following] == [200, 404, 200, None]
+        assert (following[2]["source"], following[2]["fields"]) == (f"{site.url}/offer?size=2", 2)
+        assert following[3]["fault"] == "It leads to another site."
+        assert other.asked == []
+        assert {asked.path for asked in site.asked} == {"/", "/offer?size=2", "/gone", "/pay", "/away"}
+
+
+def test_five_pages_are_looked_at_and_fewer_when_asked_for(site: Site, tmp_path: Path) -> None:
+    steps = [linked(f"<a class=btn href=/p{step + 1}>Start</a>") for step in range(9)]
+    site.pages = {"/": steps[0], **{f"/p{step}": page for step, page in enumerate(steps)}}
+    assert len(review(tmp_path, site, "/", weigh=False)["following"]) == 4
+    assert len(review(tmp_path, site, "/", weigh=False, pages=2)["following"]) == 1
+    outcome = call(made(tmp_path, "review_funnel", fetch_allow=site.authority), task(tmp_path), url=site.url)
+    assert f"- page 2, by 'Start': {site.url}/p1: T, 0 fields" in outcome.content[0]["text"]
+
+
+def test_what_scripts_hide_is_said(site: Site, tmp_path: Path) -> None:
+    site.pages = {
+        "/": html("<title>App</title><div id=root></div><script src=/a.js></script><a class=btn href='/join'>Join</a>"),
+        "/join": linked("<button>Sign up</button>", scripts=2),
+        "/plain": linked("<form><input name=mail><button>Join</button></form>", scripts=2),
+    }
+    found = review(tmp_path, site, "/", weigh=False)
+    assert "1 words and 1 scripts" in found["hidden"][0]
+    [join] = found["following"]
+    assert any("'Sign up'" in sentence for sentence in join["hidden"])
+    assert any("no form" in sentence for sentence in join["hidden"])
+    assert review(tmp_path, site, "/plain", weigh=False)["hidden"] == []
 
 
 def test_what_is_no_page_or_not_public_is_refused(site: Site, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_angles_come_from_the_model_and_no_more_than_asked_for(tmp_path: Path) -
     model = Model({"angles": [ANGLE] * 4})
     tool = with_model(tmp_path, "find_angles", model)
     outcome = call(tool, task(tmp_path), product="A tent {of 2 kilos}", audience="families", count=2)
-    assert outcome.data == {"angles": [ANGLE] * 2}
+    assert outcome.data == {"angles": [ANGLE] * 2, "claims": [], "brand_files": []}
     assert outcome.content[0]["text"] == "\n".join([f"- {ANGLE['name']}: {ANGLE['hook']}"] * 2), "a Markdown list"
     assert tool.available()
     assert "A tent {of 2 kilos}" in model.prompts[0]
@@ -91,10 +91,49 @@ def test_an_answer_that_does_not_fit_is_a_failure(answer: dict[str, Any], tmp_pa
     assert outcome.error[0] == "output_schema_mismatch"
 
 
-def test_what_the_model_fails_with_is_the_tools_failure(tmp_path: Path) -> None:
+@pytest.mark.parametrize("failure", [WorkFailure("model_unavailable", "It is away."), {"verdict": "?"}])
+def test_a_review_keeps_its_facts_when_the_model_fails(tmp_path: Path, failure: Any) -> None:
+    outcome = call(with_model(tmp_path, "review_copy", Model(failure)), task(tmp_path), text="The best tent")
+    assert outcome.error is None
+    assert outcome.data is not None
+    assert (outcome.data["judgement"], outcome.data["claims"][0]["kind"]) == (None, "superlative")
+    assert outcome.data["not_judged"].startswith(("model_unavailable: It is away.", "output_schema_mismatch: "))
+    assert f"not judged by a model: {outcome.data['not_judged']}" in outcome.content[0]["text"]
+
+
+def test_angles_that_fail_keep_what_rules_found(tmp_path: Path) -> None:
     model = Model(WorkFailure("model_unavailable", "It is away."))
-    outcome = call(with_model(tmp_path, "review_copy", model), task(tmp_path), text="x")
+    outcome = call(with_model(tmp_path, "find_angles", model), task(tmp_path), product="The best tent")
     assert outcome.error == ("model_unavailable", "It is away.")
+    assert outcome.data is not None
+    assert (outcome.data["angles"], outcome.data["claims"][0]["kind"]) == ([], "superlative")
+    assert "best" in outcome.content[0]["text"]
+
+
+@pytest.mark.parametrize("name", ["review_copy", "find_angles"])
+def test_a_limit_of_money_ends_the_work(name: str, tmp_path: Path) -> None:
+    """Whatever rules found: who set the limit is to see that it was reached (docs/decisions/0037)."""
+    model = Model(WorkFailure("limit_reached", "That is all."))
+    outcome = call(with_model(tmp_path, name, model), task(tmp_path), text="A tent", product="A tent")
+    assert outcome.error == ("limit_reached", "That is all.")
+    assert outcome.data is None
+
+
+@pytest.mark.parametrize(("name", "answer"), [("review_copy", JUDGED), ("find_angles", {"angles": []})])
+def test_the_brands_files_are_told_to_the_model(name: str, answer: dict[str, Any], tmp_path: Path) -> None:
+    at, model = task(tmp_path), Model(answer)
+    at.files.put("BRAND.md", b"Never say cheap.")
+    at.files.put("notes/tone-of-voice.txt", b"z" * 20_000)
+    at.files.put("brand.png", b"\x89PNG")
+    at.files.put("branding.md", b"  ")
+    at.files.put("report.md", b"secret figures")
+    outcome = call(with_model(tmp_path, name, model), at, text="The best tent", product="The best tent")
+    assert outcome.data is not None
+    assert outcome.data["brand_files"] == ["BRAND.md", "notes/tone-of-voice.txt"]
+    assert "Never say cheap." in model.prompts[0]
+    assert "secret figures" not in model.prompts[0]
+    assert model.prompts[0].count("z") < 6_100
+    assert "superlative" in model.prompts[0], "and what was counted"
 
 
 def test_a_judgement_stands_beside_the_facts(tmp_path: Path) -> None:

@@ -193,6 +193,8 @@ async def answer(turn: RunContext, served: Served, patience: Patience) -> str:
     earlier = await turn.earlier(conversation.EARLIER_TURNS_MAX)
     before = conversation.remembered(earlier, int(served.context * EARLIER_SHARE))
     async with translated(turn.output_config is not None, served.keyless):
+        if served.tools:
+            await turn.connect_tools()
         prompt, messages = await _beginning(turn, served)
         instructions = await conversation.instructions(turn, served)
         beside = tokens(instructions) + tokens(json.dumps(turn.output_config))

@@ -28,7 +28,8 @@ class _Made:
 
 
 class Repetition:
-    """The calls of one run, while its files are the same: a change of any makes each call a new one."""
+    """The calls of one run, while its files are the same: a change of any, or a call with an effect, makes each call a
+    new one."""
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
@@ -51,6 +52,8 @@ class Repetition:
         if made.outcome is None:
             outcome = await call()
             made.outcome = None if outcome.error else outcome
+            if any(tool.name == name and tool.effect for tool in self._turn.tools()):
+                self._forget_all_but(made)  # what it changed outside may be what another call answers from
             await self._look(keep=made)
         else:
             outcome = made.outcome
@@ -67,4 +70,7 @@ class Repetition:
         files = found.hexdigest()
         if files != self._files:
             self._files = files
-            self._made = {key: made for key, made in self._made.items() if made is keep}
+            self._forget_all_but(keep)
+
+    def _forget_all_but(self, keep: _Made | None) -> None:
+        self._made = {key: made for key, made in self._made.items() if made is keep}

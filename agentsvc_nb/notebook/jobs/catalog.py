@@ -12,10 +12,10 @@ from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
-from agentsvc_nb.notebook.jobs import calling
+from agentsvc_nb.notebook.jobs import calling, servers
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field, field, shown
 from agentsvc_nb.notebook.jobs.foreground import refusal
-from agentsvc_nb.notebook.state.session import Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire.text import escape, excerpt, label, plain
 from agentsvc_nb.wire.tools import ToolDescription
 
@@ -92,7 +92,10 @@ def tools(session: Session) -> ResultTable:
     with errors_as_cells(session):
         found = list(session.client().tools.list())
     session.known.tools = {tool.name: tool.asynchronous for tool in found}
-    return ResultTable(tools_bundle(found), lambda: of(ToolDescription, found))
+    bundle = tools_bundle(found)
+    if session.base_url == EMBEDDED and (beside := servers.tools_bundle()):
+        bundle = {kind: f"{text}\n{beside[kind]}" for kind, text in bundle.items()}
+    return ResultTable(bundle, lambda: of(ToolDescription, found))
 
 
 def tools_bundle(found: list[ToolDescription]) -> Bundle:

@@ -92,6 +92,7 @@ _WORDS: Final[Mapping[tuple[str, str | None], Callable[[CompletionNames], Iterab
     ("feedback", "show"): CompletionNames.reports,
     ("agentsvc", "chat"): CompletionNames.chats,
     ("agentsvc", "project"): CompletionNames.projects,
+    ("agentsvc", "mcp"): lambda names: ["add", "list", "remove"],
     ("approve", None): CompletionNames.calls,
     ("tools", None): lambda names: ["form", *names.tools()],
     ("tools", "form"): CompletionNames.tools,

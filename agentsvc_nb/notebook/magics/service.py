@@ -5,16 +5,29 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import cell_magic, line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.magics.base import MagicsGroup, arg, command
+from agentsvc_nb.notebook.magics.base import MagicsGroup, arg, command, parse
 
 if TYPE_CHECKING:
     import argparse
+
+
+def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
+    """Parse the arguments up to ` -- `; the words after it are `command`, with their dashes."""
+    options, _, command = f" {line} ".partition(" -- ")
+    args = parse(magic, options, variables)
+    try:
+        args.command = shlex.split(command)
+    except ValueError as error:
+        raise AskError(f"{error}; nothing was changed.", "Quotes of the command are to be closed.") from None
+    return args
 
 
 @magics_class
@@ -26,30 +39,41 @@ class ConnectionMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["status", "connect", "local", "chat", "project", "session"],
+            choices=["status", "connect", "local", "chat", "project", "session", "mcp"],
             help="connect: use the service at URL; local: the embedded one; chat, project, session: ask there from now"
-            " on",
+            " on; mcp: servers whose tools the embedded one may use",
         ),
         arg(
             "where",
-            nargs="?",
+            nargs="*",
             metavar="WHERE",
             help="connect: such as https://agents.example.com; chat: an id; project: an id or name; session: a label;"
-            " nothing for project and session: back to none, and to the notebook's own chat",
+            " nothing for project and session: back to none, and to the notebook's own chat; mcp: list, remove NAME,"
+            " add NAME URL, or add NAME -- COMMAND",
         ),
         arg("--save-key", action="store_true", help="connect: ask for the key and keep it in the system's keyring"),
         arg("--create", action="store_true", help="project: make it if there is none of that name"),
+        arg("--key", action="store_true", help="mcp add: ask for the server's key, and keep it in the keyring"),
+        arg("--key-as", metavar="VARIABLE", help="mcp add: ask for it, and give it to the command in this variable"),
+        arg("--trust", action="store_true", help="mcp add: what it says only reads is called without approval"),
+        read=with_command,
     )
     def agentsvc(self, args: argparse.Namespace) -> Any:
         """Say which service, project and chat are used, or change that. The key comes from SERVICE_API_KEY, from the
         system's keyring, or is asked for; it is never shown.
 
         Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc local`,
-        `%agentsvc project "Summer sale" --create`, `%agentsvc session draft-2`
+        `%agentsvc project "Summer sale" --create`, `%agentsvc session draft-2`,
+        `%agentsvc mcp add tickets https://tickets.example/mcp --key`, `%agentsvc mcp add notes -- npx notes-server`
         """
         from agentsvc_nb.notebook import commands, host
 
-        session, where = self.session, args.where
+        session = self.session
+        if args.action == "mcp":
+            return self._servers(args)
+        if len(args.where) > 1 or args.command:
+            raise AskError("That is more than one place.", "A name with blanks stands in quotes.")
+        where: Any = args.where[0] if args.where else None
         match args.action:
             case "connect" if not where:
                 raise AskError(
@@ -66,6 +90,27 @@ class ConnectionMagics(MagicsGroup):
             case "session":
                 return commands.workstream(session, where)
         return commands.status(session)
+
+    def _servers(self, args: argparse.Namespace) -> Any:
+        from agentsvc_nb.notebook import commands, host
+
+        match args.where:
+            case [] | ["list"]:
+                return commands.servers(self.session)
+            case ["remove", name]:
+                return commands.servers_remove(self.session, name)
+            case ["add", name, *url] if len(url) + bool(args.command) == 1:
+                wanted = args.key or args.key_as
+                return commands.servers_add(
+                    self.session,
+                    name,
+                    *url,
+                    command=args.command,
+                    trusted=args.trust,
+                    key_as=args.key_as,
+                    ask_key=(host.asker(self.shell) or (lambda _: "")) if wanted else None,
+                )
+        raise AskError("Say which server.", "For example: %agentsvc mcp add tickets https://tickets.example/mcp")
 
 
 @magics_class

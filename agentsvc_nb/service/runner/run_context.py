@@ -22,7 +22,7 @@ from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts, files, money, runs
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, cost_microcents
-from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, WorkspaceEntry
+from agentsvc_nb.tools.port import RESERVED_NAMES, Outcome, RemoteTools, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, AnswerBasis
 
@@ -48,6 +48,8 @@ class LiveRunContext:
     """Micro-cents that the per-use charges of its calls may have come to."""
     _room: int
     """Bytes left of the `OUTPUT_BYTES` that the answer may have."""
+    _connected: RemoteTools | None = None
+    """The servers of tools that were asked for theirs."""
     _called: int
     """Number of tool calls in this step; part of the key of a call that has none from the agent."""
 
@@ -60,6 +62,7 @@ class LiveRunContext:
         tools: Mapping[str, Tool],
         job_runner: JobRunner,
         judges: Judges,
+        remote: RemoteTools | None = None,
     ) -> None:
         self.message = message
         self.output_config = run.output_config
@@ -73,6 +76,8 @@ class LiveRunContext:
         self._tools = tools
         self._jobs = job_runner
         self._judges = judges
+        self._remote = remote
+        self._seen: dict[str, str] | None = None
         self._held = run.hold_microcents
         self._model_calls = ModelCalls(self._use_case, run)
         self._restore(saved)
@@ -143,6 +148,20 @@ class LiveRunContext:
     def tools(self) -> Sequence[Tool]:
         return list(self._tools.values())
 
+    async def connect_tools(self) -> None:
+        remote, self._remote = self._remote, None
+        if remote is None:
+            return
+        self._connected = remote
+        found = await remote.open({*self._tools, *RESERVED_NAMES}, self._seen, self.warn)
+        self._tools = {**self._tools, **found}
+        self._seen = remote.seen if self._seen is None else self._seen
+
+    async def close(self) -> None:
+        """End the connections to servers of tools."""
+        if self._connected is not None:
+            await self._connected.close()
+
     @property
     def _calls(self) -> ToolCalls:
         # Made for each use: one that is kept would hold this context, and a message and an answer of megabytes with it,
@@ -199,7 +218,7 @@ class LiveRunContext:
         self._model_calls.end()
         await self.log.flush()
         saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
-        saved["before"] = self._before
+        saved |= {"before": self._before, "servers": self._seen}
         # What the calls so far did not use of their worst case is free again; no more than that is held unasked.
         at_start = self._use_case.settings.run_hold_cents * CENT
         self._held = max(self._spent.cost_microcents, min(self._held, at_start))
@@ -232,6 +251,8 @@ class LiveRunContext:
         counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
         self._basis = None
+        seen = checkpoint.get("servers")
+        self._seen = self._seen if seen is None else seen
         said = checkpoint.get("said", "")
         self._said = io.StringIO()  # a list of its pieces would take 60 bytes each
         self._said.write(said)

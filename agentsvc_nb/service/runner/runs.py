@@ -21,7 +21,7 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.usecases import attempts, observing, runs
-from agentsvc_nb.tools.port import Tool, WorkFailure
+from agentsvc_nb.tools.port import RemoteServers, Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
 
@@ -38,6 +38,7 @@ class RunRunner:
         tools: Mapping[str, Tool],
         job_runner: JobRunner,
         judges: Judges,
+        servers: RemoteServers | None = None,
     ) -> None:
         self._storage = storage
         self._use_case = storage.use_case
@@ -45,6 +46,7 @@ class RunRunner:
         self._tools = tools
         self._jobs = job_runner
         self._judges = judges
+        self._servers = servers
         self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
         self.claiming = 0
         """The number of runs that it was woken for and has not claimed yet."""
@@ -97,6 +99,9 @@ class RunRunner:
         except Exception:  # its state is none that can be gone on from, or its last events could not be written
             log.exception("run %s failed", run_id)
             ending = _unexpected("The run failed unexpectedly; see the service's log.")
+        finally:
+            if context is not None:
+                await context.close()
         if ending is not None:
             # What it wrote is found by its words once it has ended.
             await self.supervisor.store(run_id, lambda: self._storage.readings.caught_up(run.chat, run_id))
@@ -125,7 +130,8 @@ class RunRunner:
         found = await self.supervisor.store(run.run_id, read)
         if found is None:
             return None
-        return LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._judges)
+        remote = self._servers.for_run() if self._servers else None
+        return LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._judges, remote)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
         """Drive the agent; the run's ending, or None when the service is stopping and leaves the run for recovery."""

@@ -25,7 +25,7 @@ from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_writte
 from agentsvc_nb.service.usecases import UseCaseContext, files, jobs, tool_calls
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, price_of
 from agentsvc_nb.tools import port
-from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
+from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, always_waits, repeatable
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import addresses, goes_to
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
@@ -100,9 +100,12 @@ class ToolCalls:
         return await self._direct(call, tool, checked)
 
     async def _needs_approval(self, tool: Tool, given: BaseModel) -> bool:
-        """True if effects need approval, and the call has one or fetches an address that could carry data out: neither
-        does the run's message have it, word for word, nor is its host approved (docs/channels.md)."""
+        """True if the tool always waits; or if effects need approval, and the call has one or fetches an address that
+        could carry data out: neither does the run's message have it, word for word, nor is its host approved
+        (docs/channels.md)."""
         settings = self.use_case.settings
+        if always_waits(tool):
+            return True
         if not settings.approve_effects or tool.effect:
             return settings.approve_effects
         fetched = [url for url in tool.fetches(given) if not goes_to(url, settings.approved_hosts)]

@@ -78,6 +78,8 @@ class CopyReview(ToolOutput):
     repeated: list[Repeated]
     checks: list[Check]
     judgement: Judgement | None = Field(default=None, description="What a language model thinks; null without one.")
+    not_judged: str | None = Field(default=None, description="Why the model that there is gave no judgement.")
+    brand_files: list[str] = Field(default=[], description="The brand's files that the model was told.")
 
 
 SMALL_WORDS: Final = {

@@ -196,19 +196,19 @@ class Fetcher:
         import httpx
 
         parsed = _parsed(url)
-        address = await self._address(parsed)
+        address = await self.address(parsed)
         headers = {**_HEADERS, "Accept": accept, "Host": parsed.netloc.decode("ascii")}
         extensions = {"sni_hostname": parsed.raw_host.decode("ascii")}
         # A new client each time: a pooled connection belongs to an address, which another host may share.
         async with (
-            httpx.AsyncClient(verify=_tls(), trust_env=False, timeout=None) as client,
+            httpx.AsyncClient(verify=tls(), trust_env=False, timeout=None) as client,
             client.stream("GET", parsed.copy_with(host=address), headers=headers, extensions=extensions) as answer,
         ):
             skipped = answer.status_code in REDIRECTS
             body, transferred = (b"", 0) if skipped else await _body(answer, url, max_bytes)
             return Fetched(str(parsed), answer.status_code, answer.headers, body, transferred, passed)
 
-    async def _address(self, url: httpx.URL) -> str:
+    async def address(self, url: httpx.URL) -> str:
         """The IP address to connect to: the first that the host resolves to. Raises `WorkFailure` unless all that it
         resolves to are public, or the operator allows the host."""
         host, port = _place(url)
@@ -273,7 +273,7 @@ def _joined(url: str, target: str) -> str:
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def tls() -> ssl.SSLContext:
     import httpx
 
     return httpx.create_ssl_context(trust_env=False)

@@ -1,0 +1,190 @@
+"""A server of tools over HTTP (the transport "streamable HTTP"): one address, each request a POST.
+
+Only that address is ever asked: it is looked at before each request as a stranger's is (`tools.support.fetching`), and
+a redirect is refused, so that the server's key goes nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.service.mcp import messages
+from agentsvc_nb.service.mcp.messages import CutOff, EventReader, Message, Refused, Unavailable, Unreadable
+from agentsvc_nb.service.mcp.servers import ServerConfig
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.support.fetching import Fetcher, Resolve, tls
+from agentsvc_nb.wire.limits import MCP_MESSAGE_BYTES
+
+if TYPE_CHECKING:
+    import httpx
+
+LEAVING_SECONDS: Final = 2.0
+_SESSION: Final = re.compile(r"[\x21-\x7e]{1,256}")
+_MAY_BE_DONE: Final = frozenset({408, 500, 502, 503, 504, 520, 522, 524})
+"""Statuses of a gateway that lost the server, or of one that failed in the middle."""
+
+
+class HttpChannel:
+    """Requests to one server, with its key. Each request resolves the name and looks at all its addresses."""
+
+    def __init__(self, server: ServerConfig, allow: tuple[str, ...] = (), resolve: Resolve | None = None) -> None:
+        import httpx
+
+        self._server = server
+        self._fetcher = Fetcher(allow, resolve)
+        self._url = httpx.URL(server.url)
+        # A new connection each time: one that was left open may be closed when the next call is written to it, and
+        # that would look like a call that was cut off.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self._client = httpx.AsyncClient(verify=tls(), trust_env=False, timeout=None, limits=limits)
+        self._numbers = itertools.count(1)
+        self._session = ""
+        self.version = ""
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
+    ) -> Message:
+        """The result of a request; `mirrored` are headers that repeat parts of it. Raises what `messages` names."""
+        number = next(self._numbers)
+        message = messages.request(number, method, params, modern=modern)
+        headers = {"MCP-Protocol-Version": messages.MODERN, "Mcp-Method": method, **mirrored} if modern else {}
+        if modern and isinstance(params.get("name"), str):
+            headers["Mcp-Name"] = messages.header(params["name"])
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._answer(number, message, headers)
+        except TimeoutError:
+            raise CutOff(f"it did not answer within {seconds:g} s") from None
+
+    async def notify(self, method: str) -> None:
+        async with self._sent({"jsonrpc": "2.0", "method": method}, {}):
+            pass
+
+    async def close(self) -> None:
+        """End the session, if the server keeps one, and close the connections."""
+        try:
+            if self._session:
+                with contextlib.suppress(Exception):
+                    await self._end_session()
+        finally:
+            await self._client.aclose()
+
+    async def _end_session(self) -> None:
+        async with asyncio.timeout(LEAVING_SECONDS):
+            request = await self._request("DELETE", b"", {})
+            await self._client.send(request)
+
+    async def _answer(self, number: int, message: Message, headers: Mapping[str, str]) -> Message:
+        async with self._sent(message, headers) as answer:
+            if session := answer.headers.get("mcp-session-id", ""):
+                self._session = session if _SESSION.fullmatch(session) else ""
+            if answer.headers.get("content-type", "").lower().startswith("text/event-stream"):
+                return await self._from_events(answer, number)
+            found = self._read(await _body(answer))
+        if not messages.answers(found, number):
+            raise Unreadable("it answers something else")
+        return messages.result(found)
+
+    async def _from_events(self, answer: httpx.Response, number: int) -> Message:
+        events = EventReader()
+        async for piece in _pieces(answer):
+            for data in events.feed(piece):
+                message = self._read(data)
+                if messages.answers(message, number):
+                    return messages.result(message)
+                if messages.is_request(message):
+                    async with self._sent(messages.reply(message), {}):
+                        pass
+        raise CutOff("its stream ended without an answer")
+
+    @contextlib.asynccontextmanager
+    async def _sent(self, message: Message, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
+        """The response to a message, of a status that says well. Raises what `messages` names."""
+        import httpx
+
+        body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+        request = await self._request("POST", body, headers)
+        try:
+            answer = await self._client.send(request, stream=True)
+        except (httpx.ConnectError, httpx.UnsupportedProtocol) as error:
+            raise Unavailable(f"it can't be reached: {error or type(error).__name__}") from None
+        except httpx.HTTPError as error:
+            raise CutOff(f"the connection ended: {error or type(error).__name__}") from None
+        try:
+            await self._check(answer)
+            yield answer
+        except httpx.HTTPError as error:
+            raise CutOff(f"the connection ended: {error or type(error).__name__}") from None
+        finally:
+            await answer.aclose()
+
+    async def _check(self, answer: httpx.Response) -> None:
+        status = answer.status_code
+        if status in (401, 403):
+            raise Unavailable(f"it refuses the key, or wants one (HTTP {status})")
+        if 300 <= status < 400:
+            raise Refused(f"it redirects (HTTP {status}), and is not followed: name its own address")
+        if status < 300:
+            return
+        with contextlib.suppress(Unreadable):
+            messages.result(self._read(await _body(answer)))  # an error of its own says more than a status
+        if status in _MAY_BE_DONE:
+            raise CutOff(f"it failed (HTTP {status})")
+        raise Refused(f"HTTP {status}")
+
+    async def _request(self, method: str, body: bytes, headers: Mapping[str, str]) -> httpx.Request:
+        host = self._url.raw_host.decode("ascii")
+        sent = {
+            "Host": self._url.netloc.decode("ascii"),
+            "Accept": "application/json, text/event-stream",
+            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
+            "User-Agent": "agentsvc-nb",
+        }
+        sent |= {"MCP-Protocol-Version": self.version} if self.version else {}
+        sent |= {"Mcp-Session-Id": self._session} if self._session else {}
+        sent |= {"Authorization": f"Bearer {self._server.key}"} if self._server.key else {}
+        sent |= headers
+        pinned = self._url.copy_with(host=await self._address())
+        return self._client.build_request(method, pinned, content=body, headers=sent, extensions={"sni_hostname": host})
+
+    async def _address(self) -> str:
+        """The IP address to connect to. Raises `Unavailable` for one that is not to be reached."""
+        host = self._url.host
+        try:
+            address = await self._fetcher.address(self._url)
+        except WorkFailure as failure:
+            if failure.code == "address_refused":
+                port = f":{self._url.port}" if self._url.port else ""
+                said = f"{host} is no public address: the operator may add {host}{port} to AGENTSVC_MCP_ALLOW"
+                raise Unavailable(said) from None
+            raise Unavailable(f"there is no host {host}") from None
+        if self._url.scheme == "http" and not ip_address(address).is_loopback:
+            raise Unavailable("plain http is for this machine only: give an https address")
+        return address
+
+    def _read(self, data: bytes) -> Message:
+        return messages.read(data, self._server.key)
+
+
+async def _body(answer: httpx.Response) -> bytes:
+    return b"".join([piece async for piece in _pieces(answer)])
+
+
+async def _pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
+    """The body as it comes. Raises `Unreadable` for one that is packed, or larger than a message may be."""
+    if answer.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Unreadable("it is packed, which was not asked for")
+    size = 0
+    async for piece in answer.aiter_raw():
+        size += len(piece)
+        if size > MCP_MESSAGE_BYTES:
+            raise Unreadable(f"it is larger than {MCP_MESSAGE_BYTES:,} bytes")
+        yield piece

@@ -1,0 +1,94 @@
+"""Results of servers of tools as outcomes: text within bounds, pictures as files of the chat, nothing fetched."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agentsvc_nb.formats import media_types
+from agentsvc_nb.tools.port import Outcome, ToolContext
+from agentsvc_nb.wire.limits import MCP_PICTURE_BYTES, MCP_PICTURES_MAX, MCP_RESULT_CHARS, MESSAGE_CHARS
+
+_ENDINGS: Final = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+_LINK_CHARS: Final = 500
+_CUT: Final = "\n[... {:,} characters more are left out]"
+_BLOCKS_MAX: Final = 200
+
+
+async def outcome_of(result: Mapping[str, Any], server: str, context: ToolContext) -> Outcome:
+    """The outcome of a call of the server's. A picture becomes a file of the chat; a link stays text."""
+    reader = _Reader(server, context)
+    blocks = result.get("content")
+    for block in blocks[:_BLOCKS_MAX] if isinstance(blocks, list) else ():
+        if isinstance(block, dict):
+            await reader.take(block)
+    data = result.get("structuredContent")
+    if not reader.has_text and data is not None:
+        # Where there is text, it says the same, and a model would read it twice.
+        reader.say(json.dumps(data, ensure_ascii=False))
+    if result.get("isError") is True:
+        said = "\n".join(block["text"] for block in reader.content if block["type"] == "text")
+        return Outcome(content=reader.content, error=("upstream_failed", said[:MESSAGE_CHARS] or "The tool failed."))
+    return Outcome(content=reader.content)
+
+
+class _Reader:
+    """Takes the blocks of one result."""
+
+    def __init__(self, server: str, context: ToolContext) -> None:
+        self.content: list[dict[str, Any]] = []
+        self.has_text = False
+        self._server = server
+        self._context = context
+        self._room = MCP_RESULT_CHARS
+        self._pictures = 0
+
+    async def take(self, block: Mapping[str, Any]) -> None:
+        match block:
+            case {"type": "text", "text": str(text)}:
+                self.has_text = True
+                self.say(text)
+            case {"type": "image", "data": str(data)}:
+                await self._picture(data)
+            case {"type": "resource_link", "uri": str(uri)}:
+                self.say(f"[link: {str(block.get('name') or uri)[:_LINK_CHARS]} at {uri[:_LINK_CHARS]}]")
+            case {"type": "resource", "resource": {"text": str(text)}}:
+                self.has_text = True
+                self.say(text)
+            case _:
+                self.say(f"[{str(block.get('type') or 'a block')[:40]}: not taken]")
+
+    def say(self, text: str) -> None:
+        """Add text, as far as there is room for it."""
+        if self._room <= 0:
+            return
+        left = len(text) - self._room
+        shown = text[: self._room] + (_CUT.format(left) if left > 0 else "")
+        self._room -= len(text)
+        self.content.append({"type": "text", "text": shown})
+
+    async def _picture(self, encoded: str) -> None:
+        data = _decoded(encoded)
+        media_type = media_types.media_type(data[: media_types.HEAD_BYTES]) if data else None
+        if media_type not in _ENDINGS or self._pictures == MCP_PICTURES_MAX:
+            self.say("[picture: not taken]")
+            return
+        self._pictures += 1
+        name = hashlib.sha256(data).hexdigest()[:12]  # the same after a crash
+        path = f"{self._server}/{name}.{_ENDINGS[media_type]}"
+        await self._context.write(path, data)
+        self.content.append({"type": "image", "path": path, "media_type": media_type})
+
+
+def _decoded(encoded: str) -> bytes:
+    """The bytes of a picture; empty for what is too large, or no Base64."""
+    if len(encoded) > MCP_PICTURE_BYTES * 4 // 3 + 4:
+        return b""
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return b""

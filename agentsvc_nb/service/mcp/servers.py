@@ -1,0 +1,158 @@
+"""Which servers of tools there are: those of the settings, and, of an embedded service, those that its user added.
+
+What the user added stands in `mcp.json` in the data folder (0600) and is read for each run. A key is in the system's
+keyring, or in that file where there is none; it is never shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from agentsvc_nb.service.folder import DataFolder, write_private
+from agentsvc_nb.settings import Settings
+
+RING: Final = "agentsvc-nb"
+"""The service name of our entries in the keyring."""
+_IN_RING: Final = "keyring"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """A server of tools: at a `url`, or started by a `command`.
+
+    `trusted`: what it says of its tools is believed. `key` is sent as Bearer, or given to the command in the variable
+    `key_as`; `lacking` says why a key that was kept can't be read.
+    """
+
+    name: str
+    url: str = ""
+    command: tuple[str, ...] = ()
+    trusted: bool = False
+    key: str = field(default="", repr=False)
+    key_as: str = ""
+    allow: tuple[str, ...] = ()
+    lacking: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is, without what may be a secret in its address or arguments."""
+        if self.command:
+            return f"the command {self.command[0]}"
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}{parts.path}"
+
+
+def of_settings(settings: Settings) -> list[ServerConfig]:
+    """The servers of `AGENTSVC_MCP_SERVERS`."""
+    keys = dict(one.split("=", 1) for one in settings.mcp_keys)
+    named = (one.split("=", 1) for one in settings.mcp_servers)
+    return [
+        ServerConfig(name, url, trusted=name in settings.mcp_trusted, key=keys.get(name, ""), allow=settings.mcp_allow)
+        for name, url in named
+    ]
+
+
+class OwnServers:
+    """The servers that the user of an embedded service added, and what the service last saw of all."""
+
+    def __init__(self, folder: DataFolder) -> None:
+        self._folder = folder
+
+    def read(self, *, keys: bool = True) -> list[ServerConfig]:
+        """The servers by name; without `keys`, no key is looked up."""
+        return [self._config(name, entry, keys) for name, entry in sorted(self._entries().items())]
+
+    def add(self, server: ServerConfig) -> str:
+        """Keep a server in place of another of its name. Returns where its key is: `keyring`, `file`, or nothing."""
+        entry = {name: value for name, value in asdict(server).items() if name not in ("name", "key", "lacking")}
+        where = ""
+        if server.key:
+            where = _IN_RING if _into_ring(self._ring_name(server.name), server.key) else "file"
+            entry |= {"key": server.key if where == "file" else "", "key_in": where}
+        self._write({**self._entries(), server.name: entry})
+        return where
+
+    def remove(self, name: str) -> bool:
+        """Forget a server and its key. False when there is none of that name."""
+        entries = self._entries()
+        entry = entries.pop(name, None)
+        if entry is None:
+            return False
+        if entry.get("key_in") == _IN_RING:
+            _out_of_ring(self._ring_name(name))
+        self._write(entries)
+        return True
+
+    def seen(self) -> dict[str, Any]:
+        """What the service saw when it last asked each server: its tools, or why it had none."""
+        return _object(self._folder.mcp_seen)
+
+    def note_seen(self, found: Mapping[str, Any]) -> None:
+        """Note what was seen. Raises `OSError`."""
+        write_private(self._folder.mcp_seen, json.dumps({**self.seen(), **found}, indent=1, ensure_ascii=False))
+
+    def _config(self, name: str, entry: Mapping[str, Any], keys: bool) -> ServerConfig:
+        listed = {field: tuple(map(str, entry.get(field) or ())) for field in ("command", "allow")}
+        texts = {field: str(entry.get(field) or "") for field in ("url", "key", "key_as")}
+        found = ServerConfig(name, **listed, **texts, trusted=entry.get("trusted") is True)  # type: ignore[arg-type]
+        if not keys or entry.get("key_in") != _IN_RING:
+            return found
+        key = _from_ring(self._ring_name(name))
+        return replace(found, key=key or "", lacking="" if key else "its key is not in the keyring, or that is locked")
+
+    def _entries(self) -> dict[str, Any]:
+        return {name: entry for name, entry in _object(self._folder.mcp).items() if isinstance(entry, dict)}
+
+    def _write(self, entries: Mapping[str, Any]) -> None:
+        write_private(self._folder.mcp, json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+
+    def _ring_name(self, name: str) -> str:
+        return f"mcp:{name}@{self._folder.path}"
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """The object in a file of ours; empty when there is none, or none that can be read."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _ring() -> Any:
+    try:
+        import keyring
+    except ImportError:
+        return None
+    return keyring
+
+
+def _from_ring(name: str) -> str | None:
+    ring = _ring()
+    try:
+        return ring.get_password(RING, name) if ring else None
+    except Exception:  # each backend raises errors of its own; a locked or missing keyring counts as one without a key
+        return None
+
+
+def _into_ring(name: str, key: str) -> bool:
+    """False when there is no keyring, or none that keeps it and gives it back."""
+    ring = _ring()
+    try:
+        if ring is not None:
+            ring.set_password(RING, name, key)
+    except Exception:
+        return False
+    return _from_ring(name) == key
+
+
+def _out_of_ring(name: str) -> None:
+    try:
+        _ring().delete_password(RING, name)
+    except Exception:  # gone already, or no keyring any more: there is nothing else to do
+        return

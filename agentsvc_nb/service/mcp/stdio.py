@@ -1,0 +1,149 @@
+"""A server of tools as a child process: a message a line on its standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import signal
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agentsvc_nb.service.mcp import messages
+from agentsvc_nb.service.mcp.messages import CutOff, Message, Unavailable, Unreadable
+from agentsvc_nb.service.mcp.servers import ServerConfig
+from agentsvc_nb.wire.limits import MCP_MESSAGE_BYTES
+
+LEAVING_SECONDS: Final = 2.0
+_TAIL_CHARS: Final = 300
+_INHERITED: Final = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER") + (
+    ("APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE") if os.name == "nt" else ()
+)
+"""What a command sees of the service's environment: no key of the service or of another server."""
+
+
+class StdioChannel:
+    """Requests to a command, which starts with the first one and ends with `close`.
+
+    Its own process group ends with it; when the service is killed, the end of its input tells it to end.
+    """
+
+    def __init__(self, server: ServerConfig) -> None:
+        self._server = server
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Message]] = {}
+        self._process: asyncio.subprocess.Process | None = None
+        self._readers: list[asyncio.Task[None]] = []
+        self._tail = ""
+        self.version = ""
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
+    ) -> Message:
+        """The result of a request. Raises what `messages` names."""
+        number = next(self._numbers)
+        try:
+            async with asyncio.timeout(seconds):
+                await self._started()
+                answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+                await self._write(messages.request(number, method, params, modern=modern))
+                return messages.result(await answer)
+        except TimeoutError:
+            raise CutOff(f"it did not answer within {seconds:g} s") from None
+        finally:
+            self._waiting.pop(number, None)
+
+    async def notify(self, method: str) -> None:
+        await self._write({"jsonrpc": "2.0", "method": method})
+
+    async def close(self) -> None:
+        """Close its input, wait a little, and kill what is left of it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            assert process.stdin is not None
+            process.stdin.close()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), LEAVING_SECONDS)
+        finally:
+            _kill_group(process)
+            for reader in self._readers:
+                reader.cancel()
+
+    async def _started(self) -> None:
+        if self._process is not None:
+            return
+        environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        if self._server.key_as:
+            environment[self._server.key_as] = self._server.key
+        pipe = asyncio.subprocess.PIPE
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._server.command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                env=environment,
+                limit=MCP_MESSAGE_BYTES,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise Unavailable(f"its command does not start: {error}") from None
+        self._process = process
+        self._readers = [asyncio.create_task(self._read(process)), asyncio.create_task(self._overhear(process))]
+
+    async def _write(self, message: Message) -> None:
+        process = self._process
+        if process is None or process.stdin is None:
+            raise Unavailable("it has ended")
+        try:
+            process.stdin.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            await process.stdin.drain()
+        except OSError:
+            raise CutOff(self._ended()) from None
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        """Hand each message to who waits for it; at the end, or at a line that is too long, all are told."""
+        assert process.stdout is not None
+        fault: Exception = Unreadable(f"it is larger than {MCP_MESSAGE_BYTES:,} bytes")
+        with contextlib.suppress(ValueError):  # of a line that is too long
+            while line := await process.stdout.readline():
+                with contextlib.suppress(Unreadable):  # what is no message is chatter
+                    await self._handle(messages.read(line, self._server.key))
+            await asyncio.sleep(0)  # lets `_overhear` take its last words
+            fault = CutOff(self._ended())
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(fault)
+        _kill_group(process)
+
+    async def _handle(self, message: Message) -> None:
+        if messages.is_request(message):
+            with contextlib.suppress(Unavailable, CutOff):
+                await self._write(messages.reply(message))
+            return
+        number = message.get("id")
+        waiting = self._waiting.get(number) if isinstance(number, int) else None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(message)
+
+    async def _overhear(self, process: asyncio.subprocess.Process) -> None:
+        """Keep its last words on standard error, which say why it ended."""
+        assert process.stderr is not None
+        while piece := await process.stderr.read(4096):
+            self._tail = (self._tail + piece.decode("utf-8", "replace"))[-_TAIL_CHARS * 4 :]
+
+    def _ended(self) -> str:
+        words = " ".join(messages.without(self._tail, self._server.key).split())[-_TAIL_CHARS:]
+        return f"it ended, and said at last: {words}" if words else "it ended"
+
+
+def _kill_group(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        elif process.returncode is None:
+            process.kill()

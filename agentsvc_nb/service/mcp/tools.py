@@ -1,0 +1,278 @@
+"""The tools of other servers as tools of a run: their names, when they wait for approval, and what a call comes to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from agentsvc_nb.service.mcp.client import ListedTool, McpClient
+from agentsvc_nb.service.mcp.http import HttpChannel
+from agentsvc_nb.service.mcp.messages import CutOff, Refused, Unavailable, Unreadable
+from agentsvc_nb.service.mcp.results import outcome_of
+from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig, of_settings
+from agentsvc_nb.service.mcp.stdio import StdioChannel
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.port import Outcome, Tool, ToolContext, ToolDeclaration
+from agentsvc_nb.tools.support.fetching import Resolve
+from agentsvc_nb.wire.limits import MCP_DESCRIPTION_CHARS, MCP_SCHEMA_BYTES
+
+log = logging.getLogger(__name__)
+_NAME_CHARS: Final = 64
+"""The longest name of a tool that models take."""
+_SHOWN: Final = 10
+_DEPTH_MAX: Final = 40
+_FAULTS: Final = (Unavailable, Refused, CutOff, Unreadable)
+
+Warn = Callable[[str, str], Awaitable[None]]
+Connect = Callable[[ServerConfig], McpClient]
+
+
+class GivenToServer(BaseModel):
+    """The input of a server's tool: the server itself checks it."""
+
+    model_config = ConfigDict(extra="allow")
+    server_schema: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+        return cls.server_schema
+
+
+class ServerTool(ToolDeclaration):
+    """`tools.port.Tool` for one tool of a server. A subclass is made of each."""
+
+    listed: ClassVar[ListedTool]
+    connection: ClassVar[Connection]
+    always_waits: ClassVar[bool]
+    repeatable: ClassVar[bool]
+    name: ClassVar[str]
+
+    async def run(self, given: GivenToServer, context: ToolContext) -> Outcome:
+        return await self.connection.call(self.listed, given.model_extra or {}, context)
+
+
+def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
+    """The tool of a run. Only a trusted server is believed that its tool just reads, or may be called twice."""
+    trusted = connection.server.trusted
+    reads = trusted and listed.read_only
+    said = f"(of the server {connection.server.name}) {listed.description}"
+    described = {
+        "name": name,
+        "description": said[:MCP_DESCRIPTION_CHARS],
+        "family": name,
+        "effect": not reads,
+        "always_waits": not reads,
+        "repeatable": trusted and listed.idempotent,
+        "Input": type("Input", (GivenToServer,), {"server_schema": listed.schema, "__module__": __name__}),
+        "listed": listed,
+        "connection": connection,
+    }
+    return cast(Tool, type("ToolOfServer", (ServerTool,), described)())
+
+
+@dataclass
+class Connection:
+    """The connection of one run to a server. Made when first needed, and anew after it broke."""
+
+    server: ServerConfig
+    make: Connect
+    client: McpClient | None = None
+    connecting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def tools(self) -> list[ListedTool]:
+        """What the server has now; over a new connection if the one there was broke. Raises what `messages` names."""
+        if self.client is not None:
+            with contextlib.suppress(*_FAULTS):
+                return await self.client.tools()
+            await self.close()
+        try:
+            return await (await self._connected()).tools()
+        except _FAULTS:
+            await self.close()
+            raise
+
+    async def call(self, listed: ListedTool, given: Mapping[str, Any], context: ToolContext) -> Outcome:
+        """Make the call, unless what the server says of its tool has changed since the run began."""
+        who = self.server.name
+        try:
+            now = next((tool for tool in await self.tools() if tool.name == listed.name), None)
+        except _FAULTS as fault:
+            return _failed("upstream_failed", f"The server {who} can't be used, and the call was not made: {fault}.")
+        if now is None or now.fingerprint != listed.fingerprint:
+            return _failed("tool_changed", f"The server {who} has changed this tool since the run began: not called.")
+        try:
+            result = await (await self._connected()).call(listed, given)
+        except (Refused, Unavailable) as fault:
+            return _failed("upstream_failed", f"The server {who} did not take the call: {fault}.")
+        except CutOff as fault:
+            await self.close()
+            return _cut_off(who, fault, again=self.server.trusted and listed.idempotent)
+        except Unreadable as fault:
+            await self.close()
+            said = f"The call was made, and the answer of the server {who} can't be used: {fault}."
+            return _failed("upstream_failed", said)
+        return await outcome_of(result, who, context)
+
+    async def close(self) -> None:
+        client, self.client = self.client, None
+        if client is not None:
+            await client.close()
+
+    async def _connected(self) -> McpClient:
+        async with self.connecting:
+            if self.client is None:
+                if self.server.lacking:
+                    raise Unavailable(self.server.lacking)
+                client = self.make(self.server)
+                try:
+                    await client.connect()
+                except BaseException:
+                    await client.close()
+                    raise
+                self.client = client
+            return self.client
+
+
+class RunTools:
+    """`tools.port.RemoteTools` of one attempt at a run."""
+
+    def __init__(
+        self, servers: Callable[[], Sequence[ServerConfig]], make: Connect, note: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self._servers = servers
+        self._make = make
+        self._note = note
+        self._connections: list[Connection] = []
+        self.seen: dict[str, str] = {}
+
+    async def open(self, taken: Container[str], seen: Mapping[str, str] | None, warn: Warn) -> dict[str, Tool]:
+        servers = await asyncio.to_thread(self._servers)
+        self._connections = [Connection(server, self._make) for server in servers]
+        listings = await asyncio.gather(*(self._listed(connection) for connection in self._connections))
+        found: dict[str, Tool] = {}
+        noted: dict[str, Any] = {}
+        for connection, listing in zip(self._connections, listings, strict=True):
+            who = connection.server.name
+            if isinstance(listing, Exception):
+                noted[who] = {"away": str(listing), "tools": []}
+                await warn("server_unavailable", f"The tools of the server {who} are not there: {listing}.")
+                continue
+            mine, left = _offered(connection, listing, {*found}, taken, seen)
+            found |= mine
+            noted[who] = {"tools": [{"name": name, "description": tool.description} for name, tool in mine.items()]}
+            for code, said in _told(who, left):
+                await warn(code, said)
+        self.seen = {name: tool.listed.fingerprint for name, tool in found.items() if isinstance(tool, ServerTool)}
+        if noted:
+            await asyncio.to_thread(self._note, noted)
+        return found
+
+    async def close(self) -> None:
+        await asyncio.gather(*(connection.close() for connection in self._connections), return_exceptions=True)
+
+    async def _listed(self, connection: Connection) -> list[ListedTool] | Exception:
+        try:
+            return await connection.tools()
+        except _FAULTS as fault:
+            return fault
+        except Exception as error:
+            # A server may send anything: what was not thought of must not fail the run. Its message may have an address
+            # with a key in it.
+            log.warning("the server of tools %s: %s", connection.server.name, type(error).__name__)
+            return Unavailable(type(error).__name__)
+
+
+Left = dict[str, list[str]]
+"""Names of tools that are left out, by the reason."""
+_CHANGED: Final = "changed since the run began"
+
+
+def _offered(
+    connection: Connection,
+    listing: Sequence[ListedTool],
+    mine: set[str],
+    taken: Container[str],
+    seen: Mapping[str, str] | None,
+) -> tuple[dict[str, Tool], Left]:
+    """The tools of a server that the run gets by name, and those that it does not."""
+    found: dict[str, Tool] = {}
+    left: Left = {}
+    for listed in listing:
+        name = f"{connection.server.name}_{re.sub(r'[^A-Za-z0-9_-]', '_', listed.name)}"
+        if len(name) > _NAME_CHARS or not listed.name:
+            left.setdefault("without a name of at most 64 characters", []).append(listed.name[:_NAME_CHARS])
+        elif name in taken or name in mine or name in found:
+            left.setdefault("of a name that is taken", []).append(name)
+        elif not _is_plain(listed.schema):
+            left.setdefault("whose input can't be told to a model", []).append(name)
+        elif seen is not None and seen.get(name) != listed.fingerprint:
+            left.setdefault(_CHANGED, []).append(name)
+        else:
+            found[name] = as_tool(name, listed, connection)
+    return found, left
+
+
+def _told(server: str, left: Left) -> Iterator[tuple[str, str]]:
+    for reason, names in left.items():
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        code = "tool_changed" if reason == _CHANGED else "tool_left_out"
+        yield code, f"Tools of the server {server} are left out, {reason}: {shown}."
+
+
+def _is_plain(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema is one of an object, and neither large nor deep."""
+    if schema.get("type") != "object" or _depth(schema) > _DEPTH_MAX:
+        return False
+    return len(json.dumps(schema).encode("utf-8", "replace")) <= MCP_SCHEMA_BYTES
+
+
+def _depth(value: object, depth: int = 0) -> int:
+    if depth > _DEPTH_MAX or not isinstance(value, dict | list):
+        return depth
+    inner = value.values() if isinstance(value, dict) else value
+    return max((_depth(one, depth + 1) for one in inner), default=depth)
+
+
+def _cut_off(who: str, fault: CutOff, *, again: bool) -> Outcome:
+    if again:
+        return _failed("upstream_failed", f"The server {who} broke the call off: {fault}. It may be made again.")
+    said = f"The call of the server {who} was cut off ({fault}): whether it was done is not known. Do not repeat it."
+    return _failed("outcome_unknown", said)
+
+
+def _failed(code: str, message: str) -> Outcome:
+    return Outcome(content=[{"type": "text", "text": message}], error=(code, message))
+
+
+class ToolServers:
+    """`tools.port.RemoteServers`: the servers of the settings, and `own` ones, which may be commands."""
+
+    def __init__(self, settings: Settings, own: OwnServers | None = None, resolve: Resolve | None = None) -> None:
+        self._named = of_settings(settings)
+        self._own = own
+        self._resolve = resolve
+
+    def for_run(self) -> RunTools:
+        return RunTools(self._servers, self._connect, self._note)
+
+    def _servers(self) -> list[ServerConfig]:
+        """Read anew for each run. Of two of one name, the one of the settings counts."""
+        names = {server.name for server in self._named}
+        own = self._own.read() if self._own else []
+        return [*self._named, *(server for server in own if server.name not in names)]
+
+    def _connect(self, server: ServerConfig) -> McpClient:
+        return McpClient(StdioChannel(server) if server.command else HttpChannel(server, server.allow, self._resolve))
+
+    def _note(self, found: dict[str, Any]) -> None:
+        if self._own is not None:
+            with contextlib.suppress(OSError):  # it is shown by `%tools`, and nothing depends on it
+                self._own.note_seen(found)

@@ -1,0 +1,142 @@
+"""`%agentsvc mcp`: servers whose tools runs of the embedded service use (docs/mcp.md), with real ones."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb import embedded
+from agentsvc_nb.embedded import EmbeddedError
+from agentsvc_nb.notebook import commands
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.testing import RunningService
+from tests.notebook.test_connection import Ring
+from tests.notebook.test_connection import ring as ring
+from tests.tool_server import calls, command
+
+KEY = "svr_0123456789"
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AGENTSVC_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def session(data: Path) -> Iterator[Session]:
+    found = Session(environ={}, journal=Journal(None))
+    yield found
+    found.close()
+    with contextlib.suppress(EmbeddedError):
+        embedded.stop(data)
+
+
+def plain(value: Any) -> str:
+    text: str = value._repr_mimebundle_()["text/plain"]
+    return text
+
+
+def test_a_server_is_added_listed_and_removed(terminal: Any, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.cell("%agentsvc mcp add tickets https://Tickets.example/mcp --trust")
+    terminal.cell("%agentsvc mcp add notes -- npx -y 'notes server' --key /tmp")
+    kept = json.loads((data / "mcp.json").read_text())
+    assert (kept["tickets"]["allow"], kept["tickets"]["trusted"]) == (["tickets.example"], True)
+    assert kept["notes"]["command"] == ["npx", "-y", "notes server", "--key", "/tmp"]
+    listed = plain(terminal.cell("%agentsvc mcp"))
+    assert "https://Tickets.example/mcp" in listed
+    assert "the command npx" in listed
+    terminal.cell("%agentsvc mcp remove notes")
+    assert "npx" not in plain(terminal.cell("%agentsvc mcp list"))
+    with pytest.raises(AskError, match="no server notes"):
+        terminal.cell("%agentsvc mcp remove notes")
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "add",
+        "add tickets",
+        "add Tickets https://tickets.example/mcp",
+        "add tickets http://tickets.example/mcp",
+        "add tickets https://ada:secret@tickets.example/mcp",
+        "add tickets ftp://tickets.example",
+        "add tickets https://tickets.example/mcp --key-as TOKEN",
+        "add tickets --key -- npx",
+        "add tickets https://tickets.example/mcp --key",
+        "add tickets https://tickets.example/mcp -- npx",
+        "add tickets -- 'npx",
+        "rename tickets",
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_added(terminal: Any, data: Path, line: str) -> None:
+    with pytest.raises(AskError) as caught:
+        terminal.cell(f"%agentsvc mcp {line}")
+    assert "secret" not in str(caught.value)
+    assert not (data / "mcp.json").exists()
+
+
+def test_a_key_is_kept_in_the_keyring_and_shown_nowhere(session: Session, data: Path, ring: Ring) -> None:
+    said = commands.servers_add(session, "tickets", "https://tickets.example/mcp?a=b", ask_key=lambda _: KEY)
+    assert "in the keyring" in said
+    assert "a=b" not in said
+    assert list(ring.kept.values()) == [KEY]
+    assert KEY not in (data / "mcp.json").read_text() + said + plain(commands.servers(session))
+
+
+def test_without_a_keyring_it_is_in_a_file_that_only_the_user_reads(session: Session, data: Path) -> None:
+    said = commands.servers_add(session, "tickets", "https://tickets.example/mcp", ask_key=lambda _: KEY)
+    assert "only you can read" in said
+    assert stat.S_IMODE((data / "mcp.json").stat().st_mode) == 0o600
+    assert KEY not in said + plain(commands.servers(session))
+    commands.servers_remove(session, "tickets")
+    assert KEY not in (data / "mcp.json").read_text()
+
+
+def test_a_key_that_is_not_typed_adds_nothing(session: Session, data: Path) -> None:
+    with pytest.raises(AskError, match="key is missing"):
+        commands.servers_add(session, "tickets", "https://tickets.example/mcp", ask_key=lambda _: " ")
+    assert not (data / "mcp.json").exists()
+
+
+def test_a_connected_service_has_its_servers_from_its_operator(service: RunningService) -> None:
+    session = Session(environ={"SERVICE_API_KEY": service.api_key}, journal=Journal(None))
+    session.connect(service.base_url)
+    for refused in (commands.servers, lambda it: commands.servers_add(it, "x", command=["true"])):
+        with pytest.raises(AskError, match="its operator"):
+            refused(session)
+    session.close()
+
+
+def test_the_embedded_service_runs_the_command_and_lists_its_tools(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Added while the service runs; the next run has it."""
+    monkeypatch.setenv("AGENTSVC_MODEL", "scripted")
+    client = session.client()
+    assert client.runs.start("say hi", sync=True).output == "hi"
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    commands.servers_add(
+        session, "small", command=command(theirs), trusted=True, key_as="TOOL_KEY", ask_key=lambda _: KEY
+    )
+    assert "no run has asked it yet" in plain(commands.tools(session))
+    run = client.runs.wait(client.runs.start('call small_look {"text": "x"}\nsay done').run_id, timeout=60)
+    assert run.output == "done"
+    assert calls(theirs) == ["look x"]
+    listed = plain(commands.tools(session))
+    assert "small_look" in listed
+    assert "create_images" in listed
+    commands.servers_add(session, "small", command=("/no/such/command",))
+    client.runs.wait(client.runs.start("call small_look {}\nsay done").run_id, timeout=60)
+    assert "away: its command does not start" in plain(commands.tools(session))
+    assert KEY not in (tmp_path / "data" / "serve.log").read_text()
