@@ -13,7 +13,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Which server? Set {provider.address}, and its model with --model openai-chat:NAME.", file=sys.stderr)
         return 2
     model, variables = provider.recommended()
-    settings = {name.removeprefix("AGENTSVC_").lower(): value for name, value in variables.items()}
+    settings: dict[str, object] = {name.removeprefix("AGENTSVC_").lower(): value for name, value in variables.items()}
     if given.provider == "completions":
         settings |= {"model_url": os.environ[provider.address], "model_key": os.environ.get(provider.key, "")}
     left, faults = given.max_cents, 0
@@ -64,8 +64,8 @@ def _played(client: AgentService, scenario: Scenario, left: float) -> tuple[floa
     return left, scenario.judge(run, [event.type for event in client.runs.iterate_events(run.run_id)])
 
 
-def _run(client: AgentService, question: str, scenario: Scenario, options: dict[str, object]) -> Run:
-    run_id = client.runs.start(question, **options).run_id  # type: ignore[arg-type]
+def _run(client: AgentService, question: str, scenario: Scenario, options: dict[str, Any]) -> Run:
+    run_id = client.runs.start(question, **options).run_id
     if scenario.cancels:
         with client.runs.attach(run_id) as stream:
             next((event for event in stream if event.type == "text.delta"), None)

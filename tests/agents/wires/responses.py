@@ -100,8 +100,9 @@ def _items(reply: Reply, body: Body) -> Iterator[tuple[Item, list[Event]]]:
 
 
 def _item_events(place: int, item: Item, parts: list[Event]) -> Iterator[Event]:
-    empty = {"content": []} if item["type"] == "message" else {"arguments": ""} if "arguments" in item else {}
-    begun = item | empty | ({"summary": []} if "summary" in item else {"status": "in_progress"})
+    begun: Item = item | {name: type(item[name])() for name in ("content", "arguments", "summary") if name in item}
+    if "status" in item:
+        begun["status"] = "in_progress"
     yield {"type": "response.output_item.added", "output_index": place, "item": begun}
     yield from (event | {"item_id": item["id"], "output_index": place} for event in parts)
     yield {"type": "response.output_item.done", "output_index": place, "item": item}
@@ -110,7 +111,8 @@ def _item_events(place: int, item: Item, parts: list[Event]) -> Iterator[Event]:
 def _part_events(of: str, part: dict[str, Any], texts: tuple[str, ...]) -> list[Event]:
     """What is said of a part of a message (`of` content) or of a summary of reasoning."""
     field = "refusal" if part["type"] == "refusal" else "text"
-    name, more = part["type"], {"logprobs": []} if part["type"] == "output_text" else {}
+    name: str = part["type"]
+    more: Event = {"logprobs": []} if part["type"] == "output_text" else {}
     if of == "reasoning_summary":
         name, more = "reasoning_summary_text", {"summary_index": 0}
     place = {"summary_index": 0} if of == "reasoning_summary" else {}

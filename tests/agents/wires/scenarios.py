@@ -76,7 +76,7 @@ def _failed(code: str, message: str, **more: Any) -> Said:
     return Said(**{"status": "failed", "last_error": code, "output": "", "message": message, **more})
 
 
-REFUSES: Final = {"status": "failed", "output": TOLD}
+REFUSES: Final[dict[str, Any]] = {"status": "failed", "output": TOLD}
 LOST: Final = Reply(HALF, end="lost"), DONE
 BROKEN: Final = Reply(HALF, end="overloaded"), DONE
 UNSHOWN: Final = {"responses": "not shown", "completions": "not shown"}
