@@ -29,7 +29,7 @@ RETRIED: Final = ("model_retried",)
 
 def picture() -> bytes:
     found = io.BytesIO()
-    Image.new("RGB", (4, 4), "red").save(found, "PNG")
+    Image.new("RGB", (64, 64), "red").save(found, "PNG")
     return found.getvalue()
 
 
