@@ -30,6 +30,7 @@ STRICT: Final = frozenset(
 @dataclass(frozen=True)
 class Reply:
     """One answer: its text in pieces, its tool calls as (name, input), or an object in the form that was asked for.
+    `raw_calls` have their input as it is written; `thinking` comes first, with its signature.
 
     `reason` is why it stops: empty for what fits the content, None for an answer that breaks off; `refusal` is said
     with the reason `refusal`. `error`: of an error in the middle of the stream its type. `status`: it is refused.
@@ -37,6 +38,8 @@ class Reply:
 
     pieces: tuple[str, ...] = ()
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    raw_calls: tuple[tuple[str, str], ...] = ()
+    thinking: tuple[str, ...] = ()
     answer: dict[str, Any] | None = None
     reason: str | None = ""
     refusal: str | None = None
@@ -87,6 +90,8 @@ def events(reply: Reply, body: Body) -> Iterator[Event]:
         if reply.reason is None and place == len(blocks) - 1:
             return
         yield {"type": "content_block_stop", "index": place}
+    if reply.reason is None:
+        return
     called = any(block["type"] == "tool_use" for block, _ in blocks)
     stop: dict[str, Any] = {
         "stop_reason": reply.reason or ("tool_use" if called else "end_turn"),
@@ -126,11 +131,16 @@ def _blocks(reply: Reply, body: Body) -> Iterator[tuple[dict[str, Any], list[dic
             calls = (*calls, (form["name"], reply.answer))
         else:
             pieces = (*pieces, *_cut(json.dumps(reply.answer)))
+    if reply.thinking:
+        thought = [{"type": "thinking_delta", "thinking": piece} for piece in reply.thinking]
+        signed = {"type": "signature_delta", "signature": "c2lnbmVk"}
+        yield {"type": "thinking", "thinking": "", "signature": ""}, [*thought, signed]
     if pieces:
         yield {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces]
-    for place, (name, given) in enumerate(calls):
+    written = [*((name, json.dumps(given)) for name, given in calls), *reply.raw_calls]
+    for place, (name, given) in enumerate(written):
         block = {"type": "tool_use", "id": f"toolu_{len(body['messages'])}_{place}", "name": name, "input": {}}
-        yield block, [{"type": "input_json_delta", "partial_json": part} for part in _cut(json.dumps(given))]
+        yield block, [{"type": "input_json_delta", "partial_json": part} for part in _cut(given)]
 
 
 def _cut(text: str) -> list[str]:

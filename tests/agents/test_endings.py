@@ -6,9 +6,12 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.messages import FinishReason, ModelResponse, TextPart, ToolCallPart
 
 from agentsvc_nb.agents.language import served
+from agentsvc_nb.agents.language.patience import Away
+from agentsvc_nb.agents.language.reasons import reason
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.tools.port import WorkFailure
 from tests.agents.chat_server import Reply
@@ -132,3 +135,44 @@ def test_an_error_in_place_of_an_end_is_one_unless_a_tool_was_to_be_called() -> 
         served.check(ModelResponse([half], finish_reason="error", provider_details={"finish_reason": "failed"}))
     assert failed.value.code == "model_failed"
     served.check(ModelResponse([half, call], finish_reason="error"))  # the library has it called again
+
+
+def ended(reason: str, *parts: TextPart | ToolCallPart, known: FinishReason | None = "error") -> ModelResponse:
+    return ModelResponse(list(parts), finish_reason=known, provider_details={"finish_reason": reason})
+
+
+def test_a_call_that_its_provider_could_not_read_is_no_end_of_an_answer() -> None:
+    """Gemini says so in place of the call; without a text the library asks again."""
+    half = TextPart("Let me see.")
+    with pytest.raises(Away, match="not readable"):
+        served.check(ended("MALFORMED_FUNCTION_CALL", half))
+    served.check(ended("MALFORMED_FUNCTION_CALL"))
+    assert served.is_malformed(ended("MALFORMED_FUNCTION_CALL"))
+
+
+def test_an_end_that_says_no_more_than_that_is_none() -> None:
+    with pytest.raises(WorkFailure, match="OTHER") as failed:
+        served.check(ended("OTHER", TextPart("Once"), known=None))
+    assert failed.value.code == "model_failed"
+    served.check(ended("eos", TextPart("Once"), known=None))
+
+
+def test_a_question_that_a_filter_held_back_has_its_reason() -> None:
+    blocked = ModelResponse([], finish_reason="content_filter", provider_details={"block_reason": "BLOCKLIST"})
+    with pytest.raises(WorkFailure, match="BLOCKLIST") as failed:
+        served.check(blocked)
+    assert failed.value.code == "content_filtered"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"error": {"message": "No model x."}}, "No model x (404)."),
+        ({"message": "No model x.", "code": None}, "No model x (404)."),
+        ({"error": "model 'x' not found"}, "model 'x' not found (404)."),
+        ({"detail": "Not Found"}, "Not Found (404)."),
+        ("<html>\n not here", "<html> not here (404)."),
+    ],
+)
+def test_a_provider_is_quoted_without_the_document_around_its_words(body: object, said: str) -> None:
+    assert reason(ModelHTTPError(404, "x", body)) == said

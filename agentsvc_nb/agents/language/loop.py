@@ -29,6 +29,7 @@ from pydantic_graph import End
 from agentsvc_nb.agents.language import conversation, served, structured
 from agentsvc_nb.agents.language.conversation import TurnTools, length, tokens
 from agentsvc_nb.agents.language.patience import Away, Patience
+from agentsvc_nb.agents.language.reasons import reason, why_malformed
 from agentsvc_nb.agents.language.served import Served, microcents, priced, settings_of
 from agentsvc_nb.agents.port import RunContext, StepsExceeded
 from agentsvc_nb.formats.schemas.output import misfit
@@ -114,6 +115,10 @@ class Narration:
         following, response = await call(run, node, self._turn, self._tell, self._model, self._beside)
         if response.finish_reason == "length":
             await self._turn.warn("answer_cut", "The answer was cut: the model may not give a longer one at once.")
+        if served.is_malformed(response):
+            await self._turn.warn(
+                "malformed_call", "The model's call of a tool could not be made: it was not readable."
+            )
         return following
 
     async def _tell(self, event: object) -> None:
@@ -141,7 +146,6 @@ _AWAY: Final = (
     exceptions.ModelRateLimitError,
     exceptions.ModelRequestTimeout,
 )
-REASON_CHARS: Final = 500
 CUT: Final = "The answer was cut before it could be used: the model may not give a longer one at once. Ask for less."
 _NO_CREDIT: Final = "insufficient_quota"
 """OpenAI's code of a 429 that does not pass by itself."""
@@ -161,20 +165,19 @@ async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
         raise WorkFailure(code, CUT) from error
     except exceptions.UnexpectedModelBehavior as error:
         code = "output_schema_mismatch" if structured else "model_failed"
-        raise WorkFailure(code, f"The model's answer could not be used: {_reason(error)}") from error
+        raise WorkFailure(code, f"The model's answer could not be used: {reason(error)}") from error
     except _AWAY as error:
-        said = f"The model did not answer: {_reason(error)}"
+        said = f"The model did not answer: {reason(error)}"
         if _NO_CREDIT in said:
             raise WorkFailure("model_unavailable", said) from error
         raise Away(said, error.retry_after) from error
     except exceptions.ModelAPIError as error:
+        if type(error) is exceptions.ModelAPIError and error.in_stream:
+            # Of no kind that the library knows, from a server that had begun to answer: Ollama sends such ones.
+            raise Away(f"The model did not answer to the end: {reason(error)}") from error
         lacking = _NO_KEY if keyless and getattr(error, "status_code", 0) in (401, 403) else ""
-        said = f"The model's server refused the call: {_reason(error)}{lacking}"
+        said = f"The model's server refused the call: {reason(error)}{lacking}"
         raise WorkFailure("model_refused", said) from error
-
-
-def _reason(error: BaseException) -> str:
-    return " ".join(str(error.__cause__ or error).split())[:REASON_CHARS]
 
 
 RETRIES_MAX: Final = 3
@@ -285,8 +288,9 @@ async def _tell_malformed(turn: RunContext, request: ModelRequest) -> None:
     """Warn of calls that the library refused: of a tool that there is not, or with no JSON object."""
     for part in request.parts:
         if isinstance(part, ToolReturnPart) and part.retry is not None and part.retry.cause != "model_retry":
-            why = " ".join(str(part.content).split())[:REASON_CHARS]
-            await turn.warn("malformed_call", f"The model's call of {part.tool_name} could not be made: {why}")
+            await turn.warn(
+                "malformed_call", f"The model's call of {part.tool_name} could not be made: {why_malformed(part)}"
+            )
 
 
 async def _final(turn: RunContext, output: Any) -> str:

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from openai._streaming import ServerSentEvent, SSEDecoder
 from pydantic_ai.exceptions import UnexpectedModelBehavior, UserError
@@ -26,9 +26,13 @@ from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.runs import CENT
 
-LOST: Final = "The model's answer broke off in the middle: the connection to its server ended. Ask again."
+LOST: Final = "The model's answer broke off in the middle: the connection to its server ended."
 _NO_REASON: Final = frozenset({"xai"})
 """Providers whose library does not pass on the finish reason."""
+_UNEXPLAINED: Final = frozenset({"OTHER"})
+"""Reasons that say that there was an end, but not why: nothing tells whether the answer is whole."""
+_MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
+"""Google's reasons in place of a call that can't be read; other providers pass the call on as it is."""
 _REASON: Final = re.compile(r'"finish_reason"\s*:\s*"[^"]')
 _STOP: Final = '{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}'
 
@@ -37,13 +41,21 @@ def check(response: ModelResponse) -> None:
     """Raises `WorkFailure` for an answer that was held back, or that its provider could not end."""
     said = response.provider_details or {}
     if response.finish_reason == "content_filter":
-        reason = said.get("finish_reason") or "content filter"
+        reason = said.get("finish_reason") or said.get("block_reason") or "content filter"
         if refusal := said.get("refusal") or said.get("refusal_category") or (reason == "refusal" and "without a word"):
             raise WorkFailure("answer_refused", f"The model refused to answer: {refusal}")
         raise WorkFailure("content_filtered", f"The provider's filter held the answer back: {reason}")
-    if response.finish_reason == "error" and response.text and not response.tool_calls:
-        reason = said.get("finish_reason", "error")
+    reason = said.get("finish_reason", "error")
+    unexplained = response.finish_reason is None and reason in _UNEXPLAINED
+    if (response.finish_reason == "error" or unexplained) and response.text and not response.tool_calls:
+        if is_malformed(response):
+            raise Away("The model broke its answer off for a call of a tool that was not readable.")
         raise WorkFailure("model_failed", f"The model's provider ended the answer with an error: {reason}")
+
+
+def is_malformed(response: ModelResponse) -> bool:
+    """Whether the answer ended with a call that its provider could not read, and that is not in it."""
+    return (response.provider_details or {}).get("finish_reason") in _MALFORMED
 
 
 def is_lost(response: ModelResponse) -> bool:
@@ -65,7 +77,12 @@ def readable() -> Iterator[None]:
 
 
 def attend(model: Model) -> Model:
-    """The same model, for which `[DONE]` counts as a finish reason: some self-hosted servers send no other."""
+    """The same model, whose library does not ask again by itself, since nobody would see it wait, and for which
+    `[DONE]` counts as a finish reason: some self-hosted servers send no other."""
+    client: Any = getattr(model, "client", None)
+    if hasattr(client, "max_retries"):
+        # Not by a setting: then each request would have a client of its own, without the decoder.
+        client.max_retries = 0
     if isinstance(model, OpenAIChatModel):
         # The SDK shows `[DONE]` in no other place.
         model.client._make_sse_decoder = _Decoder  # type: ignore[method-assign]

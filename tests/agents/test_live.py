@@ -1,0 +1,49 @@
+"""`python -m tests.live` asks twelve questions, stays within its cents, and says what it lacks; here of a stand-in."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agents.messages import Reply
+from tests.agents.messages_server import messages_server
+from tests.live import scenarios
+from tests.live.__main__ import main
+
+
+def test_without_a_key_it_says_which(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    assert main(["--provider", "anthropic"]) == 2
+    assert capsys.readouterr().err == "Anthropic needs a key: set ANTHROPIC_API_KEY.\n"
+
+
+def test_of_what_went_otherwise_it_says_what(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("text", "schema", "cancel")
+    short = [each for each in scenarios.SCENARIOS if each.name in names]
+    monkeypatch.setattr("tests.live.__main__.SCENARIOS", short)
+    with messages_server(Reply(("Paris.",)), Reply(answer={"score": 3}), Reply(("So.",))) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+        assert main(["--provider", "anthropic", "--max-cents", "9"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "ok   text"
+    assert lines[1].startswith("FAIL schema: ")
+    assert lines[3].endswith("cents.")
+
+
+def test_they_are_twelve_and_each_has_a_name() -> None:
+    assert len({each.name for each in scenarios.SCENARIOS}) == 12
+
+
+def test_nothing_is_asked_once_the_cents_are_spent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = [each for each in scenarios.SCENARIOS if each.name in ("text", "chat")]
+    monkeypatch.setattr("tests.live.__main__.SCENARIOS", short)
+    with messages_server(Reply(("Paris.",), input_tokens=1_000_000)) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+        main(["--provider", "anthropic", "--max-cents", "300"])
+        assert len(server.asked) == 1
+    assert "not run: the cents are spent" in capsys.readouterr().out

@@ -1,0 +1,150 @@
+"""Twenty scenarios by five providers' forms, through the whole service: a table without a hole (docs/models.md)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from pydantic_ai.models.openai import OpenAIResponsesModel
+
+from agentsvc_nb.agents.language import served
+from agentsvc_nb.agents.language.model_choice import ModelChoice
+from agentsvc_nb.wire.runs import Run
+from tests.agents.wires.providers import MODELS_PAGE, PROVIDERS, Serving, serving
+from tests.agents.wires.reply import Reply
+from tests.agents.wires.scenarios import PICTURE, SCENARIOS, Said, Scenario
+from tests.waiting import until
+
+# The parser of forms leaves a file to be collected, which matters in this process alone.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Unclosed file:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+OWN = ("completions", "ollama")
+
+
+@pytest.fixture(scope="module", params=PROVIDERS)
+def provider(request: pytest.FixtureRequest) -> Iterator[tuple[str, Serving]]:
+    sees = {"model_sees": "yes"} if request.param in OWN else {}
+    with serving(PROVIDERS[request.param], model_patience_seconds=60, **sees) as it:
+        yield request.param, it
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_a_run_says_how_it_went(
+    provider: tuple[str, Serving], scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, it = provider
+    found = scenario.of(name)
+    if found is None:
+        form_has_no_such_end(it, scenario.replies[0])
+        return
+    if scenario.name == "no first event":
+        monkeypatch.setattr(served, "FIRST_EVENT_SECONDS", 0.5)
+    if scenario.name == "silence between events":
+        monkeypatch.setattr(served, "SILENCE_SECONDS", 0.5)
+    replies, said = found
+    run = cancelled(it, scenario, replies) if scenario.name == "cancel" else it.ask("Hi", *replies, **scenario.options)
+    check(it, run, said)
+    if more := MORE.get(scenario.name):
+        more(name, it, run)
+
+
+def check(it: Serving, run: Run, said: Said) -> None:
+    warned = it.events(run, "warning")
+    assert (run.status, run.last_error, run.output or "") == (said.status, said.last_error, said.output)
+    assert tuple(payload["code"] for payload in warned) == said.warnings
+    assert said.message in (run.last_error_message or (warned[0]["message"] if warned else ""))
+    assert (run.steps, len(it.server.asked)) == (said.steps, said.asked)
+    if said.tokens is None:
+        assert run.usage.input_tokens > 100
+        assert run.usage.output_tokens > 1
+    else:
+        assert (run.usage.input_tokens, run.usage.output_tokens) == said.tokens
+    ended = it.events(run, "run.ended")
+    assert [payload["run"]["last_error"] for payload in ended] == [said.last_error]
+
+
+def cancelled(it: Serving, scenario: Scenario, replies: tuple[Reply, ...]) -> Run:
+    """Cancel a run that has made a call and is in the middle of its second answer."""
+    run_id = it.start("Hi", *replies, **scenario.options)
+    assert it.server.hanging.wait(30)
+    # The deltas of half a second may still be on their way.
+    until(lambda: "a time" in json.dumps([event.payload for event in it.client.runs.events(run_id).data]))
+    seen = it.client.runs.get(run_id)
+    assert (seen.status, seen.steps) == ("running", 2)
+    assert (seen.usage.input_tokens, seen.usage.output_tokens) == (100, 10)
+    it.client.runs.cancel(run_id)
+    run = it.client.runs.wait(run_id, poll=0.02, timeout=30)
+    assert it.server.cut_off.wait(30)
+    assert it.server.refused == []
+    return run
+
+
+def form_has_no_such_end(it: Serving, reply: Reply) -> None:
+    with pytest.raises(KeyError):
+        list(it.server.form.events(reply, "/api/chat", {"model": "x", "messages": []}))
+
+
+def thinks(name: str, it: Serving, run: Run) -> None:
+    """OpenAI shows no thinking: chat completions have no place for it, a summary in Responses is for those whose
+    organisation is verified."""
+    thought = "".join(payload["text"] for payload in it.events(run, "thinking.delta"))
+    assert thought == ("" if name in ("responses", "completions") else "Hm, tea?")
+
+
+def calls(name: str, it: Serving, run: Run) -> None:
+    assert [payload["tool"] for payload in it.events(run, "tool.call")] == ["list_files", "read_file"]
+    assert [payload["is_error"] for payload in it.events(run, "tool.result")] == [False, False]
+    assert "the code is 4711" in json.dumps(it.server.asked[1])
+
+
+def calls_none(name: str, it: Serving, run: Run) -> None:
+    assert it.events(run, "tool.call") == []
+
+
+def fits(name: str, it: Serving, run: Run) -> None:
+    assert run.structured_output == {"score": 4}
+    assert "9 is greater than the maximum of 5" in json.dumps(it.server.asked[1])
+
+
+def goes_back(name: str, it: Serving, run: Run) -> None:
+    """What was half said is taken back, and the answer has none of it."""
+    assert len(it.events(run, "run.resumed")) == 1
+
+
+def shows(name: str, it: Serving, run: Run) -> None:
+    assert base64.b64encode(PICTURE).decode() in json.dumps(it.server.asked[0]).replace("-", "+").replace("_", "/")
+
+
+MORE: dict[str, Callable[[str, Serving, Run], None]] = {
+    "thinking": thinks,
+    "parallel calls": calls,
+    "malformed arguments": calls_none,
+    "schema": fits,
+    "cut stream": goes_back,
+    "overloaded in mid-stream": goes_back,
+    "picture": shows,
+}
+
+
+def test_the_docs_have_the_table() -> None:
+    """Each scenario has a word for each provider."""
+    head = ["", "Scenario", "The run", *(provider.shown for provider in PROVIDERS.values()), ""]
+    rows = [" | ".join(head).strip(), "|---" * (len(PROVIDERS) + 2) + "|"]
+    rows += [scenario.row(PROVIDERS) for scenario in SCENARIOS]
+    assert len(SCENARIOS) == 20
+    assert "\n".join(rows) in MODELS_PAGE.read_text(), "\n" + "\n".join(rows)
+
+
+def test_the_recommended_model_of_openai_speaks_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in has the same model under the name that goes with an address of its own."""
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    model, _ = PROVIDERS["responses"].recommended()
+    meant, run = (served.by_name(ModelChoice(name)) for name in (model, model.replace("openai:", "openai-responses:")))
+    assert isinstance(meant.model, OpenAIResponsesModel)
+    assert (type(run.model), run.model.profile) == (type(meant.model), meant.model.profile)
+    assert (run.context, run.sees, run.tools, run.price) == (meant.context, meant.sees, meant.tools, meant.price)
