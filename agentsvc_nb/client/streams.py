@@ -11,8 +11,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar
 
+from agentsvc_nb.client.client_tools import ClientCalls
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, after
-from agentsvc_nb.client.events import EventPage, RunEvent, parse_event
+from agentsvc_nb.client.events import ClientCallWaiting, EventPage, RunEvent, parse_event
 from agentsvc_nb.client.models import Run, read
 from agentsvc_nb.client.request import options
 from agentsvc_nb.client.request.log import log
@@ -54,16 +55,21 @@ class ResumableEventStream:
         self._events_here = 0  # events of the current connection
         self._failures = 0  # failures in a row
         self._done = False  # closed, or the last event was received
+        self._calls: ClientCalls | None = core.client_calls.get(run.run_id)
 
     async def next(self) -> RunEvent | None:
         """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed, and
         `JobTimeoutError` at the deadline."""
+        if self._calls:
+            await self._calls.work()
         # Ctrl-C may come between any two steps: an event leaves the queue only after the cursor has moved to it.
         while self._waiting and self._waiting[0].id <= self.cursor:
             self._waiting.popleft()
         while not self._waiting and not self._done:
             await self._in_time()
             await self._advance()
+            if self._calls:
+                await self._calls.work()  # what could not be sent before
         await self._complete_the_end()
         return self._hand_over(self._waiting[0]) if self._waiting else None
 
@@ -85,6 +91,8 @@ class ResumableEventStream:
         self._done = True
         self._waiting.clear()
         await self._hang_up()
+        if self._calls:
+            await self._calls.leave()
 
     def _drop(self) -> None:
         response, self._response = self._response, None
@@ -99,6 +107,10 @@ class ResumableEventStream:
         record = event.payload.get("run") if event.type == "run.ended" else None
         if isinstance(record, dict):
             self.run = self._record(record)
+            if self.run.status != "failed":  # a failed run may be resumed
+                self._core.client_calls.pop(self.run.run_id, None)
+        elif self._calls and isinstance(event, ClientCallWaiting):
+            self._calls.note(event)
         elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
             self.run = self.run.model_copy(update={"status": status})
         self.cursor = event.id

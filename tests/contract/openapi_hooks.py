@@ -24,6 +24,7 @@ INPUTS: Final[dict[str, dict[str, Any]]] = {
     "ask_stefanbrain": {"message": "say Hello"},
 }
 JOB: Final = "echo_job"
+TOOL: Final = {"description": "Looks up.", "input_schema": {"type": "object"}, "effect": True}
 CATALOG: Final = offered(tools(Settings(Path(), model="scripted")))
 
 
@@ -56,5 +57,8 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
 
 
 def _with_a_model(body: dict[str, Any]) -> dict[str, Any]:
-    """Which models are offered is said by `GET /models` and not by the document."""
+    """Which models are offered is said by `GET /models` and not by the document; and that no two client tools have one
+    name, that together they are small, and that they exclude `sync`, is said in words."""
+    if isinstance(tools := body.get("client_tools"), list):
+        body = {**body, "client_tools": [{**TOOL, "name": f"tool_{n}"} for n in range(len(tools))], "sync": False}
     return {**body, "model": "scripted"} if isinstance(body.get("model"), str) else body
