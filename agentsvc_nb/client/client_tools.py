@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError, validate_call
 from pydantic_core import PydanticSerializationError, SchemaError, to_json
@@ -76,7 +76,7 @@ def _schema(name: str, function: Function) -> dict[str, Any]:
     try:
         if any(one.kind not in _NAMED for one in inspect.signature(function).parameters.values()):
             raise _invalid(name, "all its parameters must have names to call it by")
-        return TypeAdapter(function).json_schema()
+        return TypeAdapter(cast(Any, function)).json_schema()
     except (PydanticUserError, SchemaError, NameError, TypeError, ValueError) as error:
         raise _invalid(name, f"no JSON Schema can be made of its parameters: {error}") from None
 
@@ -130,14 +130,24 @@ class ClientCalls:
         Raises what interrupts a function, such as `KeyboardInterrupt`.
         """
         try:
-            while self._asked:
-                await self._execute(self._asked[0])
-                self._asked.popleft()
+            while (event := self._next()) is not None:
+                try:
+                    await self._execute(event)
+                except BaseException:
+                    if event.call_id not in self._answers:
+                        self._asked.appendleft(event)
+                    raise
             await self._send()
         except StefanBrainError as error:
             if not transient(error):
                 raise
             log.info("the service does not take the answer of a client tool now: %s", error.code or error.status)
+
+    def _next(self) -> ClientCallWaiting | None:
+        try:
+            return self._asked.popleft()
+        except IndexError:  # another thread may have been quicker
+            return None
 
     async def leave(self) -> None:
         """Tell the service of functions that were interrupted, if that can be done at once."""
@@ -162,7 +172,6 @@ class ClientCalls:
             self._answers[call_id] = await self._result(event)
         except BaseException:
             self._answers[call_id] = _failed("It was interrupted, and may have been done in part.")
-            self._asked.popleft()
             raise
         finally:
             self._unsent[call_id] = None

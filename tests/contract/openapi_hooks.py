@@ -24,7 +24,8 @@ INPUTS: Final[dict[str, dict[str, Any]]] = {
     "ask_stefanbrain": {"message": "say Hello"},
 }
 JOB: Final = "echo_job"
-TOOL: Final = {"description": "Looks up.", "input_schema": {"type": "object"}, "effect": True}
+RESULT: Final[dict[str, Any]] = {"content": [{"type": "text", "text": "seven lamps"}], "is_error": True}
+TOOL: Final[dict[str, Any]] = {"description": "Looks up.", "input_schema": {"type": "object"}, "effect": True}
 CATALOG: Final = offered(tools(Settings(Path(), model="scripted")))
 
 
@@ -44,6 +45,8 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
         named = (payload if isinstance(payload, dict) else case.body).get("file_ids")
         left = ATTACHMENTS_MAX - (len(named) if isinstance(named, list) else 0)
         case.body = {**case.body, "files": files[:left]}
+    elif case.operation.path == ROUTES["runs.answer"].path:
+        case.body = {"pending": True} if case.body.get("pending") else {**case.body, **RESULT}
     elif case.operation.path == ROUTES["jobs.submit"].path:
         tool = str(case.body.get("tool"))
         if tool in CATALOG and not (tool in INPUTS and CATALOG[tool].asynchronous):

@@ -39,7 +39,7 @@ def results(client: AgentService, run_id: str) -> list[Any]:
     return [event for event in client.runs.iterate_events(run_id) if event.type == "tool.result"]
 
 
-def text(client: AgentService, function: Callable[..., Any], given: str = '{"order": 7}') -> tuple[bool, str]:
+def text(client: AgentService, function: Callable[..., Any], given: str = '{"order": 7}') -> tuple[bool, Any]:
     """What the agent is told of a call of the function."""
     with client.runs.start_and_stream(f"call {function.__name__} {given}\nsay done", client_tools=[function]) as stream:
         assert stream.final_status().output == "done"
