@@ -19,7 +19,7 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError, validate_c
 from pydantic_core import PydanticSerializationError, SchemaError, to_json
 
 from agentsvc_nb.client.errors import StefanBrainError, refused
-from agentsvc_nb.client.events import ClientCallWaiting
+from agentsvc_nb.client.events import ClientCallWaiting, EventPage
 from agentsvc_nb.client.models import Run
 from agentsvc_nb.client.request.log import log
 from agentsvc_nb.client.request.options import transient
@@ -182,7 +182,8 @@ class ClientCalls:
 
         async def still_works() -> None:
             with suppress(StefanBrainError):
-                await self._prolong(event.call_id)
+                for call_id in (event.call_id, *await self._asked_since(event)):
+                    await self._prolong(call_id)
 
         try:
             made = await self._core.io.during(lambda: tool(event.input), still_works, limits.CALL_PENDING_SECONDS)
@@ -194,6 +195,12 @@ class ClientCalls:
             # Its type and text: where in the caller's files it was raised is nobody else's business.
             log.info("the client tool %s raised %s", tool.name, type(error).__name__)
             return _failed(f"{type(error).__name__}: {error}")
+
+    async def _asked_since(self, event: ClientCallWaiting) -> list[str]:
+        """The calls of the same step that come after this one, whether or not they have been read: they wait, too."""
+        query = {"after": event.id, "limit": limits.PAGE_MAX}
+        page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self._run_id}, query))
+        return [each.call_id for each in page.data if isinstance(each, ClientCallWaiting) and each.tool in self._tools]
 
     async def _prolong(self, call_id: str) -> bool:
         """Whether the call still waits; then it does so for 120 seconds from now."""
@@ -231,7 +238,8 @@ def _answer(made: Any) -> Answer:
     try:
         body = to_json({"content": [] if block is None else [block]}, inf_nan_mode="null")
     except (PydanticSerializationError, ValueError, RecursionError):
-        return _failed(f"It returned a {type(made).__name__}, which is no text and can't be made JSON.")
+        kind = type(made).__name__
+        return _failed(f"It returned a {kind} that JSON has not: return text, numbers, lists or dictionaries.")
     if len(body) > limits.CALL_RESULT_BYTES:
         return _failed(f"Its result has {len(body):,} bytes, and may have {limits.CALL_RESULT_BYTES:,}: return less.")
     answer: Answer = json.loads(body)

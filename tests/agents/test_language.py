@@ -19,6 +19,7 @@ from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.tools.find_angles import Angle
+from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import Run, Usage
 from tests.agents.chat_server import ChatServer, Reply, chat_server
@@ -228,16 +229,18 @@ def test_an_answer_that_never_ends_is_stopped_and_what_it_took_is_counted() -> N
         assert run.usage.output_tokens > OUTPUT_BYTES // 10
 
 
-def test_functions_of_the_caller_are_offered_and_calls_of_one_step_wait_together() -> None:
+def test_functions_of_the_caller_are_offered_and_calls_of_one_step_wait_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "CALL_PENDING_SECONDS", 0.01)
     calls = tuple(("look_up", json.dumps({"order": order})) for order in (7, 8))
     with language_service(Reply(calls=calls), Reply(("Done.",))) as it:
         waiting: list[str] = []
 
         def look_up(order: int) -> str:
             """Looks up an order."""
-            if not waiting:
-                types = lambda: [event.type for event in it.client.runs.events(stream.run_id).data]  # noqa: E731
-                until(lambda: types().count("client_call.waiting") == 2)
+            if not waiting:  # the other call is told that its caller still works, though it has not been read
+                until(lambda: len({one.path for one in it.client.history if one.path.endswith("/result")}) == 2)
             waiting.append(f"{order} lamps")
             return waiting[-1]
 
