@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService, AsyncAgentService
     from agentsvc_nb.client.batch.mapping import MapStopped
     from agentsvc_nb.client.batch.runner import MapProgress
+    from agentsvc_nb.client.client_tools import ClientTool
     from agentsvc_nb.client.errors import (
         AgentServiceError,
         APIConnectionError,
@@ -73,6 +74,7 @@ __all__ = [
     "AsyncEventStream",
     "AuthenticationError",
     "ChatBusyError",
+    "ClientTool",
     "Event",
     "EventStream",
     "Files",
@@ -105,6 +107,7 @@ _HOMES = {
     "Answer": "client.models",
     "AsyncAgentService": "client.api",
     "AsyncEventStream": "client.event_streams",
+    "ClientTool": "client.client_tools",
     "Chat": "notebook.widgets.chat.chat",
     "Event": "client.events",
     "EventStream": "client.event_streams",

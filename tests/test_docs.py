@@ -27,7 +27,7 @@ def test_a_table_is_as_the_wire_has_it(name: str) -> None:
 
 def test_the_types_of_events_are_those_of_the_wire() -> None:
     _, _, types = (DOCS / "api" / "events.md").read_text().partition("## Types")
-    rows = re.findall(r"^\| `([a-z.]+)` \|", types.partition("\n## ")[0], re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z._]+)` \|", types.partition("\n## ")[0], re.MULTILINE)
     assert sorted(rows) == sorted(get_args(EventType))
 
 

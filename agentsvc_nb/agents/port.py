@@ -34,6 +34,16 @@ class ModelFacts:
     price: tuple[float, float] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ClientTool:
+    """A tool that the run's caller executes."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    effect: bool
+
+
 class RunContext(Protocol):
     """One run as its agent sees it: the message, the chat's files, and methods that emit events.
 
@@ -103,14 +113,18 @@ class RunContext(Protocol):
         ...
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
-        """Call a tool of the catalog: events `tool.call` and `tool.result`, and for an asynchronous tool a job that
-        is followed to its end. Never raises for a tool's failure: `Outcome.error` says so.
+        """Call a tool of the catalog or of the run's caller: events `tool.call` and `tool.result`, and for an
+        asynchronous tool a job that is followed to its end. Never raises for a tool's failure: `Outcome.error` says so.
 
         After a crash, a repeated call returns the result it had before. Two calls are the same when tool, input and
         position are: the `key` that the agent gives the call within its model step, or else its number there."""
         ...
 
     def tools(self) -> Sequence[Tool]: ...
+    def client_tools(self) -> Sequence[ClientTool]:
+        """What the run's caller executes; `call` asks it. An agent that can't choose among tools tells
+        `without_client_tools`."""
+        ...
 
     async def connect_tools(self) -> None:
         """Add the tools of other servers to `tools`, once in a run: an agent that can choose among tools says so first.
@@ -152,6 +166,13 @@ class Agent(Protocol):
         Raises `WorkFailure` for a failure with a code of its own. Must let `asyncio.CancelledError` pass.
         """
         ...
+
+
+async def without_client_tools(turn: RunContext) -> None:
+    """Warn that the agent of the turn does not use the caller's tools, once, if there are any."""
+    if turn.state is None and (offered := turn.client_tools()):
+        named = ", ".join(tool.name for tool in offered)
+        await turn.warn("client_tools_not_used", f"{turn.model} can't choose among tools, and does not use: {named}.")
 
 
 class StepsExceeded(Exception):

@@ -12,6 +12,7 @@ approvals   tool calls that wait for approval, for the notebook and the command 
 downloads   contents of files, verified and resumed (partial_download), and the tables of a run
 event_streams  a run's events and its text, as callers iterate over them
 streams     a run's events as they come (sse decodes them), waiting for the end
+client_tools  functions that a run's agent may call, executed where the run is followed
 events      a class for each type of event, and pages of them
 request/    one request: files to send, safe file names, options, origin, retries, history
 models      the results: records, lists, answers of a given schema

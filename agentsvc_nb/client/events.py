@@ -111,6 +111,8 @@ class ToolCalled(_ToolEvent):
     __slots__ = ()
     type: Literal["tool.call"]
     input: Any = _field(None)
+    client = _field(False)
+    """Whether the run's caller executes it."""
 
 
 class ToolReturned(_ToolEvent):
@@ -138,6 +140,15 @@ class ApprovalDecided(Event):
     call_id = _field("")
     approved = _field(False)
     reason = _field("")
+
+
+class ClientCallWaiting(_ToolEvent):
+    """`client_call.waiting`: a call waits for the run's caller, until `expires_at`."""
+
+    __slots__ = ()
+    type: Literal["client_call.waiting"]
+    input: Any = _field(None)
+    expires_at = _field("")
 
 
 class FileWritten(Event):
@@ -243,6 +254,7 @@ RunEvent = (
     | ToolReturned
     | ApprovalRequested
     | ApprovalDecided
+    | ClientCallWaiting
     | FileWritten
     | JobSubmitted
     | ProgressMade
@@ -263,6 +275,7 @@ _KINDS: Final[dict[str, Any]] = {
     "tool.result": ToolReturned,
     "approval.requested": ApprovalRequested,
     "approval.decided": ApprovalDecided,
+    "client_call.waiting": ClientCallWaiting,
     "file.written": FileWritten,
     "job.submitted": JobSubmitted,
     "progress": ProgressMade,

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from pydantic_core import from_json
 
+from agentsvc_nb.client.client_tools import ClientCalls
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, after
 from agentsvc_nb.client.events import EventPage, RunEvent, parse_event
 from agentsvc_nb.client.models import Run, read
@@ -56,6 +57,8 @@ class ResumableEventStream:
         self._events_here = 0  # events of the current connection
         self._failures = 0  # failures in a row
         self._done = False  # closed, or the last event was received
+        self._calls: ClientCalls | None = core.client_calls.get(run.run_id)
+        self._worked = False  # whether the calls of the events handed out were executed
 
     async def next(self) -> RunEvent | None:
         """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed, and
@@ -67,6 +70,8 @@ class ResumableEventStream:
 
     def received(self) -> RunEvent | None:
         """The next event if it is here, else None: then `advance`."""
+        if self._calls and not self._worked:
+            return None
         # Ctrl-C may come between any two steps: an event leaves the queue only after the cursor has moved to it.
         waiting = self._waiting
         while waiting and waiting[0].id <= self.cursor:
@@ -78,11 +83,20 @@ class ResumableEventStream:
             if event.payload.get("truncated"):
                 return None
             if isinstance(record := event.payload.get("run"), dict):
-                self.run = self._record(record)
+                self._end(self._record(record))
+        elif event.type == "client_call.waiting":
+            if self._calls:
+                self._calls.note(event)
         elif event.type == "run.status" and isinstance(status := event.payload.get("status"), str):
             self.run = self.run.model_copy(update={"status": status})
         self.cursor = event.id
+        self._worked = False
         return event
+
+    def _end(self, run: Run[Any]) -> None:
+        self.run = run
+        if run.status != "failed":  # a failed run may be resumed
+            self._core.client_calls.pop(run.run_id, None)
 
     async def final_status(self) -> Run[Any]:
         """Read to the end and return the ended run. A closed stream polls the run every 3 s instead.
@@ -102,6 +116,8 @@ class ResumableEventStream:
         self._done = True
         self._waiting.clear()
         await self._hang_up()
+        if self._calls:
+            await self._calls.leave()
 
     def _drop(self) -> None:
         response, self._response = self._response, None
@@ -125,7 +141,16 @@ class ResumableEventStream:
             self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
     async def advance(self) -> bool:
-        """One step towards the next event: connect, or read. False after the last event. Raises as `next`."""
+        """One step towards the next event: execute calls of it, connect, or read. False after the last event.
+
+        Raises as `next`.
+        """
+        if self._calls:
+            before = self._worked
+            await self._calls.work()
+            self._worked = True
+            if not before:
+                return True
         if self._waiting:
             await self._complete_the_end()
             return True
@@ -145,6 +170,8 @@ class ResumableEventStream:
                     await self._at_end(response)
                 elif frames := decode(chunk):
                     self._queue(frames)
+                if self._calls:
+                    break  # answers that could not be sent before are sent now
         except StefanBrainError as error:
             if not self._done:  # if another thread closed the stream meanwhile, a broken read is no failure
                 await self._dropped(described(error, self._response) if self._response else error)

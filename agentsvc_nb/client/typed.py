@@ -11,6 +11,7 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, Unpack, overload
 
+from agentsvc_nb.client.client_tools import ClientTool, Function
 from agentsvc_nb.client.event_streams import AsyncStreamStart, EventStream
 from agentsvc_nb.client.methods import Async, HasOperations, Sync
 from agentsvc_nb.client.models import Run
@@ -53,6 +54,7 @@ class _Work(WaitOptions, total=False):
     effort: Effort | None
     max_steps: int | None
     max_cents: float | None
+    client_tools: Sequence[ClientTool | Function]
     timeout: float | None
 
 

@@ -15,7 +15,7 @@ from agentsvc_nb.formats.plans.charts import ChartKind
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.settings import Settings, variable
-from agentsvc_nb.wire.limits import MESSAGE_CHARS, URL_CHARS
+from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, URL_CHARS
 
 FIELD_CHARS: Final = 200
 """Longest field name in an error message: the caller chooses the names of some fields."""
@@ -58,9 +58,6 @@ class Check(ToolOutput):
     passed: bool
     severity: Literal["high", "medium", "low"] = Field(description="How much it matters when it did not pass.")
     message: str = Field(description="What was found, and what to do about it.")
-
-
-CODE_CHARS: Final = 100
 
 
 class WorkFailure(Exception):

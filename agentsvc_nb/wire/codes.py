@@ -170,6 +170,20 @@ _ROWS = (
         "invalid_feedback", 400, "The feedback report is not valid.", "Send a summary of 1 to 2,000 characters.", "ours"
     ),
     Code("invalid_approval", 400, "The verdict on a call is not valid.", "Send `approved`: true or false.", "ours"),
+    Code(
+        "invalid_client_tool",
+        400,
+        "A client tool of the start is not valid, or comes with `sync`.",
+        "Send at most 16, each with `name`, `description`, `input_schema` and `effect`; leave `sync` out.",
+        "ours",
+    ),
+    Code(
+        "invalid_call_result",
+        400,
+        "The result of a client call is not valid; the call waits on.",
+        "Send `content` as a list of blocks, or `pending` alone; name only files that the chat has.",
+        "ours",
+    ),
     Code("invalid_label", 400, "A label, its value or the version is wrong.", "See the label list.", "ours"),
     Code("invalid_scope", 400, "A scope is unknown.", "Use runs, tools, jobs or mcp.", "ours"),
     Code(
@@ -266,8 +280,8 @@ _ROWS = (
     Code(
         "call_not_waiting",
         409,
-        "The tool call does not wait for approval.",
-        "Look at the run: it was decided, or the run ended.",
+        "The tool call does not wait for this.",
+        "Look at the run: it was decided or answered, has expired, or the run ended.",
         "ours",
     ),
     Code("version_conflict", 409, "The labels were changed meanwhile.", "Read the page again, then write.", "ours"),
@@ -276,6 +290,13 @@ _ROWS = (
         413,
         "One file, or the whole request, is too large.",
         "Attach smaller files: at most 100 MB each.",
+    ),
+    Code(
+        "call_result_too_large",
+        413,
+        "The result of a client call is over 1 MiB; the call waits on.",
+        "Send less: the gist, or a file of the chat.",
+        "ours",
     ),
     Code(
         "request_too_large",

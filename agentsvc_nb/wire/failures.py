@@ -171,6 +171,12 @@ FAILURES: dict[str, Failure] = {
         Failure("model_changed", "The service was started again with another model.", "Start it again."),
         Failure("not_approved", "Somebody refused the tool call.", "See the reason; ask for something else."),
         Failure(
+            "client_gone",
+            "The caller that was to execute a client tool sent no result in time; the run goes on.",
+            "Keep the program that started the run following it.",
+        ),
+        Failure("client_error", "A client tool failed where the caller is; the run goes on.", "See its message."),
+        Failure(
             "outcome_unknown",
             "The tool was cut off while it had an effect; whether it is out is not known.",
             "Look whether it is done before you ask again: it was not repeated.",

@@ -20,6 +20,7 @@ PROJECT: Final = rf"^(proj_{_TAIL}|{_UUID})$"
 UPLOAD: Final = rf"^upload_{_TAIL}$"
 FEEDBACK: Final = rf"^fb_{_TAIL}$"
 IDEMPOTENCY_KEY: Final = rf"^[A-Za-z0-9_.:-]{{1,{IDEMPOTENCY_KEY_CHARS}}}$"
+CLIENT_TOOL: Final = r"^[a-z][a-z0-9_]{0,63}$"
 SHA256: Final = r"^[0-9a-f]{64}$"
 
 _RUN = re.compile(RUN)

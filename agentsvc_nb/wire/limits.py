@@ -36,6 +36,14 @@ STEPS_MAX: Final = 1_500
 HOSTED_RUN_CENTS: Final = 50  # ours: what a run on a hosted model may cost when its start does not say it
 OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # docs/api/runs.md "Structured output"
 IDEMPOTENCY_KEY_CHARS: Final = 128
+
+# Client tools (ours, docs/api/client-tools.md)
+CLIENT_TOOLS_MAX: Final = 16
+CLIENT_TOOL_CHARS: Final = 2_000  # of a description
+CALL_RESULT_BYTES: Final = MIB
+CALL_WAIT_SECONDS: Final = 120  # how long a call waits for its caller
+CALL_PENDING_SECONDS: Final = 40  # how often a caller that still works says so
+CALL_WAIT_MAX_SECONDS: Final = 24 * 3600  # how long a caller may go on saying so
 RESTARTS_MAX: Final = 3  # ours: takeovers of a run or job; one that crashes the service each time must not loop
 
 # Names and media (ours)
@@ -76,6 +84,7 @@ EVENT_PAGE_BYTES: Final = 500_000  # a page ends after so many bytes, but has at
 DELTA_CHARS: Final = 40_000  # text in one event; a character may take 6 bytes in JSON
 OUTPUT_BYTES: Final = 4 * MB  # a run's answer
 RESULT_BYTES: Final = 4 * MB  # a tool's result
+CODE_CHARS: Final = 100  # the code of a failure
 MESSAGE_CHARS: Final = 10_000  # the message of a failure, or of a job's progress
 HEADLINE_CHARS: Final = 200  # the headline of `answer.basis`
 BASIS_VALUES_MAX: Final = 50  # its values

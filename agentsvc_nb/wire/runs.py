@@ -13,7 +13,11 @@ from agentsvc_nb.wire.limits import (
     ATTACHMENTS_MAX,
     BASIS_VALUE_CHARS,
     BASIS_VALUES_MAX,
+    CLIENT_TOOL_CHARS,
+    CLIENT_TOOLS_MAX,
+    CODE_CHARS,
     HEADLINE_CHARS,
+    MESSAGE_CHARS,
     REASON_CHARS,
     SESSION_CHARS,
     STEPS_MAX,
@@ -35,6 +39,15 @@ AnswerSchema = Annotated[
     Field(json_schema_extra={"properties": {"type": {"const": "object"}}, "required": ["type"]}),
 ]
 UploadId = Annotated[str, Field(pattern=ids.UPLOAD)]
+
+
+class NewClientTool(Request):
+    """A tool that the caller of a run executes (docs/api/client-tools.md)."""
+
+    name: str = Field(pattern=ids.CLIENT_TOOL, examples=["look_up"])
+    description: str = Field(min_length=1, max_length=CLIENT_TOOL_CHARS, examples=["Looks up an order."])
+    input_schema: AnswerSchema = Field(description="By the rules of `output_config`; of all tools at most 64 KB.")
+    effect: bool = Field(description="Whether a call changes something.")
 
 
 class NewRun(Request):
@@ -66,6 +79,9 @@ class NewRun(Request):
         description="What the run may cost, in cents; it fails with `limit_reached` at the next call of a model or "
         "priced tool. Left out: 50 on a hosted model, else no limit of its own.",
     )
+    client_tools: Annotated[list[NewClientTool], Field(max_length=CLIENT_TOOLS_MAX)] | None = Field(
+        default=None, description="Tools that the caller executes; not with `sync`."
+    )
 
 
 class Verdict(Request):
@@ -86,6 +102,54 @@ class CallApproval(Model):
     tool: str = ""
     approved: bool = False
     reason: str = ""
+
+
+class TextBlock(Request):
+    type: Literal["text"]
+    text: str
+
+
+class ImageBlock(Request):
+    """A picture of the chat's files."""
+
+    type: Literal["image"]
+    path: str
+    media_type: str
+
+
+class JsonBlock(Request):
+    type: Literal["json"]
+    # `json` is a method of pydantic's models.
+    value: Any = Field(alias="json")
+
+
+class CallError(Request):
+    code: Annotated[str, Field(min_length=1, max_length=CODE_CHARS)]
+    message: Annotated[str, Field(max_length=MESSAGE_CHARS)] = ""
+
+
+class CallResult(Request):
+    """The body of `POST /runs/{run_id}/calls/{call_id}/result`: `content` and what belongs to it, or `pending`."""
+
+    content: list[Annotated[TextBlock | ImageBlock | JsonBlock, Field(discriminator="type")]] | None = Field(
+        default=None, description="What the call came to.", examples=[[{"type": "text", "text": "12 lamps"}]]
+    )
+    data: dict[str, Any] | None = Field(default=None, description="The result as data.")
+    is_error: bool | None = Field(default=None, description="Whether the call failed; false when left out.")
+    error: CallError | None = Field(default=None, description="Why it failed; without it the code is `client_error`.")
+    pending: Literal[True] | None = Field(
+        default=None, description="The caller is still at work: the call waits 120 seconds from now."
+    )
+
+
+class ClientCall(Model):
+    """A call of a client tool. `accepted`: it has its result; else it waits for one until `expires_at`."""
+
+    object: str = "client_call"
+    run_id: str
+    call_id: str
+    accepted: bool = False
+    expires_at: str | None = None
 
 
 CENT: Final = 1_000_000
@@ -131,7 +195,8 @@ class Run(Model):
 
     `output` is the final text; `structured_output` the same as data, when the run completed and its text is a JSON
     object; `last_error` a code of `wire.failures.FAILURES`, or the agent's own; `basis` what the answer of a completed
-    run rests on, when its agent said so; `resumed_from` the failed run that this one goes on from.
+    run rests on, when its agent said so; `resumed_from` the failed run that this one goes on from; `client_tools` the
+    names of the tools that its caller executes.
     """
 
     object: str = "agent_run"
@@ -151,6 +216,7 @@ class Run(Model):
     model: str | None = None
     resumed_from: str | None = None
     basis: AnswerBasis | None = None
+    client_tools: list[str] = Field(default_factory=list)
     app_url: str | None = None
 
     @property
@@ -167,6 +233,7 @@ EventType = Literal[
     "tool.result",
     "approval.requested",
     "approval.decided",
+    "client_call.waiting",
     "file.written",
     "job.submitted",
     "progress",

@@ -19,6 +19,7 @@ from agentsvc_nb.service.records import usage
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.tools.find_angles import Angle
+from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import Run, Usage
 from tests.agents.chat_server import ChatServer, Reply, chat_server
@@ -226,3 +227,51 @@ def test_an_answer_that_never_ends_is_stopped_and_what_it_took_is_counted() -> N
         assert (run.status, run.last_error) == ("failed", "output_too_long")
         assert run.output == "x" * OUTPUT_BYTES
         assert run.usage.output_tokens > OUTPUT_BYTES // 10
+
+
+def test_functions_of_the_caller_are_offered_and_calls_of_one_step_wait_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "CALL_PENDING_SECONDS", 0.01)
+    calls = tuple(("look_up", json.dumps({"order": order})) for order in (7, 8))
+    with language_service(Reply(calls=calls), Reply(("Done.",))) as it:
+        waiting: list[str] = []
+
+        def look_up(order: int) -> str:
+            """Looks up an order."""
+            if not waiting:  # the other call is told that its caller still works, though it has not been read
+                until(lambda: len({one.path for one in it.client.history if one.path.endswith("/result")}) == 2)
+            waiting.append(f"{order} lamps")
+            return waiting[-1]
+
+        with it.client.runs.start_and_stream("how many?", client_tools=[look_up]) as stream:
+            run = stream.final_status()
+        assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
+        [offered] = [tool["function"] for tool in it.server.asked[0]["tools"] if tool["function"]["name"] == "look_up"]
+        assert (offered["description"], list(offered["parameters"]["properties"])) == ("Looks up an order.", ["order"])
+        results = [message["content"] for message in it.last() if message["role"] == "tool"]
+        assert results == ["7 lamps", "8 lamps"]
+
+
+def test_the_same_call_of_a_function_is_made_anew() -> None:
+    call = Reply(calls=(("count", "{}"),))
+    with language_service(call, call, Reply(("Done.",))) as it:
+        found: list[int] = []
+
+        def count() -> int:
+            """Counts on."""
+            found.append(len(found))
+            return found[-1]
+
+        with it.client.runs.start_and_stream("count", client_tools=[count]) as stream:
+            assert stream.final_status().output == "Done."
+        assert found == [0, 1]
+
+
+def test_a_model_that_chooses_no_tools_does_not_use_functions() -> None:
+    def look_up() -> None:
+        """Looks up."""
+
+    with language_service(Reply(("Hello.",)), model_tools="no") as it:
+        run = it.ask("hi", client_tools=[look_up])
+        assert [warning["code"] for warning in it.events(run, "warning")] == ["client_tools_not_used"]

@@ -82,7 +82,12 @@ def test_the_routes_that_are_never_or_only_with_a_key_sent_again() -> None:
         "jobs.submit",
         "tools.invoke",
     }
-    assert {name for name, kind in kinds.items() if kind == "always"} == {"runs.cancel", "jobs.cancel", "files.upload"}
+    assert {name for name, kind in kinds.items() if kind == "always"} == {
+        "runs.cancel",
+        "runs.answer",
+        "jobs.cancel",
+        "files.upload",
+    }
 
 
 @pytest.mark.parametrize(("asked", "waits"), [(0.0, 0.0), (5.0, 5.0), (60.0, 60.0), (60.1, None)])

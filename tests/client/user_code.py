@@ -18,6 +18,7 @@ from agentsvc_nb import (
     AsyncAgentService,
     AsyncEventStream,
     ChatBusyError,
+    ClientTool,
     Event,
     EventStream,
     Job,
@@ -95,6 +96,8 @@ def follow(client: AgentService, run: Run, event: RunEvent, base: Event) -> None
     assert_type(base.model_extra, dict[str, Any])
     if event.type == "text.delta":
         assert_type(event.text, str)
+    elif event.type == "client_call.waiting":
+        assert_type(event.expires_at, str)
     elif event.type == "approval.requested":
         assert_type(client.runs.approve(run, event), CallApproval)
     elif event.type == "progress":
@@ -171,6 +174,7 @@ def the_rest(client: AgentService) -> None:
     assert_type(client.models.list(), Listing[ModelInfo])
     assert_type(client.runs.resume("run_1"), Run[Any])
     client.runs.start("x", model=client.models.list()[0], effort="low", max_steps=3, max_cents=0.5)
+    assert_type(client.runs.start("x", client_tools=[len, ClientTool(len, effect=False)]).client_tools, list[str])
     assert_type(client.chats.retire("chat_1"), RetiredChat)
     assert_type(client.history, History)
     assert_type(client.history[-1], Attempt)

@@ -24,6 +24,8 @@ INPUTS: Final[dict[str, dict[str, Any]]] = {
     "ask_stefanbrain": {"message": "say Hello"},
 }
 JOB: Final = "echo_job"
+RESULT: Final[dict[str, Any]] = {"content": [{"type": "text", "text": "seven lamps"}], "is_error": True}
+TOOL: Final[dict[str, Any]] = {"description": "Looks up.", "input_schema": {"type": "object"}, "effect": True}
 CATALOG: Final = offered(tools(Settings(Path(), model="scripted")))
 
 
@@ -32,6 +34,10 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
     query = case.query or {}
     if case.operation.path.startswith(ROUTES["jobs.status"].path) and not query.keys() & {"chat", "project", "session"}:
         case.query = {**query, "chat": os.environ["FUZZED_CHAT"]}
+    if isinstance(case.body, dict) and isinstance(files := case.body.get("files"), list):
+        found = [file for file in files if isinstance(file, str | bytes)]
+        if len(found) < len(files):  # what is none where a file belongs is sent as the bytes of one, which is right
+            case.body = {**case.body, "files": found}
     if case.meta is None or not case.meta.generation.mode.is_positive or not isinstance(case.body, dict):
         return
     if case.operation.path == ROUTES["runs.start"].path:
@@ -43,6 +49,8 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
         named = (payload if isinstance(payload, dict) else case.body).get("file_ids")
         left = ATTACHMENTS_MAX - (len(named) if isinstance(named, list) else 0)
         case.body = {**case.body, "files": files[:left]}
+    elif case.operation.path == ROUTES["runs.answer"].path:
+        case.body = {"pending": True} if case.body.get("pending") else {**case.body, **RESULT}
     elif case.operation.path == ROUTES["jobs.submit"].path:
         tool = str(case.body.get("tool"))
         if tool in CATALOG and not (tool in INPUTS and CATALOG[tool].asynchronous):
@@ -56,5 +64,8 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
 
 
 def _with_a_model(body: dict[str, Any]) -> dict[str, Any]:
-    """Which models are offered is said by `GET /models` and not by the document."""
+    """Which models are offered is said by `GET /models` and not by the document; and that no two client tools have one
+    name, that together they are small, and that they exclude `sync`, is said in words."""
+    if isinstance(tools := body.get("client_tools"), list):
+        body = {**body, "client_tools": [{**TOOL, "name": f"tool_{n}"} for n in range(len(tools))], "sync": False}
     return {**body, "model": "scripted"} if isinstance(body.get("model"), str) else body

@@ -76,6 +76,14 @@ def _approval(stage: ServiceFixture, call: str | None = None, **body: Any) -> ht
     return stage.wire("POST", f"/runs/{run_id}/calls/{call or made}/approval", json=body)
 
 
+def _result(stage: ServiceFixture, **body: Any) -> httpx.Response:
+    run_id, call = stage.asked()
+    path = f"/runs/{run_id}/calls/{call}/result"
+    answer = stage.wire("POST", path, json=body)
+    assert stage.wire("POST", path, json={"content": []}).is_success, "it waits on"
+    return answer
+
+
 WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "message_required": lambda s: start(s, message=" "),
     "invalid_chat": lambda s: start(s, chat="nonsense"),
@@ -100,6 +108,9 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "invalid_feedback": lambda s: s.wire("POST", "/feedback", json={"summary": ""}),
     "invalid_label": _label,
     "invalid_approval": lambda s: _approval(s, approved="yes"),
+    "invalid_client_tool": lambda s: start(s, client_tools=[{"name": "look_up"}]),
+    "invalid_call_result": lambda s: _result(s, pending=True, content=[]),
+    "call_result_too_large": lambda s: _result(s, content=[{"type": "text", "text": "x" * 1_048_576}]),
     "invalid_scope": lambda s: _key(s, **ACCEPTED, scopes=["files"]),
     "developer_terms_not_accepted": _key,
     "developer_terms_version_mismatch": lambda s: _key(s, **{**ACCEPTED, "developerTermsVersion": "none"}),

@@ -40,6 +40,15 @@ def _called(stage: ServiceFixture) -> Right:
     return Right({"run_id": run_id, "call_id": call}, {"json": {"approved": True}})
 
 
+def _answered(stage: ServiceFixture) -> Right:
+    """A call that was answered is answered the same once more."""
+    body = {"content": [{"type": "text", "text": "seven lamps"}]}
+    run_id, call = stage.asked()
+    path = f"/runs/{run_id}/calls/{call}/result"
+    assert stage.wire("POST", path, json=body).is_success
+    return Right({"run_id": run_id, "call_id": call}, {"json": body})
+
+
 def _file(stage: ServiceFixture, **options: Any) -> Right:
     chat = stage.wire.finish("write a.txt words")["chat"]
     return Right(options={"params": {"chat_id": chat, "path": "a.txt", "q": "words"}, **options})
@@ -63,6 +72,7 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "runs.cancel": _ended_run,
     "runs.resume": _failed_run,
     "runs.approve": _called,
+    "runs.answer": _answered,
     "models.list": lambda s: Right(),
     "files.upload": lambda s: Right(options={"files": {"files": ("a.txt", b"x")}}),
     "files.list": _file,

@@ -81,6 +81,13 @@ class ServiceFixture:
         [call] = [event["payload"]["call_id"] for event in self.wire.events(run_id) if event["type"] == "tool.call"]
         return run_id, call
 
+    def asked(self) -> tuple[str, str]:
+        """The ids of a run, and of a call of it that waits for its caller."""
+        tool = {"name": "look_up", "description": "Looks up.", "input_schema": {"type": "object"}, "effect": False}
+        run_id = self.wire.start("call look_up {}", client_tools=[tool])["run_id"]
+        events = until(lambda: self.wire.events(run_id), lambda found: found[-1]["type"] == "client_call.waiting")
+        return run_id, events[-1]["payload"]["call_id"]
+
     def job(self, **given: Any) -> dict[str, Any]:
         """A new job of `echo_job`."""
         document: dict[str, Any] = self.wire("POST", "/jobs", json={"tool": "echo_job", "input": given}).json()

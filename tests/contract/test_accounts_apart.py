@@ -21,6 +21,7 @@ HIDDEN: Final = {
     "runs.cancel": "run_not_found",
     "runs.resume": "run_not_found",
     "runs.approve": "run_not_found",
+    "runs.answer": "run_not_found",
     "files.list": "chat_not_found",
     "files.search": "chat_not_found",
     "files.download": "chat_not_found",

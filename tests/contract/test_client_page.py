@@ -38,6 +38,7 @@ def test_the_examples_run(
         "chat_not_found 404",
         "chat_busy",
         "$SERVICE_API_KEY",
+        "stocked 10",
     ):
         assert expected in printed
     assert len(list((tmp_path / "pictures").iterdir())) == 1

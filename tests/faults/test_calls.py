@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx
 import pytest
 
 from agentsvc_nb.wire.runs import TERMINAL
@@ -90,3 +91,50 @@ def test_a_run_follows_the_job_that_it_had_submitted() -> None:
         assert len(jobs) == 2
         assert len(set(jobs)) == 1
         assert len((service.data / "effects.log").read_text().splitlines()) == 1
+
+
+LOOK_UP: dict[str, Any] = {"name": "look_up", "description": "Looks up.", "input_schema": {"type": "object"}}
+ANSWER = {"content": [{"type": "text", "text": "lamps"}]}
+
+
+def asked(service: CrashingServer) -> tuple[str, str]:
+    """A run and its call that waits for its caller."""
+    start = {"message": "call look_up {}\nsay done", "client_tools": [{**LOOK_UP, "effect": True}]}
+    run_id = service.post("/runs", start).json()["run_id"]
+    return run_id, until(lambda: waiting(service, run_id))[-1]
+
+
+def waiting(service: CrashingServer, run_id: str) -> list[str]:
+    events = service.events(run_id)
+    return [event["payload"]["call_id"] for event in events if event["type"] == "client_call.waiting"]
+
+
+@pytest.mark.parametrize(("moment", "asks"), [("in", 2), ("after", 1)])
+def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(moment: str, asks: int) -> None:
+    with crashing_server() as service:
+        service.start("--point", f"{moment} tool_calls.answer 1")
+        run_id, call_id = asked(service)
+        path = f"/runs/{run_id}/calls/{call_id}/result"
+        with pytest.raises(httpx.TransportError):
+            service.post(path, ANSWER)
+        service.see_it_die()
+        service.start("--point", "never never 0")
+        if asks == 2:
+            until(lambda: len(waiting(service, run_id)) == asks)
+        assert service.post(path, ANSWER).json()["accepted"] is True
+        until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL, patience=20)
+        assert waiting(service, run_id) == [call_id] * asks, "what is answered is never asked again"
+        assert last_result(service.events(run_id))["content"] == ANSWER["content"]
+
+
+def test_a_service_that_dies_when_it_asks_asks_again() -> None:
+    with crashing_server() as service:
+        service.start("--point", "after tool_calls.ask 1")
+        start = {"message": "call look_up {}\nsay done", "client_tools": [{**LOOK_UP, "effect": True}]}
+        run_id = service.post("/runs", start).json()["run_id"]
+        service.see_it_die()
+        service.start("--point", "never never 0")
+        [call_id] = until(lambda: waiting(service, run_id))
+        assert service.post(f"/runs/{run_id}/calls/{call_id}/result", ANSWER).status_code == 200
+        until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL, patience=20)
+        assert last_result(service.events(run_id))["is_error"] is False

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
+from agentsvc_nb.agents.port import ClientTool, EarlierTurn, StepsExceeded
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats.engine.child import answer
 from agentsvc_nb.formats.engine.messages import (
@@ -182,6 +182,7 @@ class MemoryRunContext:
         self.workspace: Any = workspace
         self.files = workspace
         self.offered = list(tools)
+        self.asked: list[ClientTool] = []
         self.before: list[EarlierTurn] = []
         self.events: list[tuple[str, Any]] = []
         self.steps = 0
@@ -241,6 +242,8 @@ class MemoryRunContext:
         return self.offered
 
     async def connect_tools(self) -> None: ...
+    def client_tools(self) -> Sequence[ClientTool]:
+        return self.asked
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None: ...
 

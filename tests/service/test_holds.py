@@ -92,7 +92,9 @@ class Money(RuleBasedStateMachine):
         return self.asyncio.run(use_case)
 
     def drive(self, run: RunRecord) -> None:
-        self.driven.append((run, LiveRunContext(self.storage, run, "", {}, {}, JobRunner(self.storage, {}), Judges())))
+        self.driven.append(
+            (run, LiveRunContext(self.storage, run, "", {}, (), {}, JobRunner(self.storage, {}), Judges()))
+        )
 
     @contextlib.contextmanager
     def ended_where_refused(self, which: tuple[RunRecord, LiveRunContext]) -> Iterator[None]:

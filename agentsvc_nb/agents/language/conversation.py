@@ -20,7 +20,7 @@ from pydantic_core import SchemaValidator, core_schema
 from agentsvc_nb.agents.language.repeating import Repetition
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import EarlierTurn, RunContext
-from agentsvc_nb.tools.port import Outcome, Tool, WorkspaceEntry
+from agentsvc_nb.tools.port import Outcome, WorkspaceEntry
 
 _BYTES_PER_TOKEN: Final = 3
 PICTURE_TOKENS: Final = 1_000
@@ -217,22 +217,34 @@ class TurnTools(AbstractToolset[None]):
         return "turn"
 
     async def get_tools(self, ctx: ModelContext[None]) -> dict[str, ToolsetTool[None]]:
-        return {tool.name: self._offered(tool) for tool in self._turn.tools() if tool.available()}
+        found = {
+            tool.name: self._offered(tool.name, tool.description, tool.Input.model_json_schema())
+            for tool in self._turn.tools()
+            if tool.available()
+        }
+        asked = self._turn.client_tools()
+        return found | {
+            tool.name: self._offered(tool.name, tool.description, tool.input_schema, sequential=False) for tool in asked
+        }
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: ModelContext[None], tool: ToolsetTool[None]
     ) -> str:
         outcome, before = await self._repetition.outcome(
-            name, tool_args, lambda: self._turn.call(name, tool_args, key=ctx.tool_call_id)
+            name,
+            tool_args,
+            lambda: self._turn.call(name, tool_args, key=ctx.tool_call_id),
+            # What is true where the caller is may have changed.
+            anew=any(name == asked.name for asked in self._turn.client_tools()),
         )
         return before + shortened(told(outcome), self._tokens)
 
-    def _offered(self, tool: Tool) -> ToolsetTool[None]:
+    def _offered(
+        self, name: str, description: str, schema: dict[str, Any], *, sequential: bool = True
+    ) -> ToolsetTool[None]:
+        """Calls of the caller's tools are not `sequential`: they wait together."""
         definition = ToolDefinition(
-            name=tool.name,
-            description=tool.description,
-            parameters_json_schema=tool.Input.model_json_schema(),
-            sequential=True,
+            name=name, description=description, parameters_json_schema=schema, sequential=sequential
         )
         return ToolsetTool(toolset=self, tool_def=definition, max_retries=MISTAKES_MAX, args_validator=_OBJECT)
 

@@ -31,9 +31,9 @@ from agentsvc_nb.agents.language.conversation import TurnTools, length, tokens
 from agentsvc_nb.agents.language.patience import Away, Patience
 from agentsvc_nb.agents.language.reasons import reason, why_malformed
 from agentsvc_nb.agents.language.served import Served, microcents, priced, settings_of
-from agentsvc_nb.agents.port import RunContext, StepsExceeded
+from agentsvc_nb.agents.port import RunContext, StepsExceeded, without_client_tools
 from agentsvc_nb.formats.schemas.output import misfit
-from agentsvc_nb.tools.port import Meter, Tool, WorkFailure
+from agentsvc_nb.tools.port import Meter, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
 
 Tell = Callable[[object], Awaitable[None]]
@@ -201,7 +201,10 @@ async def answer(turn: RunContext, served: Served, patience: Patience) -> str:
         prompt, messages = await _beginning(turn, served)
         instructions = await conversation.instructions(turn, served)
         beside = tokens(instructions) + tokens(json.dumps(turn.output_config))
-        beside += _described(turn.tools()) if served.tools else 0
+        if served.tools:
+            beside += _described(turn)
+        else:
+            await without_client_tools(turn)
         async with _agent(turn, served, instructions).iter(
             prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
         ) as run:
@@ -320,6 +323,8 @@ def _largest_answer(served: Served) -> int:
     return known if isinstance(known, int) else min(served.context, _ANSWER_TOKENS)
 
 
-def _described(tools: Iterable[Tool]) -> int:
+def _described(turn: RunContext) -> int:
     """An estimate of the tokens of the tools' descriptions."""
-    return sum(tokens(tool.description) + tokens(json.dumps(tool.Input.model_json_schema())) for tool in tools)
+    found = [(tool.description, tool.Input.model_json_schema()) for tool in turn.tools()]
+    found += [(tool.description, tool.input_schema) for tool in turn.client_tools()]
+    return sum(tokens(description) + tokens(json.dumps(schema)) for description, schema in found)

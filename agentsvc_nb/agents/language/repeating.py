@@ -37,10 +37,10 @@ class Repetition:
         self._files = ""
 
     async def outcome(
-        self, name: str, given: dict[str, Any], call: Callable[[], Awaitable[Outcome]]
+        self, name: str, given: dict[str, Any], call: Callable[[], Awaitable[Outcome]], *, anew: bool = False
     ) -> tuple[Outcome, str]:
         """The outcome of a call, and what the model is to be told before it. It is that of the same call before, if it
-        did not fail, else that of `call`. Raises `WorkFailure("call_repeated")`."""
+        did not fail, else that of `call`; with `anew` always that of `call`. Raises `WorkFailure("call_repeated")`."""
         await self._look()
         made = self._made.setdefault(json.dumps([name, given], sort_keys=True), _Made())
         made.count += 1
@@ -49,7 +49,7 @@ class Repetition:
                 "call_repeated",
                 f"The model called {name} {made.count} times with the same input, while nothing changed.",
             )
-        if made.outcome is None:
+        if made.outcome is None or anew:
             outcome = await call()
             made.outcome = None if outcome.error else outcome
             if any(tool.name == name and tool.effect for tool in self._turn.tools()):

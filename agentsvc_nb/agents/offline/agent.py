@@ -33,7 +33,7 @@ from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
 from agentsvc_nb.agents.offline.tool_calls import not_run, with_brief
 from agentsvc_nb.agents.offline.words import content_words
 from agentsvc_nb.agents.offline.writing import AnswerPart, Voice, result, whole, without_result
-from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.agents.port import RunContext, without_client_tools
 from agentsvc_nb.wire.runs import AnswerBasis
 
 SIGNATURE: Final = (
@@ -63,6 +63,7 @@ class Offline:
         self._embeddings = embeddings
 
     async def run(self, turn: RunContext) -> str | None:
+        await without_client_tools(turn)
         await _Answer(turn, self._embeddings).give()
         return None
 

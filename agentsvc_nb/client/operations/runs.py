@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
 
+from agentsvc_nb.client.client_tools import ClientCalls, ClientTool, Function, as_tools, is_new
 from agentsvc_nb.client.downloads import fetch_tables
 from agentsvc_nb.client.errors import StefanBrainError, refused
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
@@ -47,6 +48,7 @@ async def start(
     effort: Effort | None = None,
     max_steps: int | None = None,
     max_cents: float | None = None,
+    client_tools: Sequence[ClientTool | Function] = (),
     **options: Unpack[Options],
 ) -> Run[Any]:
     """Start a run and return at once with its record; it keeps going.
@@ -69,6 +71,8 @@ async def start(
         effort: how much thought it is to give the answer: `"low"`, `"medium"`, `"high"`.
         max_steps: the model steps that the run may take, at most 1,500.
         max_cents: what the run may cost; without it 50 on a hosted model.
+        client_tools: functions that the agent may call, each with a docstring. They are executed where this client
+            follows the run: reading its stream, or in `wait`.
 
     Raises:
         StefanBrainError: refused; code `agent_run_rejected`, with `active_run_id`, when the chat is busy.
@@ -78,6 +82,7 @@ async def start(
     'queued'
     """
     check_message(message)
+    tools = as_tools(client_tools, awaited=isinstance(core.io, AsyncIO))
     staged = identifiers("file_ids", file_ids)
     body = {
         "message": message,
@@ -92,15 +97,35 @@ async def start(
         "effort": effort,
         "max_steps": max_steps,
         "max_cents": max_cents,
+        "client_tools": [tool.document() for tool in tools] or None,
     }
     attached = parts(() if files is None else files, "too_many_attachments", len(staged)) or None
     core = core.scoped(options)
     held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
     request = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
-    starting = functools.partial(core.ask, cast("type[Run[Any]]", Run), request)
+    starting = functools.partial(_start, core, request, tools)
     waits = on_busy == "wait" and request.rewindable
     run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
     return with_tables(core, run.of_shape(output_config))
+
+
+async def _start(core: Core, request: ApiRequest, tools: Sequence[ClientTool]) -> Run[Any]:
+    """Send the start. A new run that does not have these tools is cancelled, for its agent would go on without them.
+    Raises `StefanBrainError` for that, too."""
+    began = core.io.now()
+    response = await core.send(request)
+    run = core.read(cast("type[Run[Any]]", Run), response)
+    if {tool.name for tool in tools} == set(run.client_tools):
+        if tools and not run.ended:
+            core.client_calls[run.run_id] = ClientCalls(core, run.run_id, tools)
+        return run
+    if not tools:
+        return run  # a replay of a start that named some
+    if is_new(run, response, request.key, core.io.now() - began):
+        await cancel(core, run)
+        raise StefanBrainError("The service is older and knows no client tools: the run was cancelled.")
+    had = ", ".join(run.client_tools) or "none"
+    raise StefanBrainError(f"This key was used today for run {run.run_id}, with other client tools: {had}.")
 
 
 def check_message(message: object) -> None:
@@ -163,6 +188,8 @@ async def resume(
     """
     request = ApiRequest("runs.resume", {"run_id": run_id}, key=idempotency_key)
     run = await core.scoped(options).ask(cast("type[Run[Any]]", Run), request)
+    if old := core.client_calls.get(identifier("run_id", run_id)):
+        core.client_calls[run.run_id] = ClientCalls(core, run.run_id, old.tools)
     return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
 
 
@@ -304,6 +331,7 @@ async def start_and_stream(
     effort: Effort | None = None,
     max_steps: int | None = None,
     max_cents: float | None = None,
+    client_tools: Sequence[ClientTool | Function] = (),
     timeout: float | None = None,
     **options: Unpack[WaitOptions],
 ) -> ResumableEventStream:
@@ -311,6 +339,9 @@ async def start_and_stream(
 
     Arguments as of `start`, but `timeout` is in seconds for the whole: after it, reading the stream raises
     `JobTimeoutError` and the run goes on. A key that was used today replays its run from the first event.
+
+    A function of `client_tools` is called while the stream is read, in the thread that reads it; coroutine functions
+    are awaited. What it raises is told to the agent.
 
     Raises as `start`, and as it is read as `attach`.
 
@@ -334,5 +365,6 @@ async def start_and_stream(
         effort=effort,
         max_steps=max_steps,
         max_cents=max_cents,
+        client_tools=client_tools,
     )
     return ResumableEventStream(core, await in_time(chat, starting))

@@ -117,6 +117,8 @@ class Core:
         self.history = History()
         self.deadline = math.inf
         self.rng: Callable[[], float] = random.random
+        self.client_calls: dict[str, Any] = {}
+        """By the id of a run that was started with client tools: its `client_tools.ClientCalls`."""
 
     def __repr__(self) -> str:
         return f"Core({self.origin.base_url!r})"

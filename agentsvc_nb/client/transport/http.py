@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import math
 import os
 import socket
 import sys
+import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import aclosing, closing, contextmanager, suppress
 from datetime import UTC, date, datetime
 from types import TracebackType
@@ -22,12 +24,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from agentsvc_nb.client.errors import deadline_passed
 from agentsvc_nb.client.transport import deadlines, messages
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, TaskPool, ThreadPool
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, TaskPool, ThreadPool, step
 from agentsvc_nb.client.transport.messages import Library, build, failure, httpx, is_usable, library_of, to_response
 
 __all__ = ["AsyncClient", "AsyncIO", "AsyncTransport", "SyncClient", "SyncIO", "SyncTransport", "is_usable"]
 
 T = TypeVar("T")
+Meanwhile = Callable[[], Coroutine[Any, Any, None]]
 SyncTransport = httpx.BaseTransport
 AsyncTransport = httpx.AsyncBaseTransport
 if TYPE_CHECKING:
@@ -145,6 +148,19 @@ class SyncIO(_Clocks):
 
     async def call(self, function: Callable[[], T]) -> T:
         return function()
+
+    async def during(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
+        ended = threading.Event()
+
+        def repeat() -> None:
+            while not ended.wait(seconds):
+                step(meanwhile())
+
+        threading.Thread(target=repeat, daemon=True, name="agentsvc-meanwhile").start()
+        try:
+            return work()
+        finally:
+            ended.set()
 
     def worker_pool(self) -> ThreadPool[Any]:
         return ThreadPool(self, None if self._own or self._transport else self._lane)
@@ -277,6 +293,19 @@ class AsyncIO(_Clocks):
 
     async def call(self, function: Callable[[], T]) -> T:
         return await asyncio.to_thread(function)
+
+    async def during(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
+        async def repeat() -> None:
+            while True:
+                await asyncio.sleep(seconds)
+                await meanwhile()
+
+        repeating = asyncio.create_task(repeat())
+        try:
+            made = work()
+            return await made if inspect.isawaitable(made) else made
+        finally:
+            repeating.cancel()
 
     def worker_pool(self) -> TaskPool[Any]:
         return TaskPool(self)

@@ -115,6 +115,13 @@ class IO(Protocol):
         """Run a function that may block (on asyncio in a thread), and return its result."""
         ...
 
+    async def during(
+        self, work: Callable[[], Any], meanwhile: Callable[[], Coroutine[Any, Any, None]], seconds: float
+    ) -> Any:
+        """Call the function, in this thread (on asyncio, await what it returns); every `seconds` until it is done, do
+        `meanwhile`."""
+        ...
+
     async def close(self, response: Response | None = None) -> None:
         """Close one streamed response, or without one all connections."""
         ...
@@ -220,6 +227,7 @@ class _ThreadIO:
         self._left = left
         self._here = here
         self.close = io.close
+        self.during = io.during
         self.drop = io.drop
         self.now = io.now
         self.today = io.today

@@ -22,8 +22,8 @@ from agentsvc_nb.wire.limits import INPUT_VALUES_MAX, JSON_MAX_BYTES, JSON_VALUE
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 ASIDE_BYTES: Final = 64_000
 """A shorter document is read at once: that takes a millisecond or two, and the way to a child nearly as long."""
-FIELD_BYTES: Final = 100_000
-"""More than any field of a start may take, its message excepted."""
+FIELD_BYTES: Final = 1_500_000
+"""More than any field may take, the message of a start excepted: the largest is the content of a call's result."""
 LARGE_BODIES: Final = 4
 """Bodies over `ASIDE_BYTES` that are in memory at a time."""
 READ_SECONDS: Final = 20.0

@@ -159,14 +159,17 @@ T = TypeVar("T")
 
 
 async def read_object(
-    context: RequestContext, most: int = INPUT_MAX_BYTES, fields: Sequence[str] | None = None
+    context: RequestContext,
+    most: int = INPUT_MAX_BYTES,
+    fields: Sequence[str] | None = None,
+    too_large: ApiError | None = None,
 ) -> Document:
     """The JSON object of the body, without keys whose value is null (docs/api/conventions.md "Values").
 
-    Raises `attachment_too_large` for more than `most` bytes, by the declared length or while reading, and what
-    `parse_object` raises.
+    Raises `too_large` (unless given, `attachment_too_large`) for more than `most` bytes, by the declared length or
+    while reading, and what `parse_object` raises.
     """
-    too_large = ApiError(
+    too_large = too_large or ApiError(
         "attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart."
     )
     # By its declared length it is refused before anything of it is read.

@@ -1,19 +1,26 @@
 """The fields with which a start chooses how its run is done (docs/api/runs.md "Limits of a run",
-docs/api/models.md "Models by choice")."""
+docs/api/models.md "Models by choice"), and what its caller executes (docs/api/client-tools.md)."""
 
 from __future__ import annotations
 
 import math
-from typing import get_args
+from typing import Final, get_args
 
+from pydantic import ValidationError
+
+from agentsvc_nb.formats.children.pool import NoChild
+from agentsvc_nb.formats.schemas.judges import TOO_LARGE
+from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.bodies import Document
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.runs import RunLimits
 from agentsvc_nb.service.records.usage import MICROCENTS_MAX
-from agentsvc_nb.wire.limits import STEPS_MAX
+from agentsvc_nb.tools import port
+from agentsvc_nb.tools.catalog import offered
+from agentsvc_nb.wire.limits import CLIENT_TOOLS_MAX, OUTPUT_CONFIG_BYTES, STEPS_MAX
 from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.runs import CENT, NewClientTool
 
 
 def limits(document: Document) -> RunLimits:
@@ -38,6 +45,59 @@ def choice(context: RequestContext, document: Document) -> tuple[str | None, Eff
     if effort is not None and effort not in get_args(Effort):
         raise ApiError("invalid_model", f"`effort` must be {', '.join(get_args(Effort))}.", field="effort")
     return model, effort
+
+
+_TAKEN: Final = frozenset({"answer", "final_result"})
+"""Names that the agent's own answer may go by."""
+
+
+async def client_tools(context: RequestContext, document: Document) -> list[NewClientTool]:
+    """`client_tools`. Raises `invalid_client_tool`, and `workspace_busy` when a schema can't be judged now."""
+    given = document.get("client_tools") or []
+    if given is TOO_LARGE or not isinstance(given, list) or len(given) > CLIENT_TOOLS_MAX:
+        raise _invalid_tool(f"`client_tools` must be a list of at most {CLIENT_TOOLS_MAX} tools.")
+    if given and document.get("sync"):
+        raise _invalid_tool("Nobody could answer their calls while the start is held: leave `sync` out.")
+    found = [_client_tool(tool, f"client_tools.{place}") for place, tool in enumerate(given)]
+    taken = _TAKEN | offered(context.services.tools).keys()
+    for place, tool in enumerate(found):
+        if tool.name in taken or tool.name in (other.name for other in found[:place]):
+            raise _invalid_tool(f"The name {tool.name!r} is taken.", f"client_tools.{place}.name")
+    if sum(payloads.size(tool.input_schema) for tool in found) > OUTPUT_CONFIG_BYTES:
+        raise _invalid_tool("The schemas of all client tools together may have 64 KB.")
+    for place, tool in enumerate(found):
+        if fault := await _schema_fault(context, tool):
+            raise _invalid_tool(fault, f"client_tools.{place}.input_schema")
+    return found
+
+
+def _client_tool(given: object, field: str) -> NewClientTool:
+    try:
+        return NewClientTool.model_validate(given, strict=True)
+    except ValidationError as error:
+        at, fault = port.fault(error)
+        raise _invalid_tool(f"{field}.{fault}", f"{field}.{at}") from None
+
+
+async def _schema_fault(context: RequestContext, tool: NewClientTool) -> str | None:
+    """Why the tool's schema is not acceptable, in a sentence."""
+    try:
+        fault = await context.services.judges.fault(tool.input_schema, context.account)
+    except NoChild:
+        raise ApiError("workspace_busy") from None
+    return f"The input schema of {tool.name} {fault.removeprefix('output_config ')}" if fault else None
+
+
+def _invalid_tool(message: str, field: str = "client_tools") -> ApiError:
+    return ApiError("invalid_client_tool", message, field=field)
+
+
+def no_client_tools(document: Document) -> None:
+    """Raises `invalid_tool_input` for client tools where none are taken."""
+    given = document.get("input")
+    if "client_tools" in document or (isinstance(given, dict) and given.get("client_tools") is not None):
+        why = "Client tools belong to a start of a run (`POST /runs`): nobody would answer their calls here."
+        raise ApiError("invalid_tool_input", why, field="client_tools")
 
 
 def _is_number(value: object) -> bool:

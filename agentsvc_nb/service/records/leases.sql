@@ -42,7 +42,9 @@ WHERE job_id = ANY(:names) AND worker_id = :worker AND status IN ('queued', 'run
 RETURNING job_id AS name
 
 -- name: leave_run
-UPDATE run SET restarts = restarts - 1, worker_id = NULL, lease_until = NULL
+UPDATE run SET worker_id = NULL, lease_until = NULL, restarts = restarts - CASE WHEN EXISTS (
+    SELECT 1 FROM tool_call WHERE tool_call.run_id = run.run_id AND tool_call.waits_in = run.attempt
+) THEN 0 ELSE 1 END
 WHERE run_id = :id AND worker_id = :worker AND status IN ('queued', 'running', 'cancelling')
 
 -- name: leave_job

@@ -12,7 +12,7 @@ from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import beginning, load, record
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
 from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import Event, Run
+from agentsvc_nb.wire.runs import Event, NewClientTool, Run
 from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
 _sql = load("runs")
@@ -63,6 +63,8 @@ class RunRecord:
     max_microcents: int | None
     resumed_from: str | None
     effort: Effort | None
+    client_tools: str | None
+    """As JSON, the names of the tools that its caller executes."""
     worker_id: str | None
     """Who executes it, of processes that share the database (`records.leases`)."""
     lease_until: int | None
@@ -116,6 +118,7 @@ def insert(
     traceparent: str | None = None,
     limits: RunLimits = RunLimits(),
     effort: Effort | None = None,
+    client_tools: Sequence[NewClientTool] = (),
     now: int,
 ) -> RunRecord:
     row = tx.one(
@@ -135,10 +138,12 @@ def insert(
         max_steps=limits.max_steps,
         max_microcents=limits.max_microcents,
         effort=effort,
+        client_tools=json.dumps([tool.name for tool in client_tools]) if client_tools else None,
         now=now,
     )
     assert row is not None
-    tx.run(_sql["insert_message"], run_id=run_id, message=message)
+    offered = encode([tool.model_dump(mode="json") for tool in client_tools]) if client_tools else None
+    tx.run(_sql["insert_message"], run_id=run_id, message=message, client_tools=offered)
     return read(row)
 
 
@@ -167,6 +172,12 @@ def message(tx: Tx, run_id: str) -> str:
     assert row is not None
     found: str = row["message"]
     return found
+
+
+def client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
+    """The tools that the run's caller executes, as its start described them."""
+    row = tx.one(_sql["client_tools"], run_id=run_id)
+    return [] if row is None else [NewClientTool.model_validate(tool) for tool in _load(row["client_tools"]) or ()]
 
 
 def message_beginning(tx: Tx, run_id: str, chars: int) -> str:
@@ -399,5 +410,6 @@ def document(row: Row, origin: str) -> dict[str, Any]:
         "model": row["model"],
         "resumed_from": row["resumed_from"],
         "basis": _load(row["basis"]),
+        "client_tools": _load(row["client_tools"]) or [],
         "app_url": f"{origin}/app/chats/{row['chat']}?run={row['run_id']}",
     }

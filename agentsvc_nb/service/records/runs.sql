@@ -2,27 +2,30 @@
 
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
-    attachments, traceparent, max_steps, max_microcents, effort, last_event, created_at)
+    attachments, traceparent, max_steps, max_microcents, effort, client_tools, last_event, created_at)
 VALUES (:run_id, :account, :key_id, :pool, :hold_microcents, :chat, :project, 'queued', :output_config, :model, :message_chars,
-    :attachments, :traceparent, :max_steps, :max_microcents, :effort, 1, :now)
+    :attachments, :traceparent, :max_steps, :max_microcents, :effort, :client_tools, 1, :now)
 RETURNING *
 
 -- name: insert_resumed
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
-    attachments, traceparent, max_steps, max_microcents, effort, resumed_from, last_event, created_at)
+    attachments, traceparent, max_steps, max_microcents, effort, client_tools, resumed_from, last_event, created_at)
 SELECT :run_id, account, :key_id, :pool, :hold_microcents, chat, project, 'queued', output_config, model, message_chars,
-    attachments, :traceparent, max_steps, max_microcents, effort, run_id, 1, :now
+    attachments, :traceparent, max_steps, max_microcents, effort, client_tools, run_id, 1, :now
 FROM run WHERE run_id = :old
 RETURNING *
 
 -- name: copy_message
-INSERT INTO run_message (run_id, message) SELECT :run_id, message FROM run_message WHERE run_id = :old
+INSERT INTO run_message (run_id, message, client_tools) SELECT :run_id, message, client_tools FROM run_message WHERE run_id = :old
 
 -- name: insert_message
-INSERT INTO run_message (run_id, message) VALUES (:run_id, :message)
+INSERT INTO run_message (run_id, message, client_tools) VALUES (:run_id, :message, :client_tools)
 
 -- name: message
 SELECT message FROM run_message WHERE run_id = :run_id
+
+-- name: client_tools
+SELECT client_tools FROM run_message WHERE run_id = :run_id
 
 -- name: message_beginning
 -- As bytes: SUBSTR of a text ends where it has a NUL.
@@ -40,7 +43,7 @@ SELECT * FROM run WHERE run_id = :run_id AND account = :account
 
 -- name: shown
 SELECT run_id, status, chat, project, created_at, started_at, ended_at, output, structured_output, last_error,
-    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model, resumed_from, basis
+    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model, resumed_from, basis, client_tools
 FROM run WHERE run_id = :run_id AND account = :account
 
 -- name: status
@@ -77,7 +80,9 @@ UPDATE run SET attempt = attempt + 1, charge_hold_microcents = 0
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling') RETURNING *
 
 -- name: restarted
+-- An attempt that only waits, for approval or for the run's caller, does not count.
 UPDATE run SET restarts = restarts + :by WHERE run_id = :run_id
+    AND NOT EXISTS (SELECT 1 FROM tool_call WHERE tool_call.run_id = run.run_id AND tool_call.waits_in = run.attempt)
 
 -- name: checkpoint
 UPDATE run SET checkpoint_event = last_event, hold_microcents = :hold

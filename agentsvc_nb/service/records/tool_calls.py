@@ -13,7 +13,7 @@ from agentsvc_nb.tools.port import Outcome
 
 _sql = load("tool_calls")
 
-State = Literal["called", "waiting", "approved", "refused", "begun", "done"]
+State = Literal["called", "waiting", "approved", "refused", "begun", "done", "asked", "answered", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,12 @@ class CallRecord:
     outcome: Outcome | None
     reason: str | None
     created_at: int
+    waits_in: int | None
+    """The attempt that waits for approval or for the caller."""
+    asked_at: int | None
+    """When the caller was first asked (ms)."""
+    expires_at: int | None
+    """Until when the caller may answer (ms)."""
 
 
 def open(
@@ -63,6 +69,40 @@ def get(tx: Tx, run_id: str, key: str) -> CallRecord | None:
 
 def by_call_id(tx: Tx, run_id: str, call_id: str) -> CallRecord | None:
     return _record(tx.one(_sql["by_call_id"], run_id=run_id, call_id=call_id))
+
+
+def wait(tx: Tx, call: CallRecord, attempt: int) -> CallRecord | None:
+    """Let the call wait for approval; None when `attempt` is no longer the run's."""
+    return _record(tx.one(_sql["wait"], run_id=call.run_id, key=call.key, attempt=attempt))
+
+
+def ask(tx: Tx, call: CallRecord, attempt: int, now: int, expires_at: int) -> CallRecord | None:
+    """Let the call wait for the run's caller until `expires_at` (ms); None when `attempt` is no longer the run's."""
+    return _record(
+        tx.one(_sql["ask"], run_id=call.run_id, key=call.key, attempt=attempt, now=now, expires_at=expires_at)
+    )
+
+
+def answer(tx: Tx, call: CallRecord, outcome: Outcome, now: int) -> bool:
+    """Store the caller's answer; False when the call does not wait for one, or its run is not running."""
+    text = outcome.model_dump_json()
+    return tx.run(_sql["answer"], run_id=call.run_id, key=call.key, outcome=text, now=now) > 0
+
+
+def extend(tx: Tx, call: CallRecord, expires_at: int, now: int) -> bool:
+    """Let the call wait until `expires_at` (ms); False when it does not wait for the caller."""
+    return tx.run(_sql["extend"], run_id=call.run_id, key=call.key, expires_at=expires_at, now=now) > 0
+
+
+def expire(tx: Tx, call: CallRecord, outcome: Outcome, now: int) -> bool:
+    """Give the call this outcome if nobody has answered it in time."""
+    text = outcome.model_dump_json()
+    return tx.run(_sql["expire"], run_id=call.run_id, key=call.key, outcome=text, now=now) > 0
+
+
+def go_on(tx: Tx, call: CallRecord, attempt: int) -> None:
+    """Note that the attempt does not wait for the call any more."""
+    tx.run(_sql["go_on"], run_id=call.run_id, key=call.key, attempt=attempt)
 
 
 def waiting(tx: Tx, run_id: str) -> list[CallRecord]:

@@ -6,7 +6,7 @@ ON CONFLICT (run_id, key) DO NOTHING
 
 -- name: take_over
 INSERT INTO tool_call (run_id, key, call_id, tool, input, state, job_id, outcome, reason, created_at)
-SELECT :new, key, call_id, tool, input, CASE state WHEN 'waiting' THEN 'called' ELSE state END, job_id, outcome, reason,
+SELECT :new, key, call_id, tool, input, CASE WHEN state IN ('waiting', 'asked') THEN 'called' ELSE state END, job_id, outcome, reason,
     created_at
 FROM tool_call WHERE run_id = :old ORDER BY created_at
 
@@ -30,3 +30,32 @@ UPDATE tool_call SET state = :state, job_id = COALESCE(:job_id, job_id), outcome
 WHERE run_id = :run_id AND key = :key
     AND EXISTS (SELECT 1 FROM run WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL)
 RETURNING *
+
+-- name: wait
+UPDATE tool_call SET state = 'waiting', waits_in = :attempt
+WHERE run_id = :run_id AND key = :key
+    AND EXISTS (SELECT 1 FROM run WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL)
+RETURNING *
+
+-- name: ask
+UPDATE tool_call SET state = 'asked', waits_in = :attempt, asked_at = COALESCE(asked_at, :now), expires_at = :expires_at
+WHERE run_id = :run_id AND key = :key
+    AND EXISTS (SELECT 1 FROM run WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL)
+RETURNING *
+
+-- name: answer
+UPDATE tool_call SET state = 'answered', outcome = :outcome
+WHERE run_id = :run_id AND key = :key AND state = 'asked' AND expires_at > :now
+    AND EXISTS (SELECT 1 FROM run WHERE run_id = :run_id AND status = 'running')
+
+-- name: extend
+UPDATE tool_call SET expires_at = :expires_at
+WHERE run_id = :run_id AND key = :key AND state = 'asked' AND expires_at > :now
+    AND EXISTS (SELECT 1 FROM run WHERE run_id = :run_id AND status = 'running')
+
+-- name: expire
+UPDATE tool_call SET state = 'expired', outcome = :outcome
+WHERE run_id = :run_id AND key = :key AND state = 'asked' AND expires_at <= :now
+
+-- name: go_on
+UPDATE tool_call SET waits_in = NULL WHERE run_id = :run_id AND key = :key AND waits_in = :attempt

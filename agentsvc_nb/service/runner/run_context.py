@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from agentsvc_nb.agents.port import EarlierTurn, StepsExceeded
+from agentsvc_nb.agents.port import ClientTool, EarlierTurn, StepsExceeded
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
@@ -24,7 +24,7 @@ from agentsvc_nb.service.usecases import attempts, files, money, runs
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, cost_microcents
 from agentsvc_nb.tools.port import RESERVED_NAMES, Outcome, RemoteTools, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
-from agentsvc_nb.wire.runs import CENT, AnswerBasis
+from agentsvc_nb.wire.runs import CENT, AnswerBasis, NewClientTool
 
 TOO_LONG: Final = (
     f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
@@ -59,6 +59,7 @@ class LiveRunContext:
         run: RunRecord,
         message: str,
         saved: dict[str, Any],
+        client_tools: Sequence[NewClientTool],
         tools: Mapping[str, Tool],
         job_runner: JobRunner,
         judges: Judges,
@@ -74,6 +75,9 @@ class LiveRunContext:
         self._use_case = storage.use_case
         self._run = run
         self._tools = tools
+        self._client_tools = {
+            tool.name: ClientTool(tool.name, tool.description, tool.input_schema, tool.effect) for tool in client_tools
+        }
         self._jobs = job_runner
         self._judges = judges
         self._remote = remote
@@ -153,7 +157,7 @@ class LiveRunContext:
         if remote is None:
             return
         self._connected = remote
-        found = await remote.open({*self._tools, *RESERVED_NAMES}, self._seen, self.warn)
+        found = await remote.open({*self._tools, *self._client_tools, *RESERVED_NAMES}, self._seen, self.warn)
         self._tools = {**self._tools, **found}
         self._seen = remote.seen if self._seen is None else self._seen
 
@@ -162,13 +166,25 @@ class LiveRunContext:
         if self._connected is not None:
             await self._connected.close()
 
+    def client_tools(self) -> Sequence[ClientTool]:
+        return list(self._client_tools.values())
+
     @property
     def _calls(self) -> ToolCalls:
         # Made for each use: one that is kept would hold this context, and a message and an answer of megabytes with it,
         # until the garbage collector comes by.
         asked_by = self._model_calls.parent(self.log.attempt)
         return ToolCalls(
-            self._storage, self._run, self.message, self._tools, self._jobs, self.log, self.hold_charges, asked_by
+            self._storage,
+            self._run,
+            self.message,
+            self._tools,
+            self._client_tools,
+            self._jobs,
+            self._judges,
+            self.log,
+            self.hold_charges,
+            asked_by,
         )
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:

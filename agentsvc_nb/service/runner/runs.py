@@ -23,7 +23,7 @@ from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.usecases import attempts, observing, runs
 from agentsvc_nb.tools.port import RemoteServers, Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
-from agentsvc_nb.wire.runs import ACTIVE
+from agentsvc_nb.wire.runs import ACTIVE, NewClientTool
 
 log = logging.getLogger(__name__)
 
@@ -124,8 +124,10 @@ class RunRunner:
     async def _context(self, run: RunRecord) -> LiveRunContext | None:
         """What the agent is run with; None when the service stops before it could be read."""
 
-        async def read() -> tuple[str, dict[str, Any]]:
-            return await runs.message(self._use_case, run), await runs.saved(self._use_case, run.run_id)
+        async def read() -> tuple[str, dict[str, Any], list[NewClientTool]]:
+            message = await runs.message(self._use_case, run)
+            saved = await runs.saved(self._use_case, run.run_id)
+            return message, saved, await runs.client_tools(self._use_case, run)
 
         found = await self.supervisor.store(run.run_id, read)
         if found is None:

@@ -5,12 +5,15 @@ one with an effect (docs/decisions/0014-calls-are-kept.md).
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+from agentsvc_nb.agents.port import ClientTool
+from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.files import Author, FileRecord
@@ -22,13 +25,14 @@ from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
-from agentsvc_nb.service.usecases import UseCaseContext, files, jobs, tool_calls
+from agentsvc_nb.service.usecases import UseCaseContext, client_calls, files, jobs, tool_calls
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, price_of
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, always_waits, repeatable
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import addresses, goes_to
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
+from agentsvc_nb.wire.times import rfc3339
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0
@@ -39,6 +43,9 @@ _UNSEEN: Final = (
     f"{EVENT_PAYLOAD_BYTES:,} bytes, and the rest as a file."
 )
 
+_NOT_WHOLE: Final = f"The caller can't be told this input: it may have {EVENT_PAYLOAD_BYTES:,} bytes."
+_GONE: Final = "Nobody answered this call in time: the program that started the run may have ended."
+
 
 @dataclass(frozen=True)
 class ToolCalls:
@@ -48,7 +55,10 @@ class ToolCalls:
     run: RunRecord
     message: str
     tools: Mapping[str, Tool]
+    client_tools: Mapping[str, ClientTool]
+    """Those that the run's caller executes."""
     jobs: JobRunner
+    judges: Judges
     log: EventLog
     hold: Callable[[int, int], Awaitable[None]]
     """Holds what the run has spent and so many micro-cents for per-use charges, beside those that a job of it holds, or
@@ -63,7 +73,8 @@ class ToolCalls:
     async def call(self, key: str, name: str, given: dict[str, Any]) -> Outcome:
         """The outcome of the call with this key: the recorded one, or else that of making the call now."""
         call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
-        await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given})
+        asked = {"client": True} if name in self.client_tools else {}
+        await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given, **asked})
         with spans.tool_call(self.use_case, self.run, self.asked_by, call.call_id, name, given) as span:
             outcome = call.outcome or await self._checked(call)
             spans.tool_returned(self.use_case, span, outcome)
@@ -80,6 +91,8 @@ class ToolCalls:
 
     async def _checked(self, call: CallRecord) -> Outcome:
         """Make the call after checking its tool, its input and, if the settings demand it, its approval."""
+        if client_tool := self.client_tools.get(call.tool):
+            return await self._checked_by_schema(call, client_tool)
         tool = self.tools.get(call.tool)
         if tool is None:
             return _failed("tool_not_found", f"There is no tool {call.tool!r}.")
@@ -90,14 +103,40 @@ class ToolCalls:
         except ValidationError as error:
             return _failed("invalid_tool_input", port.fault(error)[1])
         if await self._needs_approval(tool, checked):
-            if not payloads.fits({"call_id": call.call_id, "tool": call.tool, "input": call.input}):
+            if not payloads.fits(_shown(call)):
                 return _failed("invalid_tool_input", _UNSEEN)
             call = await self._decided(call)
             if call.state == "refused":
-                return _failed("not_approved", f"This call was refused. {call.reason or ''}".strip())
+                return _refused(call)
         if tool.asynchronous:
             return await self._submit_and_follow(call, tool, checked)
         return await self._direct(call, tool, checked)
+
+    async def _checked_by_schema(self, call: CallRecord, tool: ClientTool) -> Outcome:
+        """Ask the run's caller, after checking the input and, if the settings demand it, the call's approval."""
+        if not payloads.fits({**_shown(call), "expires_at": rfc3339(0)}):
+            return _failed("invalid_tool_input", _NOT_WHOLE)
+        text = json.dumps(call.input, ensure_ascii=False)
+        if misfit := await self.judges.misfit(text, tool.input_schema, self.run.account):
+            return _failed("invalid_tool_input", misfit)
+        if self.use_case.settings.approve_effects and tool.effect:
+            call = await self._decided(call)
+            if call.state == "refused":
+                return _refused(call)
+        return await self._answered(call)
+
+    async def _answered(self, call: CallRecord) -> Outcome:
+        """Ask the run's caller, and wait for the answer; `client_gone` without one."""
+        with self.use_case.signals.watch(self.run.run_id) as watch:
+            call = await client_calls.ask(self.use_case, self.run, self.log.attempt, call)
+            assert call.expires_at is not None
+            await self.log.append("client_call.waiting", {**_shown(call), "expires_at": rfc3339(call.expires_at)})
+            while call.outcome is None:
+                left = ((call.expires_at or 0) - self.use_case.now) / 1000
+                await watch.wait(max(0.0, min(left, JOB_POLL_SECONDS)))
+                call = await client_calls.look(self.use_case, call, _failed("client_gone", _GONE))
+        await tool_calls.go_on(self.use_case, call, self.log.attempt)
+        return call.outcome
 
     async def _needs_approval(self, tool: Tool, given: BaseModel) -> bool:
         """True if the tool always waits; or if effects need approval, and the call has one or fetches an address that
@@ -116,13 +155,13 @@ class ToolCalls:
         """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict."""
         if call.state not in ("called", "waiting"):
             return call
-        call = await self._move(call, "waiting")
-        asked = {"call_id": call.call_id, "tool": call.tool, "input": call.input}
+        call = await tool_calls.wait(self.use_case, self.run, self.log.attempt, call)
         with self.use_case.signals.watch(self.run.run_id) as watch:
-            await self.log.append("approval.requested", asked)
+            await self.log.append("approval.requested", _shown(call))
             while call.state == "waiting":
                 await watch.wait(JOB_POLL_SECONDS)
                 call = await tool_calls.get(self.use_case, call)
+        await tool_calls.go_on(self.use_case, call, self.log.attempt)
         verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
         await self.log.append("approval.decided", verdict)
         return call
@@ -227,6 +266,15 @@ class ToolCalls:
 
     async def _move(self, call: CallRecord, state: State, outcome: Outcome | None = None) -> CallRecord:
         return await tool_calls.move(self.use_case, self.run, self.log.attempt, call, state, outcome)
+
+
+def _shown(call: CallRecord) -> dict[str, Any]:
+    """The call as events tell it to those who decide or execute it."""
+    return {"call_id": call.call_id, "tool": call.tool, "input": call.input}
+
+
+def _refused(call: CallRecord) -> Outcome:
+    return _failed("not_approved", f"This call was refused. {call.reason or ''}".strip())
 
 
 def _failed(code: str, message: str) -> Outcome:

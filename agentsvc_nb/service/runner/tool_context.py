@@ -25,9 +25,9 @@ from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import media
-from agentsvc_nb.tools.port import CODE_CHARS, Outcome, Tool, WorkFailure
+from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.limits import MESSAGE_CHARS, RESULT_BYTES
+from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, RESULT_BYTES
 from agentsvc_nb.wire.resources import MediaKind
 from agentsvc_nb.wire.runs import CENT
 

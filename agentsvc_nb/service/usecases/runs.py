@@ -22,7 +22,7 @@ from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money, ob
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
 from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import TERMINAL
+from agentsvc_nb.wire.runs import TERMINAL, NewClientTool
 from agentsvc_nb.wire.times import utc_day
 
 T = TypeVar("T")
@@ -50,6 +50,7 @@ class Start:
     effort: Effort | None = None
     unavailable: str | None = None
     """Why the model that the start names can't answer now, in a sentence."""
+    client_tools: Sequence[NewClientTool] = ()
     traceparent: str | None = field(default_factory=tracing.current)
 
 
@@ -238,6 +239,13 @@ async def message(context: UseCaseContext, record: RunRecord) -> str:
     return await read(lambda tx: runs.message(tx, record.run_id))
 
 
+async def client_tools(context: UseCaseContext, record: RunRecord) -> list[NewClientTool]:
+    """The tools that the run's caller executes."""
+    if record.client_tools is None:
+        return []
+    return await context.read_single(lambda tx: runs.client_tools(tx, record.run_id))
+
+
 async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
     """The state of the run's last checkpoint; empty before the first."""
     return await context.read_single(lambda tx: runs.saved(tx, run_id))
@@ -327,6 +335,7 @@ def _insert(tx: Tx, bill: money.Bill, given: Start, chat: ChatRecord, attached: 
         traceparent=given.traceparent,
         limits=given.limits,
         effort=given.effort,
+        client_tools=given.client_tools,
         now=now,
     )
     announce(tx, record, record.last_event, now)
@@ -335,7 +344,10 @@ def _insert(tx: Tx, bill: money.Bill, given: Start, chat: ChatRecord, attached: 
 
 def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
     """Write the event `run.status` with the record's status, under an id that the record has counted already."""
-    runs.note(tx, record.run_id, event_id, "run.status", {"status": record.status}, now)
+    payload: dict[str, Any] = {"status": record.status}
+    if record.status == "queued" and record.client_tools is not None:
+        payload["client_tools"] = json.loads(record.client_tools)
+    runs.note(tx, record.run_id, event_id, "run.status", payload, now)
 
 
 def _address(account: str, given: Start) -> idempotency.IdempotencyScope | None:

@@ -24,6 +24,8 @@ from agentsvc_nb.wire.runs import CallApproval, Verdict
 
 _SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
 """The states in which a call has received this verdict (approved: True, refused: False) already."""
+_ASKED: Final = ("asked", "answered", "expired")
+"""Those of a client call that was asked: approved before only if it has a reason, which may be empty."""
 
 
 async def open(
@@ -42,6 +44,19 @@ async def get(context: UseCaseContext, call: CallRecord) -> CallRecord:
     found = await context.read(lambda tx: tool_calls.get(tx, call.run_id, call.key))
     assert found is not None
     return found
+
+
+async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int, call: CallRecord) -> CallRecord:
+    """Let the call wait for approval, and return it. Raises `LostRun`."""
+    waiting = await context.write(lambda tx: tool_calls.wait(tx, call, attempt))
+    if waiting is None:
+        raise LostRun(run.run_id)
+    return waiting
+
+
+async def go_on(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
+    """Note that the attempt does not wait for the call any more: from now on a crash counts (`RESTARTS_MAX`)."""
+    await context.write(lambda tx: tool_calls.go_on(tx, call, attempt))
 
 
 async def move(
@@ -119,7 +134,7 @@ def _decide(tx: Tx, account: str, run_id: str, call_id: str, given: Verdict) -> 
         raise ApiError("call_not_found")
     if decided := tool_calls.decide(tx, call, "approved" if given.approved else "refused", given.reason or ""):
         return _shown(decided, given.approved)
-    if call.state in _SAME[given.approved]:
+    if call.state in _SAME[given.approved] or (given.approved and call.reason is not None and call.state in _ASKED):
         return _shown(call, given.approved)
     raise ApiError("call_not_waiting")
 

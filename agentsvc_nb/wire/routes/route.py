@@ -49,7 +49,7 @@ def _path(name: str, description: str, pattern: str | None = None) -> Parameter:
 
 
 RUN_ID: Final = _path("run_id", "The UUID that the start answered.", ids.RUN)
-CALL_ID: Final = _path("call_id", "The id that the event `approval.requested` names.")
+CALL_ID: Final = _path("call_id", "The id that the event `approval.requested` or `client_call.waiting` names.")
 TOOL_NAME: Final = _path("name", "The name of a tool of the catalog.")
 JOB_ID: Final = _path("job_id", "The id that the submit answered.")
 FEEDBACK_ID: Final = _path("id", "The id of the report.", ids.FEEDBACK)

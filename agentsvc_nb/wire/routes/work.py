@@ -62,6 +62,7 @@ WORK: Final = (
             "invalid_limits",
             "invalid_model",
             "model_unavailable",
+            "invalid_client_tool",
         ),
     ),
     Route(
@@ -136,6 +137,18 @@ WORK: Final = (
         body=runs.Verdict,
         answer=runs.CallApproval,
         errors=(*RUN_ERRORS, "invalid_approval", "call_not_found", "call_not_waiting"),
+    ),
+    Route(
+        "runs.answer",
+        "POST",
+        f"{V1}/runs/{{run_id}}/calls/{{call_id}}/result",
+        "Answers a call of a client tool, or says that the caller is still at work; safe to repeat.",
+        RUNS,
+        limited=False,
+        parameters=(p.RUN_ID, p.CALL_ID),
+        body=runs.CallResult,
+        answer=runs.ClientCall,
+        errors=(*RUN_ERRORS, "invalid_call_result", "call_not_found", "call_not_waiting", "call_result_too_large"),
     ),
     Route(
         "models.list",

@@ -10,14 +10,14 @@ from starlette.responses import Response
 
 from agentsvc_nb.agents import scripted
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import bodies, start_fields
+from agentsvc_nb.service.http import bodies, call_results, start_fields
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.endpoints import cancel_run, decide_approval, models, run_events
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.http.responses import answer, answer_json
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunLimits, RunRecord
-from agentsvc_nb.service.usecases import files, resuming, runs
+from agentsvc_nb.service.usecases import client_calls, files, resuming, runs
 from agentsvc_nb.service.usecases.resuming import Resume
 from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS, JSON_MAX_BYTES
 from agentsvc_nb.wire.runs import CENT, TERMINAL
@@ -35,6 +35,7 @@ FIELDS: Final = (
     "max_cents",
     "model",
     "effort",
+    "client_tools",
 )
 """The fields of a start."""
 
@@ -81,6 +82,14 @@ async def runs_approve(context: RequestContext) -> Response:
     return answer(await decide_approval(context, await bodies.read_object(context)))
 
 
+async def runs_answer(context: RequestContext) -> Response:
+    run_id, call_id = context.path("run_id"), context.path("call_id")
+    given = await call_results.read(context)
+    if given is None:
+        return answer(await client_calls.prolong(context.use_case, context.key, run_id, call_id))
+    return answer(await client_calls.answer(context.use_case, context.key, run_id, call_id, given))
+
+
 async def runs_events(context: RequestContext) -> Response:
     return await run_events(context)
 
@@ -94,6 +103,7 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
     config = await bodies.output_config(context, document)
     limits = start_fields.limits(document)
     named, effort = start_fields.choice(context, document)
+    client_tools = await start_fields.client_tools(context, document)
     upload_ids = bodies.file_ids(document, len(form.files))
     key = bodies.idempotency_key(context)
     model = named or context.services.settings.offered[0]
@@ -112,6 +122,7 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
         allowed(context, limits, model),
         effort,
         unavailable,
+        client_tools,
     )
 
 

@@ -116,6 +116,7 @@ def _find(context: RequestContext, name: object) -> Described:
 async def _submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
     """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
     `invalid_tool_input`."""
+    start_fields.no_client_tools(document)
     given = await bodies.aside(context, _given_input, document)
     checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)

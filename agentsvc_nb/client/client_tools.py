@@ -1,0 +1,251 @@
+"""Functions that the agent of a run may call: described for its start, and executed where the run is followed, each
+call once (docs/api/client-tools.md)."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import math
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, cast
+
+from pydantic import PydanticUserError, TypeAdapter, ValidationError, validate_call
+from pydantic_core import PydanticSerializationError, SchemaError, to_json
+
+from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.client.events import ClientCallWaiting, EventPage
+from agentsvc_nb.client.models import Run
+from agentsvc_nb.client.request.log import log
+from agentsvc_nb.client.request.options import transient
+from agentsvc_nb.client.request.request import ApiRequest, Core
+from agentsvc_nb.client.transport.io import Response
+from agentsvc_nb.wire import ids, limits
+from agentsvc_nb.wire.runs import ClientCall
+
+Function = Callable[..., Any]
+Answer = dict[str, Any]
+"""The body of an answer."""
+LEAVING_SECONDS: Final = 2.0
+"""How long the end of a stream may take to tell the service of a function that was interrupted."""
+_NAME: Final = re.compile(ids.CLIENT_TOOL)
+_NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class ClientTool:
+    """A function that the agent of a run may call; its name, docstring and signature tell the agent how.
+
+    Args:
+        function: takes its arguments by name; what it returns is text, or anything that JSON has.
+        effect: whether a call changes something; where the operator wants it, somebody approves such a call first.
+
+    Raises `StefanBrainError` (`invalid_client_tool`) for a function that cannot be described.
+
+    >>> ClientTool(look_up, effect=False)  # doctest: +SKIP
+    """
+
+    def __init__(self, function: Function, *, effect: bool = True) -> None:
+        self.function = function
+        self.effect = effect
+        self.name: str = getattr(function, "__name__", type(function).__name__)
+        if not _NAME.fullmatch(self.name):
+            raise _invalid(self.name, "its name must have lower-case letters, digits and `_` alone")
+        self.description = (inspect.getdoc(function) or "").strip()
+        if not self.description or len(self.description) > limits.CLIENT_TOOL_CHARS:
+            raise _invalid(self.name, f"it needs a docstring, of at most {limits.CLIENT_TOOL_CHARS:,} characters")
+        self.input_schema = _schema(self.name, function)
+
+    def __repr__(self) -> str:
+        return f"ClientTool({self.name}, effect={self.effect})"
+
+    def document(self) -> dict[str, Any]:
+        """The tool as a start describes it."""
+        return {name: getattr(self, name) for name in ("name", "description", "input_schema", "effect")}
+
+    def __call__(self, given: Any) -> Any:
+        """What the function returns for an input; raises what it raises."""
+        return validate_call(self.function)(**given)
+
+
+def _schema(name: str, function: Function) -> dict[str, Any]:
+    try:
+        if any(one.kind not in _NAMED for one in inspect.signature(function).parameters.values()):
+            raise _invalid(name, "all its parameters must have names to call it by")
+        return TypeAdapter(cast(Any, function)).json_schema()
+    except (PydanticUserError, SchemaError, NameError, TypeError, ValueError) as error:
+        raise _invalid(name, f"no JSON Schema can be made of its parameters: {error}") from None
+
+
+def _invalid(name: str, why: str) -> StefanBrainError:
+    return refused("invalid_client_tool", f"{name} can't be a client tool: {why}.")
+
+
+def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[ClientTool]:
+    """The tools of a start. `awaited`: whether coroutine functions can be. Raises `StefanBrainError`."""
+    found = [one if isinstance(one, ClientTool) else ClientTool(one) for one in given]
+    for tool in found:
+        if inspect.iscoroutinefunction(tool.function) and not awaited:
+            raise _invalid(tool.name, "it is awaited; use AsyncAgentService, or a plain function")
+    return found
+
+
+def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -> bool:
+    """Whether a start that took so many seconds has made this run, and did not replay it."""
+    if not key:
+        return True
+    try:
+        answered = parsedate_to_datetime(response.headers["date"])
+        return datetime.fromisoformat(run.created_at or "") > answered - timedelta(seconds=seconds + 1)
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+class ClientCalls:
+    """Executes the calls of one run. All streams of the run share it, so that each call is executed once."""
+
+    def __init__(self, core: Core, run_id: str, tools: Sequence[ClientTool]) -> None:
+        self._core = copy.copy(core)
+        self._core.deadline = math.inf  # what was done is told, also when reading takes too long
+        self.tools = tools
+        self._run_id = run_id
+        self._tools = {tool.name: tool for tool in tools}
+        self._asked: deque[ClientCallWaiting] = deque()
+        self._begun: dict[str, object] = {}
+        self._answers: dict[str, Answer] = {}
+        self._unsent: dict[str, None] = {}
+
+    def note(self, event: ClientCallWaiting) -> None:
+        """Note a call, which `work` executes, or whose answer it repeats."""
+        if event.tool in self._tools:
+            self._asked.append(event)
+
+    async def work(self) -> None:
+        """Execute what was asked, in this thread, and send the answers. What can't be sent now is sent the next time.
+
+        Raises what interrupts a function, such as `KeyboardInterrupt`.
+        """
+        try:
+            while (event := self._next()) is not None:
+                try:
+                    await self._execute(event)
+                except BaseException:
+                    if event.call_id not in self._answers:
+                        self._asked.appendleft(event)
+                    raise
+            await self._send()
+        except StefanBrainError as error:
+            if not transient(error):
+                raise
+            log.info("the service does not take the answer of a client tool now: %s", error.code or error.status)
+
+    def _next(self) -> ClientCallWaiting | None:
+        try:
+            return self._asked.popleft()
+        except IndexError:  # another thread may have been quicker
+            return None
+
+    async def leave(self) -> None:
+        """Tell the service of functions that were interrupted, if that can be done at once."""
+        if self._unsent:
+            self._core = self._core.within(LEAVING_SECONDS)
+            with suppress(StefanBrainError):
+                await self._send()
+            self._core.deadline = math.inf
+
+    async def _execute(self, event: ClientCallWaiting) -> None:
+        call_id = event.call_id
+        if call_id in self._answers:
+            self._unsent[call_id] = None  # asked once more: the same answer
+            return
+        # An event may be old: another program, or this one before it was started anew, may have answered it.
+        if call_id in self._begun or not await self._prolong(call_id):
+            return
+        mine = object()
+        if self._begun.setdefault(call_id, mine) is not mine:
+            return  # another thread was first
+        try:
+            self._answers[call_id] = await self._result(event)
+        except BaseException:
+            self._answers[call_id] = _failed("It was interrupted, and may have been done in part.")
+            raise
+        finally:
+            self._unsent[call_id] = None
+
+    async def _result(self, event: ClientCallWaiting) -> Answer:
+        """Call the function; every 40 seconds until then the service is told that it still works."""
+        tool = self._tools[event.tool]
+
+        async def still_works() -> None:
+            with suppress(StefanBrainError):
+                for call_id in (event.call_id, *await self._asked_since(event)):
+                    await self._prolong(call_id)
+
+        try:
+            made = await self._core.io.during(lambda: tool(event.input), still_works, limits.CALL_PENDING_SECONDS)
+            return _answer(made)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_input=False)
+            return _failed("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong[:3]))
+        except Exception as error:
+            # Its type and text: where in the caller's files it was raised is nobody else's business.
+            log.info("the client tool %s raised %s", tool.name, type(error).__name__)
+            return _failed(f"{type(error).__name__}: {error}")
+
+    async def _asked_since(self, event: ClientCallWaiting) -> list[str]:
+        """The calls of the same step that come after this one, whether or not they have been read: they wait, too."""
+        query = {"after": event.id, "limit": limits.PAGE_MAX}
+        page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self._run_id}, query))
+        return [each.call_id for each in page.data if isinstance(each, ClientCallWaiting) and each.tool in self._tools]
+
+    async def _prolong(self, call_id: str) -> bool:
+        """Whether the call still waits; then it does so for 120 seconds from now."""
+        return await self._post(call_id, {"pending": True})
+
+    async def _send(self) -> None:
+        for call_id in list(self._unsent):
+            try:
+                await self._post(call_id, self._answers[call_id])
+            except StefanBrainError as error:
+                if error.code not in ("invalid_call_result", "call_result_too_large", "invalid_json"):
+                    raise
+                self._answers[call_id] = _failed(f"Its result can't be taken: {error.message}")
+                await self._post(call_id, self._answers[call_id])
+            self._unsent.pop(call_id, None)
+
+    async def _post(self, call_id: str, body: dict[str, Any]) -> bool:
+        """False when the call does not wait for this any more, or is not this key's."""
+        at = {"run_id": self._run_id, "call_id": call_id}
+        try:
+            await self._core.ask(ClientCall, ApiRequest("runs.answer", at, body=body))
+        except StefanBrainError as error:
+            if error.code not in ("call_not_waiting", "call_not_found"):
+                raise
+            return False
+        return True
+
+
+def _answer(made: Any) -> Answer:
+    """The answer with what a function returned: text as it is, anything else as JSON, nothing for None."""
+    if isinstance(made, str):
+        block: dict[str, Any] | None = {"type": "text", "text": made}
+    else:
+        block = None if made is None else {"type": "json", "json": made}
+    try:
+        body = to_json({"content": [] if block is None else [block]}, inf_nan_mode="null")
+    except (PydanticSerializationError, ValueError, RecursionError):
+        kind = type(made).__name__
+        return _failed(f"It returned a {kind} that JSON has not: return text, numbers, lists or dictionaries.")
+    if len(body) > limits.CALL_RESULT_BYTES:
+        return _failed(f"Its result has {len(body):,} bytes, and may have {limits.CALL_RESULT_BYTES:,}: return less.")
+    answer: Answer = json.loads(body)
+    return answer
+
+
+def _failed(message: str) -> Answer:
+    text = message[: limits.MESSAGE_CHARS].encode("utf-8", "replace").decode()
+    return {"content": [], "is_error": True, "error": {"code": "client_error", "message": text}}
