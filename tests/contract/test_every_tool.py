@@ -36,6 +36,7 @@ WORKSPACE: Final[dict[str, dict[str, Any]]] = {
     "profile_table": {"path": "none.csv"},
     "query_tables": {"sql": "SELECT 1 AS a"},
     "read_file": {"path": "none.txt"},
+    "run_python": {"code": "print('Hello, this is a program.')"},
     "search_files": {"query": "tents"},
     "write_file": {"path": "a.txt", "text": "Hello."},
 }
