@@ -134,9 +134,11 @@ class WorkspaceTables(Protocol):
         """The result of a plan over tables as `profiles` named them. Raises `PlanError`."""
         ...
 
-    async def query(self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None) -> QueryAnswer:
-        """The answer to a query over the tables of these files, or of all. Raises `FileNotFoundError`, and
-        `WorkFailure("query_failed")` with the engine's message."""
+    async def query(
+        self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None, *, save: bool = False
+    ) -> QueryAnswer:
+        """The answer to a query over the tables of these files, or of all; `save`: with its rows as CSV. Raises
+        `FileNotFoundError`, and `WorkFailure("query_failed")` with the engine's message."""
         ...
 
     async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
