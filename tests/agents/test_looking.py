@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from PIL import Image
+from pydantic_ai import BinaryContent, ModelRequest
+from pydantic_ai.messages import UserPromptPart
 
+from agentsvc_nb.agents.language import conversation
 from agentsvc_nb.tools.workspace.look_child import SIDE
 from tests.agents.chat_server import Reply
 from tests.agents.test_language import LanguageService, language_service
+from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 DONE = Reply(("Done.",))
 
@@ -83,3 +90,16 @@ def test_a_model_that_reads_text_only_is_not_offered_it() -> None:
     with language_service(DONE, model_sees=False) as it:
         it.ask("Look.")
         assert "look_at" not in {tool["function"]["name"] for tool in it.server.asked[-1]["tools"]}
+
+
+def test_what_was_looked_at_is_seen_again_after_a_crash(tmp_path: Path) -> None:
+    turn = MemoryRunContext("Look.", MemoryWorkspace(tmp_path / "chat", {"frames/a-1.png": picture("PNG")}))
+    shown = [f"{conversation._SEEN}frames/{name}" for name in ("a-1.png", "gone.png")]
+    messages: list[Any] = [ModelRequest(parts=[UserPromptPart("Look.")])]
+    messages += [
+        ModelRequest(parts=[UserPromptPart([path, BinaryContent(b"x", media_type="image/png")])]) for path in shown
+    ]
+    served = SimpleNamespace(sees=True)
+    found = asyncio.run(conversation.restored(turn, served, conversation.saved(messages)))  # type: ignore[arg-type]
+    assert found[1].parts[0].content == [shown[0], BinaryContent(picture("PNG"), media_type="image/png")]
+    assert found[2].parts[0].content == shown[1]

@@ -67,14 +67,14 @@ def none_left() -> Iterator[None]:
     until(lambda: living() <= before, patience=5)
 
 
-def living() -> set[int]:
-    """The processes that descend from this one, but for those that have ended."""
+def living(root: int | None = None) -> set[int]:
+    """A process (this one) and those that descend from it, but for those that have ended."""
     states = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             state, parent, *_ = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
             states[int(name)] = (state, int(parent))
-    found = [os.getpid()]
+    found = [root or os.getpid()]
     for pid in found:
         found += [child for child, (state, parent) in states.items() if parent == pid and state != "Z"]
     return set(found)
