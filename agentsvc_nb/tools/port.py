@@ -286,6 +286,9 @@ class Tool(Described, Protocol):
     `ToolContext.key` what it has done already.
     """
 
+    shows: ClassVar[bool]
+    """Whether the model is shown the pictures of its results: only one that sees is offered the tool."""
+
     def fetches(self, given: Any) -> Sequence[str]: ...
 
     async def run(self, given: Any, context: ToolContext) -> Outcome:
@@ -300,6 +303,7 @@ class ToolDeclaration:
     asynchronous: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
     effect: ClassVar[bool] = False
+    shows: ClassVar[bool] = False
     Output: ClassVar[type[BaseModel] | None] = None
 
     settings_used: ClassVar[tuple[str, ...]] = ()

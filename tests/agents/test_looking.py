@@ -8,7 +8,7 @@ import io
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from PIL import Image
 from pydantic_ai import BinaryContent, ModelRequest
@@ -101,5 +101,6 @@ def test_what_was_looked_at_is_seen_again_after_a_crash(tmp_path: Path) -> None:
     ]
     served = SimpleNamespace(sees=True)
     found = asyncio.run(conversation.restored(turn, served, conversation.saved(messages)))  # type: ignore[arg-type]
-    assert found[1].parts[0].content == [shown[0], BinaryContent(picture("PNG"), media_type="image/png")]
-    assert found[2].parts[0].content == shown[1]
+    (first,), (second,) = (cast("list[UserPromptPart]", message.parts) for message in found[1:])
+    assert first.content == [shown[0], BinaryContent(picture("PNG"), media_type="image/png")]
+    assert second.content == shown[1]

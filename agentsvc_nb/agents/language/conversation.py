@@ -23,7 +23,6 @@ from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import EarlierTurn, RunContext
 from agentsvc_nb.formats.documents import scanned
 from agentsvc_nb.tools.port import Outcome, Tool, WorkspaceEntry
-from agentsvc_nb.tools.workspace import look_at
 
 _BYTES_PER_TOKEN: Final = 3
 PICTURE_TOKENS: Final = 1_000
@@ -228,7 +227,7 @@ class TurnTools(AbstractToolset[None]):
         return "turn"
 
     async def get_tools(self, ctx: ModelContext[None]) -> dict[str, ToolsetTool[None]]:
-        found = [tool for tool in self._turn.tools() if tool.available() and (self._sees or tool.name != look_at.NAME)]
+        found = [tool for tool in self._turn.tools() if tool.available() and (self._sees or not tool.shows)]
         return {tool.name: self._offered(tool) for tool in found}
 
     async def call_tool(
@@ -238,10 +237,11 @@ class TurnTools(AbstractToolset[None]):
             name, tool_args, lambda: self._turn.call(name, tool_args, key=ctx.tool_call_id)
         )
         said = before + shortened(told(outcome), self._tokens)
-        if name != look_at.NAME or outcome.error is not None or not self._sees:
+        if outcome.error is not None or not any(tool.shows for tool in self._turn.tools() if tool.name == name):
             return said
-        (path,) = (str(block["path"]) for block in outcome.content if block["type"] == "image")
-        return ToolReturn(said, content=await _looked_at(self._turn, path))
+        shown = [str(block["path"]) for block in outcome.content if block["type"] == "image"]
+        pictures = [await _looked_at(self._turn, path) for path in shown]
+        return ToolReturn(said, content=[part for parts in pictures for part in parts])
 
     def _offered(self, tool: Tool) -> ToolsetTool[None]:
         definition = ToolDefinition(

@@ -15,7 +15,6 @@ from agentsvc_nb.formats.children.fairness import FairTurns
 from agentsvc_nb.formats.sandbox import LimitedChild, Limits
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 
-NAME: Final = "look_at"
 PDF: Final = "application/pdf"
 _CHILD: Final = "agentsvc_nb.tools.workspace.look_child"
 _LIMITS: Final = Limits(memory_bytes=3 * 2**29, cpu_seconds=20, file_bytes=0)
@@ -30,12 +29,13 @@ class LookAtInput(BaseModel):
 
 
 class LookAt(BaseTool):
-    name: ClassVar[str] = NAME
+    name: ClassVar[str] = "look_at"
     description: ClassVar[str] = (
         "Shows you a picture of the chat, or a page of a PDF as a picture: for charts that you drew, scanned pages, "
         "layout and colours. read_file is better for a PDF with text."
     )
-    family: ClassVar[str] = NAME
+    family: ClassVar[str] = "look_at"
+    shows: ClassVar[bool] = True
     Input: ClassVar[type[BaseModel]] = LookAtInput
 
     async def run(self, given: LookAtInput, task: ToolContext) -> Outcome:
