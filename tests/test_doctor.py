@@ -76,7 +76,9 @@ def test_with_a_running_service_everything_is_in_order(own_service: RunningServi
     lines = done.stdout.splitlines()
     assert all(re.fullmatch(r"(ok|note) +[a-z]+: .+", line) for line in lines), done.stdout
     checks = {line.split()[1] for line in lines}
-    assert checks == {f"{name}:" for name in {*CHECKS, "settings", "model"} - {"port"}}, "the port is the service's"
+    assert checks == {f"{name}:" for name in {*CHECKS, "settings", "programs", "model"} - {"port"}}, (
+        "the port is the service's"
+    )
     assert before is not None
     assert f"process {before.pid} " in done.stdout
     assert own_service.base_url in done.stdout

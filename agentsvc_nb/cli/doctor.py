@@ -43,7 +43,7 @@ def _doctor(args: argparse.Namespace) -> int:
 def _findings(folder: DataFolder) -> Iterator[tuple[str, Finding]]:
     from agentsvc_nb.cli.checks import CHECKS, fail
 
-    for name, check in {**CHECKS, "settings": check_settings, "model": check_model}.items():
+    for name, check in {**CHECKS, "settings": check_settings, "programs": check_programs, "model": check_model}.items():
         try:
             for finding in check(folder):
                 yield name, finding
@@ -75,6 +75,15 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
             yield note(notice)
     for warning in warnings_for(os.environ):
         yield warn(warning, "unset the variable, or correct its name")
+
+
+def check_programs(_: DataFolder) -> Iterator[Finding]:
+    """Check whether a language model's programs can be run: a sandbox is made."""
+    from agentsvc_nb.cli.checks import note, ok
+    from agentsvc_nb.tools.programs import confinement
+
+    lacking = confinement.lacking()
+    yield ok("a model's programs run in a sandbox") if lacking is None else note(f"run_python is left out: {lacking}")
 
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:

@@ -110,6 +110,15 @@ def pages(file: BinaryIO, limit: int) -> Iterator[str]:
             yield _text(document, number) + PAGE_END
 
 
+def scanned(text: str) -> int:
+    """The number of pages of a PDF whose text (`pages`) is empty; 0 for any other text.
+
+    >>> scanned("\\f\\f"), scanned("One page.\\f"), scanned("")
+    (2, 0, 0)
+    """
+    return 0 if text.strip() else text.count(PAGE_END)
+
+
 def _text(document: pypdfium2.PdfDocument, number: int) -> str:
     import pypdfium2
 

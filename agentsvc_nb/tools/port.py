@@ -133,9 +133,11 @@ class WorkspaceTables(Protocol):
         """The result of a plan over tables as `profiles` named them. Raises `PlanError`."""
         ...
 
-    async def query(self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None) -> QueryAnswer:
-        """The answer to a query over the tables of these files, or of all. Raises `FileNotFoundError`, and
-        `WorkFailure("query_failed")` with the engine's message."""
+    async def query(
+        self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None, *, save: bool = False
+    ) -> QueryAnswer:
+        """The answer to a query over the tables of these files, or of all; `save`: with its rows as CSV. Raises
+        `FileNotFoundError`, and `WorkFailure("query_failed")` with the engine's message."""
         ...
 
     async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
@@ -283,6 +285,9 @@ class Tool(Described, Protocol):
     `ToolContext.key` what it has done already.
     """
 
+    shows: ClassVar[bool]
+    """Whether the model is shown the pictures of its results: only one that sees is offered the tool."""
+
     def fetches(self, given: Any) -> Sequence[str]: ...
 
     async def run(self, given: Any, context: ToolContext) -> Outcome:
@@ -319,6 +324,7 @@ class ToolDeclaration:
     asynchronous: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
     effect: ClassVar[bool] = False
+    shows: ClassVar[bool] = False
     Output: ClassVar[type[BaseModel] | None] = None
 
     settings_used: ClassVar[tuple[str, ...]] = ()

@@ -160,7 +160,8 @@ FAILURES: dict[str, Failure] = {
         ),
         Failure("no_text", "The file has no text that can be read.", "Use a file with text."),
         Failure("query_failed", "The question to the tables is wrong.", "Correct what its message names."),
-        Failure("too_much_work", "The query took too long or too much memory.", "Ask for less."),
+        Failure("program_failed", "A program that the agent ran ended with an error.", "See its message."),
+        Failure("too_much_work", "A query or a program took too long or too much memory.", "Ask for less."),
         Failure(
             "attempts_exhausted",
             "The work was restarted three times and did not end.",

@@ -32,10 +32,13 @@ RIGHT: Final[dict[str, dict[str, Any]]] = {
 }
 WORKSPACE: Final[dict[str, dict[str, Any]]] = {
     "list_files": {},
+    "look_at": {"path": "none.png"},
     "plot_tables": {"sql": "SELECT 1 AS a, 2 AS b", "kind": "line"},
     "profile_table": {"path": "none.csv"},
     "query_tables": {"sql": "SELECT 1 AS a"},
     "read_file": {"path": "none.txt"},
+    "read_page": {"url": "http://127.0.0.1:1/"},
+    "run_python": {"code": "print('Hello, this is a program.')"},
     "search_files": {"query": "tents"},
     "write_file": {"path": "a.txt", "text": "Hello."},
 }
@@ -44,11 +47,13 @@ FAILS: Final = {
     "edit_image": "invalid_tool_input",
     "find_angles": "not_configured",
     "get_meta_ad": "not_configured",
+    "look_at": "file_not_found",
     "media_transcript": "invalid_tool_input",
     "plot_tables": "file_not_found",
     "profile_table": "file_not_found",
     "query_tables": "file_not_found",
     "read_file": "file_not_found",
+    "read_page": "address_refused",
     "research_shortform": "not_configured",
     "review_funnel": "address_refused",
     "web_search": "not_configured",

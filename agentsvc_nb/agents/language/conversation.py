@@ -5,6 +5,7 @@ catalog's tools, each call of which goes through the run.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 from pydantic_ai import BinaryContent, ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse
 from pydantic_ai import RunContext as ModelContext
-from pydantic_ai.messages import ModelRequestPart, TextPart, ToolReturnPart, UserContent, UserPromptPart
+from pydantic_ai.messages import ModelRequestPart, TextPart, ToolReturn, ToolReturnPart, UserContent, UserPromptPart
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
@@ -20,10 +21,12 @@ from pydantic_core import SchemaValidator, core_schema
 from agentsvc_nb.agents.language.repeating import Repetition
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import EarlierTurn, RunContext
+from agentsvc_nb.formats.documents import scanned
 from agentsvc_nb.tools.port import Outcome, WorkspaceEntry
 
 _BYTES_PER_TOKEN: Final = 3
 PICTURE_TOKENS: Final = 1_000
+_SEEN: Final = "Picture: "
 CUT: Final = "\n[... shortened ...]\n"
 
 
@@ -140,12 +143,17 @@ async def restored(turn: RunContext, served: Served, kept: list[Any]) -> list[Mo
             for part in first.parts
         ]
         messages[0] = replace(first, parts=parts)
+    if served.sees:
+        messages[1:] = [await _seen_again(turn, message) for message in messages[1:]]
     return messages
 
 
 async def _described(turn: RunContext, entry: WorkspaceEntry, room: int) -> str:
     named = f"Attached: {entry.path} ({entry.media_type}, {entry.size_bytes} bytes)"
-    text = (await turn.workspace.text(entry.path)).strip()
+    text = await turn.workspace.text(entry.path)
+    if pages := scanned(text):
+        return f"{named}: scanned, its {pages} pages are pictures without text"
+    text = text.strip()
     return f"{named}\n{shortened(text, room)}" if text else named
 
 
@@ -205,10 +213,12 @@ MISTAKES_MAX: Final = 5
 
 
 class TurnTools(AbstractToolset[None]):
-    """The tools of one turn; a result longer than `tokens` is shortened."""
+    """The tools of one turn; a result longer than `tokens` is shortened. A model that `sees` is shown what it looks
+    at."""
 
-    def __init__(self, turn: RunContext, tokens: int) -> None:
+    def __init__(self, turn: RunContext, tokens: int, *, sees: bool = False) -> None:
         self._turn = turn
+        self._sees = sees
         self._tokens = tokens
         self._repetition = Repetition(turn)
 
@@ -220,7 +230,7 @@ class TurnTools(AbstractToolset[None]):
         found = {
             tool.name: self._offered(tool.name, tool.description, tool.Input.model_json_schema())
             for tool in self._turn.tools()
-            if tool.available()
+            if tool.available() and (self._sees or not tool.shows)
         }
         asked = self._turn.client_tools()
         return found | {
@@ -229,7 +239,7 @@ class TurnTools(AbstractToolset[None]):
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: ModelContext[None], tool: ToolsetTool[None]
-    ) -> str:
+    ) -> str | ToolReturn[str]:
         outcome, before = await self._repetition.outcome(
             name,
             tool_args,
@@ -237,7 +247,12 @@ class TurnTools(AbstractToolset[None]):
             # What is true where the caller is may have changed.
             anew=any(name == asked.name for asked in self._turn.client_tools()),
         )
-        return before + shortened(told(outcome), self._tokens)
+        said = before + shortened(told(outcome), self._tokens)
+        if outcome.error is not None or not any(tool.shows for tool in self._turn.tools() if tool.name == name):
+            return said
+        shown = [str(block["path"]) for block in outcome.content if block["type"] == "image"]
+        pictures = [await _looked_at(self._turn, path) for path in shown]
+        return ToolReturn(said, content=[part for parts in pictures for part in parts])
 
     def _offered(
         self, name: str, description: str, schema: dict[str, Any], *, sequential: bool = True
@@ -247,6 +262,26 @@ class TurnTools(AbstractToolset[None]):
             name=name, description=description, parameters_json_schema=schema, sequential=sequential
         )
         return ToolsetTool(toolset=self, tool_def=definition, max_retries=MISTAKES_MAX, args_validator=_OBJECT)
+
+
+async def _looked_at(turn: RunContext, path: str) -> list[UserContent]:
+    """A picture that the model asked to see, below its path, by which it is put back after a crash."""
+    async with turn.workspace.open(path) as file:
+        data = await asyncio.to_thread(file.read_bytes)
+    return [f"{_SEEN}{path}", BinaryContent(data, media_type="image/png")]
+
+
+async def _seen_again(turn: RunContext, message: ModelMessage) -> ModelMessage:
+    """The message with the pictures that the model had asked to see."""
+    if not isinstance(message, ModelRequest):
+        return message
+    parts: list[ModelRequestPart] = []
+    for part in message.parts:
+        if isinstance(part, UserPromptPart) and isinstance(part.content, str) and part.content.startswith(_SEEN):
+            with contextlib.suppress(FileNotFoundError):
+                part = replace(part, content=await _looked_at(turn, part.content.removeprefix(_SEEN)))
+        parts.append(part)
+    return replace(message, parts=parts)
 
 
 def told(outcome: Outcome) -> str:

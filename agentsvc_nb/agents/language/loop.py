@@ -261,7 +261,7 @@ def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, A
         served.model,
         output_type=form,
         instructions=instructions,
-        toolsets=[TurnTools(turn, served.context // 4)] if served.tools else [],
+        toolsets=[TurnTools(turn, served.context // 4, sees=served.sees)] if served.tools else [],
         retries=RETRIES_MAX,
         model_settings=settings,
         capabilities=[ProcessHistory(fitted)],

@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import csv
+import io
 import math
 import os
 import pickle
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import islice
@@ -22,6 +26,8 @@ from agentsvc_nb.formats.children.pool import answer_questions
 from agentsvc_nb.formats.engine.keeping import attach, read
 from agentsvc_nb.formats.engine.loading import plan_view, sql_view
 from agentsvc_nb.formats.engine.messages import (
+    ROWS_MAX,
+    SAVED_ROWS_MAX,
     ChartQuestion,
     ComputeQuestion,
     Plot,
@@ -42,8 +48,8 @@ from agentsvc_nb.formats.tables.model import UnreadableTable
 from agentsvc_nb.formats.tables.typed import ENGINE
 
 CPU_SECONDS: Final = 20
-ROWS_MAX: Final = 200
 PLOT_ROWS_MAX: Final = 5_000
+SAVED_CHARS: Final = 20_000_000
 CELL_CHARS: Final = 500
 ANSWER_CHARS: Final = 1_000_000
 """Characters of all cells together: a table with many columns is shown with fewer rows."""
@@ -113,7 +119,7 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
         except duckdb.OutOfMemoryException:
             raise
         except duckdb.Error as error:
-            return TableAnswer(error=("query", "", str(error)[:ERROR_CHARS]))
+            return TableAnswer(error=("query", "", _without_paths(str(error))[:ERROR_CHARS]))
 
 
 def _attached(
@@ -147,7 +153,7 @@ def _nothing_written() -> Iterator[None]:
 def _found(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
     """The columns and the first rows, one more than are shown."""
     found = engine.execute(question.sql)
-    limit = PLOT_ROWS_MAX if question.plot else ROWS_MAX
+    limit = SAVED_ROWS_MAX if question.save else PLOT_ROWS_MAX if question.plot else ROWS_MAX
     return [column[0] for column in found.description or []], list(islice(iter(found.fetchone, None), limit + 1))
 
 
@@ -158,6 +164,9 @@ def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]], f
     used = [one.profile for one in question.tables if one.profile.name.casefold() in asked]
     notes = [f"{one.name}: {note}" for one in used for note in one.notes][:NOTES_MAX]
     told = QueryAnswer(tuple(columns), tuple(shown), len(rows) > len(shown), tuple(notes))
+    if question.save:
+        saved, count = _as_csv(columns, rows[:SAVED_ROWS_MAX])
+        return TableAnswer(query=replace(told, saved_rows=count, more=count < len(rows)), saved=saved)
     if question.plot is None:
         return TableAnswer(query=told)
     result = plotted(columns, rows[:PLOT_ROWS_MAX], question.plot, len(rows) > PLOT_ROWS_MAX)
@@ -183,7 +192,29 @@ def _shown(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
 def _cell(value: object) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return value if isinstance(value, int | float | None) else str(value)[:CELL_CHARS]
+    return value if isinstance(value, int | float | None) else _without_paths(str(value))[:CELL_CHARS]
+
+
+def _as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, int]:
+    """The rows as CSV, and how many they are: those that fit into `SAVED_CHARS`."""
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(columns)
+    for count, row in enumerate(rows):
+        whole = written.tell()
+        writer.writerow([_without_paths(cell) if isinstance(cell, str) else cell for cell in row])
+        if written.tell() > SAVED_CHARS:
+            written.truncate(whole)
+            return written.getvalue(), count
+    return written.getvalue(), len(rows)
+
+
+_ATTACHED: Final = re.compile(r"(?<![\w/])/\S*/asked-\w+/")
+
+
+def _without_paths(said: str) -> str:
+    """The text without the path that a table was attached by: the engine tells it in its own tables and messages."""
+    return _ATTACHED.sub("", said) if "asked-" in said else said
 
 
 def _answered(question: bytearray) -> bytes:

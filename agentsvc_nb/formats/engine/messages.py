@@ -6,7 +6,7 @@ Questions are pickled, for the service is trusted; answers, of a process that re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,6 +14,10 @@ from agentsvc_nb.formats.plans.charts import ChartKind
 from agentsvc_nb.formats.plans.plan import Plan
 from agentsvc_nb.formats.plans.profiles import TableProfile
 from agentsvc_nb.formats.plans.results import Result
+
+ROWS_MAX: Final = 200
+"""Rows of a query that are shown."""
+SAVED_ROWS_MAX: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +40,15 @@ class Plot:
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:
     """The first rows of a query: cells are numbers, None, or texts. `more`: there are further rows. `notes` are how the
-    tables were read, `picture` is a PNG."""
+    tables were read, `picture` is a PNG, `saved` the rows as CSV, of which there are `saved_rows`."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     more: bool = False
     notes: tuple[str, ...] = ()
     picture: bytes = b""
+    saved: bytes = b""
+    saved_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,8 @@ class SqlQuestion:
     sql: str
     tables: tuple[UsedTable, ...]
     plot: Plot | None = None
+    save: bool = False
+    """Whether more rows are wanted than are shown, as CSV."""
 
 
 Question = ReadQuestion | ComputeQuestion | SqlQuestion | ChartQuestion
@@ -114,5 +122,7 @@ class TableAnswer(BaseModel):
     query: QueryAnswer | None = None
     picture: str = ""
     """A PNG of the query or the chart, in base64."""
+    saved: str = ""
+    """A query's rows as CSV."""
     error: tuple[Literal["unreadable", "plan", "query", "chart", "too_much"], str, str] | None = None
     """What failed, the code of a plan's error, and a sentence."""

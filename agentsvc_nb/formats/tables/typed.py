@@ -192,6 +192,10 @@ ENGINE: Final[dict[str, Any]] = {
     "temp_directory": "",
     "max_temp_directory_size": "0KB",
     "threads": 1,
+    # Messages name them, and the machine's user with them.
+    "home_directory": "-",
+    "secret_directory": "-",
+    "extension_directory": "-",
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,

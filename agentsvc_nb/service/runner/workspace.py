@@ -172,12 +172,14 @@ class ChatTables:
         assert said.result is not None
         return said.result
 
-    async def query(self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None) -> QueryAnswer:
+    async def query(
+        self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None, *, save: bool = False
+    ) -> QueryAnswer:
         found = await self.profiles(paths)
         used = tuple(self._named[table.name] for one in found for table in one.tables)
-        said = await self._asked(SqlQuestion(sql=sql, tables=used, plot=plot))
+        said = await self._asked(SqlQuestion(sql=sql, tables=used, plot=plot, save=save))
         assert said.query is not None
-        return replace(said.query, picture=base64.b64decode(said.picture))
+        return replace(said.query, picture=base64.b64decode(said.picture), saved=said.saved.encode("utf-8", "replace"))
 
     async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
         question = ChartQuestion(result=result, title=title, kind=kind)

@@ -9,6 +9,7 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats import queries as grammar
+from agentsvc_nb.formats.documents import scanned
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
@@ -79,6 +80,9 @@ class ReadFile(BaseTool):
 
     async def run(self, given: ReadFileInput, context: ToolContext) -> Outcome:
         text = await text_of(context, given.path)
+        if pages := scanned(text):
+            said = f"{given.path} is scanned: its {pages} pages are pictures without text, which look_at shows."
+            raise WorkFailure("no_text", said)
         if not text:
             raise WorkFailure("no_text", f"{given.path} has no text that can be read.")
         end = min(given.start + given.length, len(text))

@@ -4,30 +4,43 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.formats.engine.messages import FileTables, Plot, QueryAnswer
+from agentsvc_nb.formats.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, FileTables, Plot, QueryAnswer
 from agentsvc_nb.formats.safe_text import escape, table
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure, WorkspaceTables
 
 NO_TABLE: Final = "It has none."
 PATHS_MAX: Final = 20
 _SQL: Final = (
-    "DuckDB SQL on the tables, each named as its file without ending; further sheets of a workbook have theirs added."
+    "DuckDB's dialect, which is close to PostgreSQL's. A table is called as its file, in lower case, with _ for what "
+    "is no letter or digit (`Sales 2024.csv` is sales_2024); further sheets of a workbook, and tables of a page, have "
+    "their own name added. profile_table tells names, columns and types."
 )
 _FILES: Final = "CSV, TSV, Excel, Parquet, JSON, and the tables in HTML, Markdown and Word"
 
 
 class ProfileTableInput(BaseModel):
     path: str = Field(description=f"A file of the workspace with tables: {_FILES}.")
+    table: str = Field(default="", max_length=200, description="Which of the file's tables; left out, the first.")
 
 
 class QueryTablesInput(BaseModel):
     sql: str = Field(max_length=10_000, description=_SQL)
     paths: list[str] = Field(default_factory=list, max_length=PATHS_MAX, description="The files; none: all tables.")
+
+
+class QueryInput(QueryTablesInput):
+    save_as: str = Field(
+        default="",
+        max_length=500,
+        pattern=r"^$|\.csv$",
+        description=f"A path such as `by_month.csv`, where the rows are written to, {SAVED_ROWS_MAX:,} at most.",
+    )
 
 
 class PlotTablesInput(QueryTablesInput):
@@ -39,7 +52,8 @@ class PlotTablesInput(QueryTablesInput):
 class ProfileTable(BaseTool):
     name: ClassVar[str] = "profile_table"
     description: ClassVar[str] = (
-        "Tells of a table: its columns with types and ranges, its first rows, how many there are."
+        "Tells of a table in a file: its columns with types and ranges, its first rows, how many there are, and the "
+        "file's other tables, such as the sheets of a workbook."
     )
     family: ClassVar[str] = "profile_table"
     Input: ClassVar[type[BaseModel]] = ProfileTableInput
@@ -47,7 +61,11 @@ class ProfileTable(BaseTool):
     async def run(self, given: ProfileTableInput, task: ToolContext) -> Outcome:
         tables = task.workspace.tables
         (found,) = await _checked(tables, [given.path])
-        first, *others = found.tables
+        first = next((table for table in found.tables if table.name == given.table), found.tables[0])
+        if given.table not in ("", first.name):
+            said = f"table: {given.path} has {', '.join(table.name for table in found.tables)}."
+            raise WorkFailure("invalid_tool_input", said)
+        others = [table for table in found.tables if table is not first]
         columns = "column_name, column_type, min, max, approx_unique, null_percentage"
         about = await tables.query(f'SELECT {columns} FROM (SUMMARIZE "{first.name}")', [given.path])
         rows = await tables.query(f'SELECT * FROM "{first.name}" LIMIT 5', [given.path])
@@ -59,13 +77,24 @@ class ProfileTable(BaseTool):
 
 class QueryTables(BaseTool):
     name: ClassVar[str] = "query_tables"
-    description: ClassVar[str] = f"Asks the tables in the chat's files a question in SQL: {_FILES}."
+    description: ClassVar[str] = (
+        f"Asks the tables in the chat's files a question in DuckDB's SQL: {_FILES}, every sheet, in any encoding. "
+        f"Shows the first {ROWS_MAX} rows; to hand out a result as a file, or to go on with more rows, give `save_as`."
+    )
     family: ClassVar[str] = "query_tables"
-    Input: ClassVar[type[BaseModel]] = QueryTablesInput
+    Input: ClassVar[type[BaseModel]] = QueryInput
 
-    async def run(self, given: QueryTablesInput, task: ToolContext) -> Outcome:
-        found = await _asked(task.workspace.tables, given)
-        return _text(_table(found) + _notes(found))
+    async def run(self, given: QueryInput, task: ToolContext) -> Outcome:
+        await _checked(task.workspace.tables, given.paths)
+        found = await task.workspace.tables.query(given.sql, given.paths, save=bool(given.save_as))
+        if not given.save_as:
+            return _text(_table(found) + _notes(found))
+        mark = hashlib.sha256(found.saved).hexdigest()[:16]
+        await task.write(given.save_as, found.saved, output=(f"table_{mark}", "table"))
+        more = " There are more." if found.more else ""
+        head = replace(found, rows=found.rows[:5], more=False)
+        said = f"Wrote {found.saved_rows:,} rows to {given.save_as}.{more} The first:\n\n{_table(head)}{_notes(found)}"
+        return _text(said)
 
 
 class PlotTables(BaseTool):

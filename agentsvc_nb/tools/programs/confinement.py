@@ -1,0 +1,247 @@
+"""The sandbox by bubblewrap: what is in it, and whether it can be made here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.formats.sandbox import environment
+from agentsvc_nb.tools.programs import supervisor_child, syscalls
+
+PACKAGES: Final = {
+    "pandas": "pandas",
+    "numpy": "numpy",
+    "matplotlib": "matplotlib",
+    "openpyxl": "openpyxl",
+    "docx": "python-docx",
+    "pptx": "python-pptx",
+}
+"""What a program can import beside the standard library: the module, and what is installed for it."""
+WORK_BYTES: Final = 256_000_000
+"""What a program may write, all files together; they are in memory."""
+SCRATCH_BYTES: Final = 64_000_000
+_LIBRARIES: Final = ("lib", "lib32", "lib64", "libx32")
+_SHARED: Final = ("/usr/share/fonts", "/usr/share/zoneinfo")
+_CONFIG: Final = "/tmp/matplotlib"
+_THREADS: Final = str(min(os.cpu_count() or 1, 4))
+_VARIABLES: Final = {
+    "HOME": "/tmp",
+    "TMPDIR": "/tmp",
+    "LANG": "C.UTF-8",
+    "PATH": "/python/bin",
+    "LD_LIBRARY_PATH": "/python/lib",
+    "MPLCONFIGDIR": _CONFIG,
+    "MPLBACKEND": "Agg",
+    # Each thread of these libraries reserves memory, and some start one for each processor.
+    "OPENBLAS_NUM_THREADS": _THREADS,
+    "OMP_NUM_THREADS": _THREADS,
+}
+_FIRST_USER: Final = 1_900_000_000
+_USERS: Final = 200_000_000
+"""User ids that nothing else gives out: above those of containers, below what some programs take for negative."""
+_ALL_USERS: Final = (0, 0, 0xFFFFFFFF)
+_NAME: Final = re.compile(r"[\w.-]+")
+_PROBE_SECONDS: Final = 10.0
+
+NOT_LINUX: Final = "Programs are run in a sandbox that is there on Linux alone."
+NO_BUBBLEWRAP: Final = "Programs are run in a sandbox by bubblewrap, 0.8 or later: install it (apt install bubblewrap)."
+NO_FILTER: Final = "Programs are run in a sandbox whose filter is made for x86_64 and aarch64 processors."
+NOT_ALLOWED: Final = (
+    "Programs are run in a sandbox, and this machine refuses to make one ({}). It needs bubblewrap 0.8 or later, and "
+    "unprivileged user namespaces, which a container or the system's settings may forbid."
+)
+MISSING: Final = "Programs are run with packages that are not all installed here: pip install 'agentsvc-nb[agents]'."
+
+
+def lacking() -> str | None:
+    """Why no program can be run here, and what helps; None when one can."""
+    if sys.platform != "linux":
+        return NOT_LINUX
+    if shutil.which("bwrap") is None:
+        return NO_BUBBLEWRAP
+    if syscalls.filter_for() is None:
+        return NO_FILTER
+    if any(find_spec(module) is None for module in PACKAGES):
+        return MISSING
+    refused = _tried()
+    return None if refused is None else NOT_ALLOWED.format(refused)
+
+
+@cache
+def _tried() -> str | None:
+    """What bubblewrap says when a sandbox is made; None when that works."""
+    confinement = Confinement()
+    with confinement.command(["-c", "pass"]) as (command, handles):
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                pass_fds=handles,
+                env=environment(),
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return type(error).__name__
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return None if done.returncode == 0 else (said[-1] if said else f"exit {done.returncode}")
+
+
+def is_root() -> bool:
+    """Whether this process is the machine's root, and not that of a user namespace, which has few users."""
+    if os.geteuid():
+        return False
+    with contextlib.suppress(OSError, ValueError):
+        first, outside, count = (int(number) for number in Path("/proc/self/uid_map").read_text().split())
+        return (first, outside, count) == _ALL_USERS
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What one sandbox is made of. `shown`: the files that it has, by their paths in the workspace.
+
+    `user`: the id of a user that nobody is, for the program of a service that runs as root: a user namespace would make
+    it another name of root, for whom the kernel has no limit of processes. None: the service's own user, in a user
+    namespace.
+    """
+
+    shown: Mapping[str, Path] = field(default_factory=dict)
+    fonts: tuple[str, bytes] | None = None
+    """The name and content of matplotlib's list of fonts, which takes it a second to make."""
+    user: int | None = field(default_factory=lambda: _stranger() if is_root() else None)
+
+    @contextlib.contextmanager
+    def command(self, arguments: Sequence[str]) -> Iterator[tuple[list[str], list[int]]]:
+        """The command that runs the sandbox's Python with these arguments, and the files that it is to inherit."""
+        told = syscalls.filter_for()
+        assert told is not None
+        given = [told] if self.fonts is None else [told, self.fonts[1]]
+        handles = [_handle_of(data) for data in given]
+        try:
+            fonts = [] if self.fonts is None else self._font_list(self.fonts[0], handles[1])
+            bwrap = ["bwrap", *self._isolation(), "--seccomp", str(handles[0]), *_system(), *_interpreter()]
+            # The root last: from then on nothing can be written but to the two file systems in memory.
+            mounts = [*_memory(), *fonts, *self._shown(), "--remount-ro", "/"]
+            yield [*bwrap, *mounts, "--", _PYTHON, *_FLAGS, *arguments], handles
+        finally:
+            for handle in handles:
+                os.close(handle)
+
+    def _isolation(self) -> list[str]:
+        names = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+        ends = ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox", "--cap-drop", "ALL"]
+        if self.user is None:
+            names += ["--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"]
+        else:
+            # Of the first process alone: it becomes that user, or starts the program as that, and can end it.
+            ends += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_KILL"]
+        variables = [part for name, value in _VARIABLES.items() for part in ("--setenv", name, value)]
+        return [*names, *ends, "--clearenv", *variables, "--chdir", "/work"]
+
+    def _shown(self) -> list[str]:
+        # By number: the paths of a workspace may be too long for a file system, or one a folder of another.
+        files = enumerate(self.shown.values())
+        return [part for number, file in files for part in ("--ro-bind", str(file), f"/files/{number}")]
+
+    def _font_list(self, name: str, handle: int) -> list[str]:
+        return ["--perms", "0444", "--ro-bind-data", str(handle), f"{_CONFIG}/{name}"]
+
+
+PACKAGES_AT: Final = "/python/packages"
+_PYTHON: Final = "/python/bin/python"
+_FLAGS: Final = ("-I", "-S", "-B")
+SUPERVISOR: Final = "/python/supervisor.py"
+
+
+def _folders(*paths: str) -> list[str]:
+    """Folders that everybody may look into: those that bubblewrap makes unasked are for their owner alone."""
+    return [part for path in paths for part in ("--dir", path)]
+
+
+def _memory() -> list[str]:
+    """What can be written to: file systems in memory, each of a bounded size."""
+    work = ["--perms", "0777", "--size", str(WORK_BYTES), "--tmpfs", "/work"]
+    scratch = ["--perms", "0777", "--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp"]
+    return [*work, *scratch, "--perms", "0777", "--dir", _CONFIG]
+
+
+@cache
+def _system() -> list[str]:
+    """The system's libraries, fonts and time zones, read-only; of its devices two, of its programs none."""
+    found = _folders("/dev", "/files", "/usr", "/usr/share")
+    found += ["--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"]
+    for name in _LIBRARIES:
+        if Path("/", name).is_symlink():
+            found += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
+        elif Path("/", name).is_dir():
+            found += ["--ro-bind", f"/{name}", f"/{name}"]
+        if Path("/usr", name).is_dir():
+            found += ["--ro-bind", f"/usr/{name}", f"/usr/{name}"]
+    return found + [part for path in _SHARED for part in ("--ro-bind-try", path, path)]
+
+
+@cache
+def _interpreter() -> list[str]:
+    """Python and its packages, below `/python`: no path of this machine stands in a traceback."""
+    found = _folders("/python", "/python/bin", PACKAGES_AT)
+    found += [
+        "--ro-bind",
+        os.path.realpath(sys.executable),
+        _PYTHON,
+        "--ro-bind",
+        supervisor_child.__file__,
+        SUPERVISOR,
+    ]
+    for name in ("lib", "lib64"):
+        folder = Path(sys.base_prefix, name)
+        if folder.is_dir() and not folder.is_symlink():
+            found += ["--ro-bind", str(folder), f"/python/{name}"]
+    return found + [part for name, at in _packages().items() for part in ("--ro-bind", at, f"{PACKAGES_AT}/{name}")]
+
+
+def _packages() -> Mapping[str, str]:
+    """The folders and modules of the packages and of all that they need, by name: nothing else that is installed."""
+    found: dict[str, str] = {}
+    wanted = list(PACKAGES.values())
+    for name in wanted:
+        with contextlib.suppress(metadata.PackageNotFoundError):  # what another system or version would need
+            installed = metadata.distribution(name)
+            for part in _top_level(installed, name):
+                found[part] = str(installed.locate_file(part))
+            needed = (_NAME.match(line) for line in installed.requires or () if "extra ==" not in line)
+            wanted += [each[0] for each in needed if each and each[0] not in wanted]
+    return {name: at for name, at in found.items() if os.path.exists(at)}
+
+
+def _top_level(installed: metadata.Distribution, name: str) -> set[str]:
+    """The first parts of the paths of what is installed. The list is read as text: to parse those of large packages
+    takes a second."""
+    listed = installed.read_text("RECORD") or installed.read_text("top_level.txt") or name
+    parts = {line.partition(",")[0].partition("/")[0] for line in listed.splitlines()}
+    return {part for part in parts if part not in ("", "..", "__pycache__") and not part.endswith(".dist-info")}
+
+
+def _stranger() -> int:
+    return _FIRST_USER + secrets.randbelow(_USERS)
+
+
+def _handle_of(data: bytes) -> int:
+    """A file in memory with this content, to be read from its beginning."""
+    handle = os.memfd_create("agentsvc")
+    with open(handle, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(handle, 0, os.SEEK_SET)
+    return handle

@@ -1,0 +1,71 @@
+"""The tool that reads a web page, through the guard against private addresses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from pydantic import BaseModel, Field
+
+from agentsvc_nb.formats.page_markdown import to_markdown
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WebAddress, WorkFailure
+from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
+
+READ_CHARS: Final = 20_000
+READ_CHARS_MAX: Final = 40_000
+_PAGES: Final = ("text/html", "application/xhtml+xml", "")
+_TEXTS: Final = ("application/json", "application/xml", "application/rss+xml", "application/atom+xml")
+
+
+class ReadPageInput(BaseModel):
+    url: WebAddress = Field(description="The page, http or https.")
+    start: int = Field(default=0, ge=0, description="Character of its text to begin at.")
+    length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="Characters to read.")
+
+
+class ReadPage(BaseTool):
+    name: ClassVar[str] = "read_page"
+    description: ClassVar[str] = (
+        "Reads a web page as Markdown, with its links. Scripts are not run: what they would show is not there."
+    )
+    family: ClassVar[str] = "read_page"
+    Input: ClassVar[type[BaseModel]] = ReadPageInput
+
+    def __init__(self, services: ToolServices) -> None:
+        super().__init__(services)
+        self._fetcher = Fetcher(services.settings.fetch_allow)
+
+    def fetches(self, given: ReadPageInput) -> Sequence[str]:
+        return (given.url,)
+
+    async def run(self, given: ReadPageInput, task: ToolContext) -> Outcome:
+        found = await self._fetcher.within(given.url, task.fetch_only).get(
+            given.url, accept="text/html, text/*;q=0.9, */*;q=0.5"
+        )
+        if found.status != 200:
+            raise WorkFailure("fetch_failed", f"{found.url} answered with status {found.status}.")
+        # In a thread: a page may have megabytes.
+        title, text = await asyncio.to_thread(_read, found)
+        if given.start >= max(len(text), 1):
+            raise WorkFailure("invalid_tool_input", f"start: the page has {len(text)} characters.")
+        end = min(given.start + given.length, len(text))
+        head = f"{title or 'A page'}, {found.url}\n\n" if given.start == 0 else ""
+        part = "" if end - given.start == len(text) else f"\n[characters {given.start} to {end} of {len(text)}]"
+        return Outcome(content=[{"type": "text", "text": head + text[given.start : end] + part}])
+
+
+def _read(found: Fetched) -> tuple[str, str]:
+    """The title and the text of what was fetched. Raises `WorkFailure("no_text")`."""
+    kind = found.media_type
+    if kind in _PAGES:
+        title, text = to_markdown(found.text, found.url)
+    elif kind.startswith("text/") or kind in _TEXTS:
+        title, text = "", found.text
+    else:
+        raise WorkFailure("no_text", f"{found.url} is no page that can be read, but {kind}.")
+    if not text.strip():
+        raise WorkFailure(
+            "no_text", f"{found.url} has no text: its contents may be made by scripts, which are not run."
+        )
+    return title, text

@@ -1,0 +1,139 @@
+"""The tool that runs a model's Python program on the chat's files, in a sandbox (docs/decisions/0063)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from pydantic import BaseModel, Field
+
+from agentsvc_nb.formats import media_types
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure, WorkspaceEntry
+from agentsvc_nb.tools.programs import confinement, running
+from agentsvc_nb.tools.programs.confinement import PACKAGES, WORK_BYTES, Confinement
+from agentsvc_nb.tools.programs.running import Ending, Program
+
+SHOWN_MAX: Final = 50
+SHOWN_BYTES: Final = 500_000_000
+SECONDS: Final = 60
+SECONDS_MAX: Final = 300
+AT_ONCE: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
+"""Programs that run at a time; others wait."""
+MESSAGE_KEPT: Final = 8_000
+_BOUNDS: Final = {
+    "time": "It took longer than {seconds} s and was ended: do less, or give it more `seconds`.",
+    "memory": f"It was ended: together its processes took more than {running.MEMORY_BYTES / 1e9:g} GB of memory.",
+    "processes": f"It was ended: it started more than {running.PROCESSES_MAX} processes.",
+    "files": f"It was ended: it made more than {running.FILES_MAX:,} files.",
+    "printed": f"It was ended: it printed more than {running.PRINTED_MAX / 1e6:g} MB. Write that to a file.",
+    "lost": "Its sandbox ended in the middle.",
+}
+
+
+class RunPythonInput(BaseModel):
+    code: str = Field(
+        min_length=1,
+        max_length=100_000,
+        description="The program. Print what you want to see; a value alone is not shown.",
+    )
+    seconds: int = Field(default=SECONDS, ge=1, le=SECONDS_MAX, description="It is ended after so many seconds.")
+
+
+class RunPython(BaseTool):
+    name: ClassVar[str] = "run_python"
+    description: ClassVar[str] = (
+        f"Runs a Python program with {', '.join(PACKAGES.values())}, and no network. The chat's files lie in its "
+        "working folder under their paths, such as `uploads/sales.csv`. Every file that it writes or changes there "
+        f"(.png, .csv, .xlsx, .docx, .pptx; {WORK_BYTES / 1e6:g} MB at most) becomes a file of the chat; hidden ones "
+        "do not. Nothing else is kept: each program begins anew."
+    )
+    family: ClassVar[str] = "run_python"
+    Input: ClassVar[type[BaseModel]] = RunPythonInput
+
+    def __init__(self, services: ToolServices) -> None:
+        super().__init__(services)
+        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._listing = asyncio.Lock()
+        self._fonts: tuple[str, bytes] | None = None
+
+    def available(self) -> bool:
+        return confinement.lacking() is None
+
+    async def run(self, given: RunPythonInput, task: ToolContext) -> Outcome:
+        # In a thread: to know it, a sandbox is made.
+        if lacking := await asyncio.to_thread(confinement.lacking):
+            raise WorkFailure("not_configured", lacking)
+        kept = _Files(task)
+        async with self._turn, contextlib.AsyncExitStack() as held:
+            fonts = await self._font_list()
+            entries = _shown(await task.workspace.list(), given.code)
+            files = {entry.path: await held.enter_async_context(task.workspace.open(entry.path)) for entry in entries}
+            ending = await running.run(Program(given.code, given.seconds, Confinement(files, fonts)), kept.keep)
+        said = [ending.printed.strip(), *kept.told(ending.left_out)]
+        if ending.how == "exit" and ending.code == 0:
+            return Outcome(content=[_text("\n\n".join(filter(None, said)) or "It printed nothing."), *kept.pictures])
+        return _failed(ending, given, said, kept)
+
+    async def _font_list(self) -> tuple[str, bytes] | None:
+        async with self._listing:
+            self._fonts = self._fonts or await running.font_list()
+            return self._fonts
+
+
+class _Files:
+    """Keeps the files of a program in the chat's workspace."""
+
+    def __init__(self, task: ToolContext) -> None:
+        self._task = task
+        self._written: list[str] = []
+        self._refused: list[str] = []
+        self.pictures: list[dict[str, str]] = []
+
+    async def keep(self, path: str, data: bytes) -> None:
+        if media_types.safe_path(path) is None:
+            self._refused.append(f"{path!r} is no name of a file that is kept.")
+            return
+        media_type = media_types.guess(path, data[: media_types.HEAD_BYTES])
+        picture = media_type.startswith("image/")
+        mark = f"chart_{hashlib.sha256(data).hexdigest()[:16]}"
+        await self._task.write(path, data, output=(mark, "chart") if picture else None)
+        self._written.append(path)
+        if picture:
+            self.pictures.append({"type": "image", "path": path, "media_type": media_type})
+
+    def told(self, left_out: int) -> list[str]:
+        lines = [f"Files written: {', '.join(self._written)}."] if self._written else []
+        if left_out:
+            lines.append(f"{left_out} more files were not kept: they are too many or too large.")
+        return [*lines, *self._refused]
+
+
+def _shown(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]:
+    """The files that a program gets: those that it names first."""
+    found: list[WorkspaceEntry] = []
+    room = SHOWN_BYTES
+    for entry in sorted(entries, key=lambda entry: entry.path.rpartition("/")[2] not in code):
+        if len(found) < SHOWN_MAX and entry.size_bytes <= room:
+            found.append(entry)
+            room -= entry.size_bytes
+    return found
+
+
+def _failed(ending: Ending, given: RunPythonInput, said: list[str], kept: _Files) -> Outcome:
+    printed, *rest = said
+    if ending.how == "exit":
+        code, first = "program_failed", f"The program ended with exit code {ending.code}."
+    else:
+        code = "program_failed" if ending.how in ("lost", "printed") else "too_much_work"
+        first = "The program did not end by itself. " + _BOUNDS[ending.how].format(seconds=given.seconds)
+    # The end of what was printed: there an exception stands.
+    message = "\n\n".join(filter(None, [first, *rest, printed[-MESSAGE_KEPT:]]))
+    return Outcome(content=[_text(message), *kept.pictures], error=(code, message))
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

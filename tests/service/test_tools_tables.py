@@ -1,0 +1,116 @@
+"""What an agent's tools for tables tell and save; and no path of this machine is told."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pandas
+import pytest
+import xlsxwriter
+
+from agentsvc_nb.formats.engine import child
+from agentsvc_nb.formats.engine.messages import ROWS_MAX
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools import catalog
+from agentsvc_nb.tools.port import WorkFailure
+from tests.service.agents_harness import MemoryToolContext, MemoryWorkspace
+from tests.service.test_tools_workspace import SALES, call, text
+
+
+def workbook() -> bytes:
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made) as book:
+        for name, rows in (("Orders", [["order", "price"], ["A-1", 5], ["A-2", 7]]), ("Prices", [["sku"], ["X"]])):
+            sheet = book.add_worksheet(name)
+            for at, row in enumerate(rows):
+                sheet.write_row(at, 0, row)
+    return made.getvalue()
+
+
+FILES: dict[str, str | bytes] = {
+    "uploads/Sales 2024.csv": SALES,
+    "book.xlsx": workbook(),
+    "stock.json": json.dumps([{"sku": "X", "left": 3}, {"sku": "Y", "left": 0}]),
+    "kyrillisch.csv": "город;сумма\nМосква;1,5\nКазань;2,5\n".encode("cp1251"),
+}
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> MemoryToolContext:
+    return MemoryToolContext(MemoryWorkspace(tmp_path / "chat", FILES))
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT sum(price) AS x FROM book", "12"),
+        ("SELECT sku AS x FROM book_prices", "X"),
+        ('SELECT sum("left") AS x FROM stock', "3"),
+        ("SELECT sum(сумма) AS x FROM kyrillisch", "4"),
+        ("SELECT s.left AS x FROM book_prices JOIN stock s USING (sku)", "3"),
+    ],
+)
+def test_every_sheet_json_and_other_encodings_are_asked(task: MemoryToolContext, sql: str, expected: str) -> None:
+    assert f"\n| {expected}" in text(call(task, "query_tables", sql=sql))
+
+
+def test_a_table_of_a_file_is_described(task: MemoryToolContext) -> None:
+    first = text(call(task, "profile_table", path="book.xlsx"))
+    assert first.startswith("Table book: 2 rows.\n")
+    assert "Further tables of the file: book_prices." in first
+    second = text(call(task, "profile_table", path="book.xlsx", table="book_prices"))
+    assert second.startswith("Table book_prices: 1 rows.\n")
+    assert "Further tables of the file: book." in second
+    with pytest.raises(WorkFailure, match=r"table: book\.xlsx has book, book_prices\."):
+        call(task, "profile_table", path="book.xlsx", table="prices")
+
+
+def test_a_result_is_saved_with_more_rows_than_are_shown(task: MemoryToolContext) -> None:
+    said = text(call(task, "query_tables", sql="SELECT range AS n, 'a,\"b' AS t FROM range(1000)", save_as="out/n.csv"))
+    assert said.startswith("Wrote 1,000 rows to out/n.csv. The first:\n\n| n | t |")
+    saved = pandas.read_csv(io.BytesIO(task.files.bytes("out/n.csv")))
+    assert (list(saved.columns), len(saved), saved.n.sum(), saved.t[999]) == (["n", "t"], 1000, 499500, 'a,"b')
+    assert "| 0 |" in said
+    assert f"[the first {ROWS_MAX} rows" in text(call(task, "query_tables", sql="SELECT * FROM range(1000)"))
+
+
+@pytest.mark.parametrize("name", ["SAVED_ROWS_MAX", "SAVED_CHARS"])
+def test_what_is_not_saved_is_told(task: MemoryToolContext, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, name, 10)
+    said = text(call(task, "query_tables", sql="SELECT range AS n FROM range(1000)", save_as="n.csv"))
+    kept = len(task.files.bytes("n.csv").splitlines()) - 1
+    assert kept in (4, 10)
+    assert said.startswith(f"Wrote {kept} rows to n.csv. There are more.")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "PRAGMA database_list",
+        "SELECT * FROM duckdb_databases()",
+        "SELECT * FROM duckdb_settings()",
+        "SELECT * FROM duckdb_secrets()",
+        "SELECT * FROM duckdb_extensions()",
+        "SELECT * FROM pragma_database_size()",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "EXPORT DATABASE 'x'",
+        "SELECT * FROM glob('*')",
+        "SELECT error((SELECT string_agg(path, ' ') FROM duckdb_databases()))",
+    ],
+)
+def test_no_path_of_this_machine_is_told(task: MemoryToolContext, sql: str, tmp_path: Path) -> None:
+    try:
+        said = text(call(task, "query_tables", sql=sql))
+    except WorkFailure as failure:
+        said = failure.message
+    assert str(tmp_path) not in said.replace("\\", "")
+    assert str(Path.home()) not in said
+
+
+def test_the_descriptions_tell_how_to_ask() -> None:
+    asked = catalog.within({}, Settings(Path("data")))["query_tables"]
+    told = asked.description + json.dumps(asked.Input.model_json_schema())
+    assert all(word in told for word in ("DuckDB", f"first {ROWS_MAX} rows", "save_as", "sales_2024", "every sheet"))
