@@ -10,6 +10,7 @@ import sys
 from tests.bench import (
     asking,
     calls,
+    context,
     decoding,
     first_call,
     first_event,
@@ -45,6 +46,7 @@ if __name__ == "__main__":
         search,
         tables,
         asking,
+        context,
         notebook,
         quality,
     )

@@ -26,7 +26,7 @@ class ConnectionMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["status", "connect", "local", "chat", "project", "session"],
+            choices=["status", "connect", "local", "chat", "project", "session", "sent"],
             help="connect: use the service at URL; local: the embedded one; chat, project, session: ask there from now"
             " on",
         ),
@@ -39,13 +39,14 @@ class ConnectionMagics(MagicsGroup):
         ),
         arg("--save-key", action="store_true", help="connect: ask for the key and keep it in the system's keyring"),
         arg("--create", action="store_true", help="project: make it if there is none of that name"),
+        arg("--instructions", metavar="FILE", help="project: tell the agent this text in all its chats; `-` for none"),
     )
     def agentsvc(self, args: argparse.Namespace) -> Any:
         """Say which service, project and chat are used, or change that. The key comes from SERVICE_API_KEY, from the
         system's keyring, or is asked for; it is never shown.
 
         Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc local`,
-        `%agentsvc project "Summer sale" --create`, `%agentsvc session draft-2`
+        `%agentsvc project "Summer sale" --create --instructions rules.md`, `%agentsvc session draft-2`
         """
         from agentsvc_nb.notebook import commands, host
 
@@ -62,9 +63,13 @@ class ConnectionMagics(MagicsGroup):
             case "chat":
                 return commands.chat(session, where)
             case "project":
-                return commands.project(session, where, create=args.create)
+                return commands.project(session, where, create=args.create, instructions=args.instructions)
             case "session":
                 return commands.workstream(session, where)
+            case "sent" if not where:
+                raise AskError("The run is missing.", "For example: %agentsvc sent last; %runs lists them")
+            case "sent":
+                return commands.sent(session, where)
         return commands.status(session)
 
 
