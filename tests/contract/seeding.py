@@ -21,6 +21,8 @@ class Seeded:
 
     service: RunningService
     known: Known
+    failed_runs: list[str]
+    """Two that may be resumed, each the last of its chat."""
 
 
 @contextlib.contextmanager
@@ -29,11 +31,12 @@ def seeded_service(folder: Path) -> Iterator[Seeded]:
     with running_service("scripted", sync_hold_seconds=0.1, ask_handle_seconds=0.1, max_file_bytes=100_000) as service:
         with AgentService(service.api_key, base_url=service.base_url) as client:
             known = _work(client)
+            failed = [client.runs.start("fail model_unavailable Away.", sync=True).run_id for _ in range(2)]
         told, silent = sound(folder / "told.wav", 1), sound(folder / "silent.wav", 2)
         told.with_suffix(".srt").write_text(SRT)
         known["path.media_id"] = [added(service, told), added(service, silent)]
         known["path.page_id"] = [_page(service, url) for url in ("https://example.com/a", "https://example.com/b")]
-        yield Seeded(service, known)
+        yield Seeded(service, known, failed)
 
 
 def _work(client: AgentService) -> Known:

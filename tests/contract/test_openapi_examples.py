@@ -44,6 +44,8 @@ def _variables(seeded: Seeded, entry: DescribedOperation, which: int) -> dict[st
     for row in entry.parameters:
         if values := seeded.known.get(f"{row.place}.{row.name}"):
             known[row.name] = values[which]
+    if entry.id == "resumeRuns":
+        known["run_id"] = seeded.failed_runs[which]
     return {
         **known,
         "base_url": seeded.service.base_url,

@@ -40,7 +40,7 @@ def test_a_form_calls_its_tool_and_the_cell_shows_the_answer(kernel: Any) -> Non
     assert form.answer.data["answer"] == "hello <b>there</b>"
     place = kernel.shown.outputs[2]
     assert "hello &lt;b&gt;there" in place["text/html"]
-    assert form.cell == "%%tool ask_stefanbrain\nmessage: say hello <b>there</b>\nmodel: null\neffort: null\non_busy: reject"
+    assert form.cell == "%%tool ask_stefanbrain\nmessage: say hello <b>there</b>\non_busy: reject"
     _pressed(form)
     assert len(kernel.shown.outputs) == 3, "the answer takes the place of the one before"
 

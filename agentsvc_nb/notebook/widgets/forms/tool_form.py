@@ -153,7 +153,11 @@ class ToolForm(Showing):
         return later.wait()
 
     def _as_cell(self, given: dict[str, Any]) -> str:
-        return calling.as_cell(self.tool.name, self.tool.asynchronous, given)
+        """Leave out what is null by default: a line for it would say nothing."""
+        fields = self.tool.input_schema.get("properties", {})
+        null = {name for name, field in fields.items() if "default" in field and field["default"] is None}
+        said = {name: value for name, value in given.items() if value is not None or name not in null}
+        return calling.as_cell(self.tool.name, self.tool.asynchronous, said)
 
     def _files(self) -> list[str]:
         """Return the paths of the chat's files if the tool takes one; none if they cannot be listed."""
