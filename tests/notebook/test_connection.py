@@ -127,6 +127,15 @@ def test_a_project_has_instructions_out_of_a_file(terminal: Any, client: AgentSe
 
 
 @pytest.mark.usefixtures("connected")
+def test_what_a_run_sent_to_models_is_shown(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = terminal.cell("%%ask\nsay x").run.run_id
+    terminal.cell("%agentsvc sent last")
+    assert f"Run {run} sent nothing to a language model." in capsys.readouterr().out
+    with pytest.raises(AskError, match="The run is missing"):
+        terminal.cell("%agentsvc sent")
+
+
+@pytest.mark.usefixtures("connected")
 def test_a_project_is_found_by_its_name_or_made(terminal: Any, client: AgentService) -> None:
     with pytest.raises(AskError, match="There is no project Winter sale 7") as caught:
         terminal.cell('%agentsvc project "Winter sale 7"')
