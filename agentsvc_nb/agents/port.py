@@ -6,20 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentsvc_nb.tools.port import Outcome, Tool, Workspace, WorkspaceEntry
+from agentsvc_nb.tools.port import Outcome, SentCall, Tool, Workspace, WorkspaceEntry
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import AnswerBasis
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierTurn:
-    """A finished turn of the chat: its message, its output, its final status, and what its answer rests on if its agent
-    said so."""
+    """A finished turn of the chat: its message, its output, its final status, what its answer rests on if its agent
+    said so, and its run."""
 
     message: str
     output: str
     status: str
     basis: str = ""
+    run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRules:
+    """The project of the chat, and what its members want the agent to do."""
+
+    name: str
+    instructions: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,10 @@ class RunContext(Protocol):
         """The files that came with the message."""
         ...
 
+    async def project(self) -> ProjectRules | None:
+        """The chat's project; None when it belongs to none."""
+        ...
+
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         """At most `limit` turns of the chat before this one, the latest first."""
         ...
@@ -136,6 +149,11 @@ class RunContext(Protocol):
 
         Raises `WorkFailure("limit_reached")` when a limit of money has no room for it.
         """
+        ...
+
+    async def sending(self, call: SentCall) -> bool:
+        """Record what goes to a model, before it does. True if it is the first that this folder sends to a hosted
+        one."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:

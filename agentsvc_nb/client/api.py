@@ -57,6 +57,7 @@ class Runs(OperationGroup[F]):
     get = operation(runs.get)
     cancel = operation(runs.cancel)
     resume = operation(runs.resume)
+    sent = operation(runs.sent)
     approve = operation(runs.approve)
     refuse = operation(runs.refuse)
     events = operation(runs.events)
@@ -134,6 +135,7 @@ class Projects(OperationGroup[F]):
     """Projects: chats that belong together."""
 
     create = operation(resources.create_project)
+    update = operation(resources.update_project)
     list = operation(resources.list_projects)
 
 

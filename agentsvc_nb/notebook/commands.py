@@ -11,7 +11,7 @@ from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.asking import ask, ask_in_background, ask_variants
 from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
 from agentsvc_nb.notebook.ask.history import approvals, approve, cancel, runs, the_run, wait
-from agentsvc_nb.notebook.ask.review import diff, export, show
+from agentsvc_nb.notebook.ask.review import diff, export, sent, show
 from agentsvc_nb.notebook.ask.several import ask_each
 from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.connection import (
@@ -76,6 +76,7 @@ __all__ = [
     "project",
     "runs",
     "search",
+    "sent",
     "servers",
     "servers_add",
     "servers_remove",

@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -77,15 +78,31 @@ def workstream(session: Session, name: str | None = None) -> PrintedText:
     return status(session)
 
 
-def project(session: Session, named: str | None = None, *, create: bool = False) -> PrintedText:
+def project(
+    session: Session, named: str | None = None, *, create: bool = False, instructions: str | None = None
+) -> PrintedText:
     """Ask in the project of this id or name from now on; without one, in no project.
 
-    With `create`, a missing project is created. Raises `AskError` when none or several have the name, or the service
-    fails.
+    With `create`, a missing project is created. `instructions` is a text file that the agent is told in all chats of
+    the project (of the one in use, without a name); `-` takes them back. Raises `AskError` when none or several have
+    the name, the file can't be read, or the service fails.
     """
-    found = None if named is None else _project(session, named, create)
+    text = None if instructions is None else _instructions(instructions)
+    found = _project(session, named, create) if named is not None else session.project if text is not None else None
+    if text is not None:
+        if found is None:
+            raise AskError("Which project?", "For example: %agentsvc project NAME --instructions FILE")
+        with errors_as_cells(session):
+            session.client().projects.update(found, instructions=text)
     session.turn_to(label=session.workstream, project=found)
     return status(session)
+
+
+def _instructions(file: str) -> str:
+    try:
+        return "" if file == "-" else Path(file).expanduser().read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AskError(f"{label(file, 200)} can't be read: {error}", "It is a text file in UTF-8.") from None
 
 
 def _project(session: Session, named: str, create: bool) -> str:

@@ -164,6 +164,28 @@ class MediaSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class SentPart:
+    """A part of what a model was sent: `what` it is (instructions, tools, message, picture, answer, call, result), its
+    beginning, and how many characters it has in all."""
+
+    what: str
+    text: str
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """A call of a model: the address that it went to, whether that is a provider's, some `tokens`, and what this run
+    had not sent before."""
+
+    provider: str
+    hosted: bool
+    model: str
+    tokens: int
+    parts: Sequence[SentPart]
+
+
 class Meter(Protocol):
     """Counts the tokens of language model calls, and their cost."""
 
@@ -175,6 +197,11 @@ class Meter(Protocol):
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         """Hold what the next call may come to, before it is made. Raises `WorkFailure("limit_reached")` when a limit of
         money has no room for it."""
+        ...
+
+    async def sending(self, call: SentCall) -> bool:
+        """Record what goes to a model, before it does. True if it is the first that this folder sends to a hosted
+        one."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:

@@ -124,6 +124,11 @@ FAILURES: dict[str, Failure] = {
             "The model called a tool six times with the same input, while nothing changed.",
             "Ask in other words, or choose a larger model.",
         ),
+        Failure(
+            "context_exceeded",
+            "The question with what goes along is longer than the model holds.",
+            "Ask for less, or set AGENTSVC_MODEL_CONTEXT to what the model's server was started with.",
+        ),
         Failure("model_failed", "The model's answer could not be used.", "Ask again, or choose a larger model."),
         Failure(
             "invalid_tool_input",

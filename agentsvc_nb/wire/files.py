@@ -8,7 +8,13 @@ from pydantic import Field, StringConstraints
 
 from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.ids import SHA256
-from agentsvc_nb.wire.limits import FILE_NAME_CHARS, PROJECT_NAME_CHARS, SEARCH_MAX_RESULTS, SNIPPETS_PER_MATCH
+from agentsvc_nb.wire.limits import (
+    FILE_NAME_CHARS,
+    INSTRUCTIONS_CHARS,
+    PROJECT_NAME_CHARS,
+    SEARCH_MAX_RESULTS,
+    SNIPPETS_PER_MATCH,
+)
 
 KNOWN_BEGINNINGS: Final = (
     ("image/png", rb"\x89PNG\r\n\x1a\n", "image.png"),
@@ -23,13 +29,33 @@ The service recognises more types (`formats.media_types`).
 """
 
 
+ProjectName = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=PROJECT_NAME_CHARS, pattern=r"^[^\n\r]*$"),
+    Field(description="How people call the project: one line.", examples=["Summer sale"]),
+]
+Instructions = Annotated[
+    str,
+    StringConstraints(max_length=INSTRUCTIONS_CHARS),
+    Field(
+        description="What the agent is told in every chat of the project.",
+        examples=["Prices are net. Answer in British English."],
+    ),
+]
+
+
 class NewProject(Request):
     """The body of `POST /projects`."""
 
-    name: Annotated[
-        str,
-        StringConstraints(strip_whitespace=True, min_length=1, max_length=PROJECT_NAME_CHARS, pattern=r"^[^\n\r]*$"),
-    ] = Field(description="How people call the project: one line.", examples=["Summer sale"])
+    name: ProjectName
+    instructions: Instructions | None = None
+
+
+class ProjectChange(Request):
+    """The body of `PATCH /projects/{project}`: what is left out stays."""
+
+    name: ProjectName | None = None
+    instructions: Instructions | None = None
 
 
 class Project(Model):
@@ -38,6 +64,7 @@ class Project(Model):
     object: str = "project"
     id: str
     name: str = ""
+    instructions: str = Field(default="", description="What the agent is told in every chat of the project.")
 
 
 class ProjectList(Model):

@@ -48,6 +48,8 @@ RESTARTS_MAX: Final = 3  # ours: takeovers of a run or job; one that crashes the
 
 # Names and media (ours)
 PROJECT_NAME_CHARS: Final = 200
+INSTRUCTIONS_CHARS: Final = 20_000
+"""Of a project's instructions."""
 SESSION_CHARS: Final = 200
 REASON_CHARS: Final = 2_000
 FILE_NAME_CHARS: Final = 200

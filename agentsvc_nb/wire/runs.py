@@ -258,6 +258,33 @@ class Event:
     payload: dict[str, Any]
 
 
+class SentPart(Model):
+    """A part of what a model was sent."""
+
+    what: str = Field(description="`instructions`, `tools`, `message`, `answer`, `call` or `result`.")
+    text: str = Field(description="Its beginning: at most 500 characters.")
+    chars: int = Field(description="How many characters it has in all.")
+
+
+class SentCall(Model):
+    """A call of a language model, with what its run had not sent before."""
+
+    place: int = Field(description="From 1 within the run.")
+    sent_at: str = ""
+    provider: str = Field(default="", description="The address that it went to.")
+    hosted: bool = Field(default=False, description="Whether that is a provider's, and no server of one's own.")
+    model: str = ""
+    tokens: int = Field(default=0, description="An estimate of the whole request.")
+    parts: list[SentPart] = Field(default_factory=list)
+
+
+class SentList(Model):
+    """What a run sent to language models."""
+
+    object: str = "list"
+    data: list[SentCall] = Field(default_factory=list)
+
+
 class EventPage(Model):
     """One page of events; pass `next_after` as `after` for the next."""
 

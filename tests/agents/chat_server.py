@@ -23,6 +23,7 @@ class Reply:
     pieces: tuple[str, ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
     status: int = 200
+    error: str = "no such key"
     hangs: bool = False
     reason: str | None = ""
     done: bool = True
@@ -80,7 +81,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             server.keys.append((self.headers["Authorization"] or "").removeprefix("Bearer "))
             reply = server.next(body) if server.wanted in (None, server.keys[-1]) else Reply(status=401)
             if reply.status != 200:
-                self._answer(reply.status, {"error": {"message": "no such key", "type": "invalid_request_error"}})
+                self._answer(reply.status, {"error": {"message": reply.error, "type": "invalid_request_error"}})
                 return
             if not body.get("stream"):
                 self._answer(200, reply.whole())

@@ -10,6 +10,7 @@ import sys
 from tests.bench import (
     asking,
     calls,
+    context,
     decoding,
     first_call,
     first_event,
@@ -47,6 +48,7 @@ if __name__ == "__main__":
         tables,
         programs,
         asking,
+        context,
         notebook,
         quality,
     )

@@ -26,6 +26,12 @@ JOB = {"type": "tool_job", "tool": "t", "family": "f", "job_id": "job_1", "chat"
     ("ask", "sent", "body"),
     [
         (lambda core: resources.create_project(core, "Autumn"), "POST /projects", {"name": "Autumn"}),
+        (
+            lambda core: resources.create_project(core, "A", "Net."),
+            "POST /projects",
+            {"name": "A", "instructions": "Net."},
+        ),
+        (lambda core: resources.update_project(core, "proj_1", name="B"), "PATCH /projects/proj_1", {"name": "B"}),
         (lambda core: resources.list_projects(core), "GET /projects", None),
         (lambda core: resources.list_models(core), "GET /models", None),
         (lambda core: resources.retire_chat(core, "chat_1"), "DELETE /chats/chat_1", None),

@@ -43,7 +43,7 @@ from agentsvc_nb.testing import Record, Replay, RunningService, running_service
 from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile
 from agentsvc_nb.wire.models import ModelInfo
 from agentsvc_nb.wire.resources import AdMedia, FeedbackReceipt, FeedbackReport, Label, LandingPage, Transcript
-from agentsvc_nb.wire.runs import CallApproval
+from agentsvc_nb.wire.runs import CallApproval, SentCall
 from agentsvc_nb.wire.tools import ToolDescription
 
 
@@ -74,6 +74,7 @@ def runs(client: AgentService) -> None:
     assert_type(client.runs.wait(run, timeout=60), Run[Offer])
     assert_type(client.runs.wait(run.run_id, timeout=None), Run)
     assert_type(client.runs.get(run, deadline=5.0, headers={"x-team": "blue"}), Run[Any])
+    assert_type(client.runs.sent(run), Listing[SentCall])
     assert_type(client.runs.cancel(run), Run[Any])
     assert_type(client.runs.approve(run.run_id, "call_1"), CallApproval)
     assert_type(client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
@@ -170,6 +171,7 @@ def the_rest(client: AgentService) -> None:
     page = client.labels.get("page_1")
     assert_type(client.labels.write(page.id, {**page.labels, "tone": "playful"}, page.version), LandingPage)
     assert_type(client.projects.create("Autumn"), Project)
+    assert_type(client.projects.update("proj_1", instructions="x"), Project)
     assert_type(client.projects.list(), Listing[Project])
     assert_type(client.models.list(), Listing[ModelInfo])
     assert_type(client.runs.resume("run_1"), Run[Any])
@@ -221,6 +223,7 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(run.parse(Offer), Offer)
     assert_type(await client.runs.wait(run), Run[Offer])
     assert_type(await client.runs.get(run.run_id), Run[Any])
+    assert_type(await client.runs.sent(run.run_id), Listing[SentCall])
     assert_type(await client.runs.cancel(run.run_id), Run[Any])
     assert_type(await client.runs.approve(run.run_id, "call_1"), CallApproval)
     assert_type(await client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
@@ -264,6 +267,7 @@ async def awaited_too(client: AsyncAgentService) -> None:
     assert_type(await client.labels.get("page_1"), LandingPage)
     assert_type(await client.labels.write("page_1", {}, expected_version=1), LandingPage)
     assert_type(await client.projects.create("Autumn"), Project)
+    assert_type(await client.projects.update("proj_1", instructions="x"), Project)
     assert_type(await client.projects.list(), Listing[Project])
     assert_type(await client.models.list(), Listing[ModelInfo])
     assert_type(await client.runs.resume("run_1"), Run[Any])

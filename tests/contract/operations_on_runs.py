@@ -229,12 +229,36 @@ async def resume(client: Any, stage: ServiceFixture) -> None:
     assert (await got(client.runs.wait(run))).output == "x\ny"
 
 
+@case("runs.sent")
+async def sent(client: Any, stage: ServiceFixture) -> None:
+    run = await got(client.runs.start("say x", sync=True))
+    assert list(await got(client.runs.sent(run))) == [], "`scripted` is asked here, and nobody else"
+    with pytest.raises(StefanBrainError, match="run"):
+        await got(client.runs.sent(str(uuid.uuid4())))
+
+
 @case("projects.create")
 async def create(client: Any, stage: ServiceFixture) -> None:
     project = await got(client.projects.create("Autumn"))
     assert project.id in [made["id"] for made in stage.wire("GET", "/projects").json()["data"]]
     with pytest.raises(StefanBrainError, match="project"):
         await got(client.runs.start("say x", project="proj_unknown"))
+
+
+@case("projects.update")
+async def change(client: Any, stage: ServiceFixture) -> None:
+    project = await got(client.projects.create("Autumn", "Prices are net."))
+    changed = await got(client.projects.update(project, instructions="Prices are gross."))
+    assert (changed.id, changed.name, changed.instructions) == (project.id, "Autumn", "Prices are gross.")
+    renamed = await got(client.projects.update(project.id, name="Winter"))
+    assert (renamed.name, renamed.instructions) == ("Winter", "Prices are gross.")
+    assert (await got(client.projects.update(project, instructions=""))).instructions == ""
+    with pytest.raises(StefanBrainError) as refused:
+        await got(client.projects.update(project, instructions="x" * 20_001))
+    assert refused.value.code == "invalid_json"
+    with pytest.raises(StefanBrainError) as unknown:
+        await got(client.projects.update("proj_unknown", name="x"))
+    assert unknown.value.code == "project_not_found"
 
 
 @case("projects.list")

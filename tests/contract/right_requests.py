@@ -68,6 +68,7 @@ def _report(stage: ServiceFixture) -> Right:
 RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "runs.start": lambda s: Right(options={"json": {"message": "say x"}}),
     "runs.get": _ended_run,
+    "runs.sent": _ended_run,
     "runs.events": _ended_run,
     "runs.cancel": _ended_run,
     "runs.resume": _failed_run,
@@ -97,6 +98,10 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
         {"page_id": s.page()}, {"json": {"labels": {"urgency": "none"}, "expected_version": 1}}
     ),
     "projects.create": lambda s: Right(options={"json": {"name": "Spring"}}),
+    "projects.update": lambda s: Right(
+        {"project": s.wire("POST", "/projects", json={"name": "Spring"}).json()["id"]},
+        {"json": {"instructions": "x"}},
+    ),
     "projects.list": lambda s: Right(),
     "chats.retire": lambda s: Right({"chat": s.wire.new_chat()}),
     "terms.get": lambda s: Right(),
@@ -115,6 +120,7 @@ FILLED: Final = {
     "id": ("nonsense", "invalid_feedback", "fb_unknown", "feedback_not_found"),
     "job_id": (None, None, "job_unknown", "job_not_found"),
     "name": (None, None, "unknown", "tool_not_found"),
+    "project": ("nonsense", "invalid_project", "proj_unknown", "project_not_found"),
     "media_id": (None, None, "media_unknown", "media_not_found"),
     "page_id": (None, None, "page_unknown", "landing_page_not_found"),
 }

@@ -17,6 +17,7 @@ from tests.contract.service_fixture import ServiceFixture, operate
 
 HIDDEN: Final = {
     "runs.get": "run_not_found",
+    "runs.sent": "run_not_found",
     "runs.events": "run_not_found",
     "runs.cancel": "run_not_found",
     "runs.resume": "run_not_found",
@@ -35,6 +36,7 @@ HIDDEN: Final = {
     "labels.get": "landing_page_not_found",
     "labels.write": "landing_page_not_found",
     "chats.retire": "chat_not_found",
+    "projects.update": "project_not_found",
 }
 
 

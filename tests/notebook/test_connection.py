@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import keyring
@@ -106,6 +107,32 @@ def test_a_chat_is_moved_to_when_it_is_there(terminal: Any, client: AgentService
     with pytest.raises(AskError, match="'17' is no chat id"):
         terminal.cell("%agentsvc chat 17")
     assert terminal.cell("%%ask\nsay z").chat == chat
+
+
+@pytest.mark.usefixtures("connected")
+def test_a_project_has_instructions_out_of_a_file(terminal: Any, client: AgentService, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.md"
+    rules.write_text("Prices are net: 5 €.", encoding="utf-8")
+    with pytest.raises(AskError, match="Which project"):
+        terminal.cell(f"%agentsvc project --instructions '{rules}'")
+    terminal.cell(f"%agentsvc project 'Ruled 7' --create --instructions '{rules}'")
+    (made,) = [project for project in client.projects.list() if project.name == "Ruled 7"]
+    assert made.instructions == "Prices are net: 5 €."
+    with pytest.raises(AskError, match="can't be read"):
+        terminal.cell(f"%agentsvc project --instructions '{tmp_path / 'none.md'}'")
+    terminal.cell("%agentsvc project --instructions -")
+    assert [project.instructions for project in client.projects.list() if project.id == made.id] == [""]
+    assert terminal.cell("%%ask\nsay x").run.project == made.id
+    terminal.cell("%agentsvc project")
+
+
+@pytest.mark.usefixtures("connected")
+def test_what_a_run_sent_to_models_is_shown(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = terminal.cell("%%ask\nsay x").run.run_id
+    terminal.cell("%agentsvc sent last")
+    assert f"Run {run} sent nothing to a language model." in capsys.readouterr().out
+    with pytest.raises(AskError, match="The run is missing"):
+        terminal.cell("%agentsvc sent")
 
 
 @pytest.mark.usefixtures("connected")

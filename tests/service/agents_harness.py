@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.agents.port import ClientTool, EarlierTurn, StepsExceeded
+from agentsvc_nb.agents.port import ClientTool, EarlierTurn, ProjectRules, StepsExceeded
 from agentsvc_nb.formats import media_types
 from agentsvc_nb.formats.engine.child import answer
 from agentsvc_nb.formats.engine.messages import (
@@ -32,7 +32,7 @@ from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.service.runner.workspace import ChatTables
-from agentsvc_nb.tools.port import Outcome, Tool
+from agentsvc_nb.tools.port import Outcome, SentCall, Tool
 from agentsvc_nb.wire.limits import STEPS_MAX
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import AnswerBasis
@@ -138,6 +138,9 @@ class MemoryToolContext:
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None: ...
 
+    async def sending(self, call: SentCall) -> bool:
+        return False
+
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         self.spent.use(input_tokens, output_tokens, microcents)
 
@@ -202,6 +205,9 @@ class MemoryRunContext:
     async def attachments(self) -> Sequence[Entry]:
         return []
 
+    async def project(self) -> ProjectRules | None:
+        return None
+
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         return self.before[:limit]
 
@@ -249,6 +255,9 @@ class MemoryRunContext:
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         self.tokens = (self.tokens[0] + input_tokens, self.tokens[1] + output_tokens)
+
+    async def sending(self, call: SentCall) -> bool:
+        return False
 
     def use_uncounted(self) -> None:
         self.uncounted = True

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, answers, own_server
-from agentsvc_nb.agents.language.patience import Away, Patience, patiently
+from agentsvc_nb.agents.language.patience import Away, Patience, TooLong, patiently
 from agentsvc_nb.agents.port import ModelFacts, RunContext
 from agentsvc_nb.formats.sandbox import LimitedChild
 from agentsvc_nb.tools.port import Meter, WorkFailure
@@ -30,6 +30,7 @@ DYING_SECONDS: Final = 3.0
 """How long to wait for the engine's exit once its connections have broken."""
 
 if TYPE_CHECKING:
+    from agentsvc_nb.agents.language.lengths import Lengths
     from agentsvc_nb.agents.language.served import Served
 
 
@@ -41,6 +42,8 @@ class Language:
         self._engine = Engine(choice.gguf, choice.context) if choice.gguf else None
         self.hosted = choice.gguf is None and own_server(choice) is None
         """Whether the model is a provider's, and costs money."""
+        self._lengths: Lengths = None  # type: ignore[assignment]
+        """What is learned of the model's tokens; there once the library is loaded."""
         self._facts: ModelFacts | None = None
         self._looked_at = 0.0
 
@@ -49,8 +52,15 @@ class Language:
 
         async def ask() -> str:
             loop, served = await self._loaded()
-            answer: str = await self._seen_to(loop.answer(turn, served, patience))
-            return answer
+            while True:
+                try:
+                    answer: str = await self._seen_to(loop.answer(turn, served, patience, self._lengths))
+                    return answer
+                except TooLong as fault:
+                    if not self._lengths.exceeded(fault.asked):
+                        raise
+                    await turn.rewind()
+                    await turn.warn("context_exceeded", f"{fault.message} It is shortened, and asked again.")
 
         async def again(fault: Away, seconds: float) -> None:
             await turn.rewind()
@@ -63,7 +73,9 @@ class Language:
 
         async def ask() -> dict[str, Any]:
             loop, served = await self._loaded()
-            found: dict[str, Any] = await self._seen_to(loop.complete(served, prompt, dict(schema), meter))
+            found: dict[str, Any] = await self._seen_to(
+                loop.complete(served, prompt, dict(schema), meter, self._lengths)
+            )
             return found
 
         async def again(fault: Away, seconds: float) -> None:
@@ -81,6 +93,7 @@ class Language:
     async def _loaded(self) -> tuple[Any, Served]:
         # Importing the library takes long: meanwhile the service answers others.
         loop = await asyncio.to_thread(import_module, "agentsvc_nb.agents.language.loop")
+        self._lengths = self._lengths or loop.Lengths()
         return loop, await asyncio.to_thread(self._serve)
 
     async def _seen_to(self, asking: Awaitable[T]) -> T:

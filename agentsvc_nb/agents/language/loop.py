@@ -6,8 +6,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from pydantic_ai import Agent, AgentRun, ModelMessage, ModelRequest, ModelRequestNode, ModelResponse, exceptions
@@ -23,20 +25,31 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.output import ToolOutput
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
-from agentsvc_nb.agents.language import conversation, served, structured
-from agentsvc_nb.agents.language.conversation import TurnTools, length, tokens
-from agentsvc_nb.agents.language.patience import Away, Patience
+from agentsvc_nb.agents.language import briefing, conversation, history, served, structured, turn_tools
+from agentsvc_nb.agents.language.lengths import (
+    ANSWER_PART,
+    Budget,
+    Lengths,
+    added,
+    count,
+    count_message,
+    count_schema,
+)
+from agentsvc_nb.agents.language.patience import Away, Patience, TooLong
 from agentsvc_nb.agents.language.reasons import reason, why_malformed
+from agentsvc_nb.agents.language.sending import Outbox, part_of
 from agentsvc_nb.agents.language.served import Served, microcents, priced, settings_of
 from agentsvc_nb.agents.port import RunContext, StepsExceeded, without_client_tools
 from agentsvc_nb.formats.schemas.output import misfit
-from agentsvc_nb.tools.port import Meter, WorkFailure
+from agentsvc_nb.tools.port import Meter, SentPart, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
 
 Tell = Callable[[object], Awaitable[None]]
+Run = AgentRun[None, Any]
 
 
 async def call(
@@ -45,27 +58,39 @@ async def call(
     meter: Meter,
     tell: Tell,
     model: Served,
-    beside: int,
+    budget: Budget,
+    outbox: Outbox,
 ) -> tuple[Any, ModelResponse]:
     """Call the model and pass each event of its stream to `tell`. Returns the node that follows, and the response.
-    `beside`: tokens of the request that are not in its messages.
 
     Raises `WorkFailure` for an answer that is not whole (`served.check`, `served.is_lost`), and for a call that a limit
     of money has no room for.
     """
-    await _hold(meter, model, [*run.all_messages(), node.request], beside)
-    response = await _streamed(run, node, meter, tell, model)
+    messages = [*run.all_messages(), node.request]
+    asked = budget.lengths.of(added([*map(count_message, messages), budget.beside]))
+    await _hold(meter, model, budget, asked)
+    await outbox.sending(meter, messages, asked)
+    try:
+        response = await _streamed(run, node, meter, tell, model, budget)
+    except ModelAPIError as error:
+        if _is_too_long(error):
+            raise TooLong(f"The request was too long for the model: {reason(error)}", asked + budget.answer) from error
+        raise
     if not isinstance(response.usage, RequestUsage) or response.usage.unmeasured_requests:
         meter.use_uncounted()
     else:
         _count(meter, response, model)
+        # The messages as they were sent, which may have been shortened before.
+        *sent, last = run.all_messages()
+        sent += [last] if isinstance(last, ModelRequest) else []
+        budget.lengths.learn(added([*map(count_message, sent), budget.beside]), response.usage.input_tokens)
     # After it was counted: an answer that is refused costs as much.
     served.check(response)
     return await run.next(node), response
 
 
 async def _streamed(
-    run: AgentRun[None, Any], node: ModelRequestNode[None, Any], meter: Meter, tell: Tell, model: Served
+    run: Run, node: ModelRequestNode[None, Any], meter: Meter, tell: Tell, model: Served, budget: Budget
 ) -> ModelResponse:
     """The response of a streamed call. A call that breaks off is counted if it was answered in part or cancelled.
 
@@ -80,8 +105,7 @@ async def _streamed(
                     raise Away(served.LOST)
             except (asyncio.CancelledError, WorkFailure, ModelAPIError) as cut:
                 if stream.response.parts or isinstance(cut, asyncio.CancelledError):
-                    asked = sum(tokens(str(message.parts)) for message in run.all_messages())
-                    _count_cut(meter, stream.response, asked, model)
+                    _count_cut(meter, stream.response, run.all_messages(), model, budget)
                 raise
         return stream.response
 
@@ -91,10 +115,12 @@ def _count(meter: Meter, response: ModelResponse, model: Served) -> None:
     meter.use(usage.input_tokens, usage.output_tokens, microcents(response, model.price))
 
 
-def _count_cut(meter: Meter, response: ModelResponse, asked: int, model: Served) -> None:
-    """Count a call that was cut off: it costs too, but reports no tokens, so they are estimated from the text's length.
-    `asked` is the estimate for the prompt."""
-    made = sum(tokens(str(getattr(part, "content", ""))) for part in response.parts)
+def _count_cut(
+    meter: Meter, response: ModelResponse, messages: Iterable[ModelMessage], model: Served, budget: Budget
+) -> None:
+    """Count a call that was cut off: it costs too, but reports no tokens, so they are estimated from the texts."""
+    asked = budget.lengths.of(added([*map(count_message, messages), budget.beside]))
+    made = budget.lengths.messages([response])
     usage = RequestUsage(input_tokens=response.usage.input_tokens or asked, output_tokens=made)
     _count(meter, replace(response, usage=usage), model)
 
@@ -102,17 +128,18 @@ def _count_cut(meter: Meter, response: ModelResponse, asked: int, model: Served)
 class Narration:
     """Streams each call of the model to the turn; `aloud`: its text is the answer, and is said as it arrives."""
 
-    def __init__(self, turn: RunContext, model: Served, beside: int, *, aloud: bool) -> None:
+    def __init__(self, turn: RunContext, model: Served, budget: Budget, outbox: Outbox, *, aloud: bool) -> None:
         self._turn = turn
+        self._outbox = outbox
         self._model = model
-        self._beside = beside
+        self._budget = budget
         self._aloud = aloud
         self._spoke = False
 
     async def follow(self, run: AgentRun[None, Any], node: ModelRequestNode[None, Any]) -> Any:
         """Make a call. Returns the node that follows. Warns `answer_cut` when the model hit its length limit."""
         self._spoke = False
-        following, response = await call(run, node, self._turn, self._tell, self._model, self._beside)
+        following, response = await call(run, node, self._turn, self._tell, self._model, self._budget, self._outbox)
         if response.finish_reason == "length":
             await self._turn.warn("answer_cut", "The answer was cut: the model may not give a longer one at once.")
         if served.is_malformed(response):
@@ -180,80 +207,117 @@ async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
         raise WorkFailure("model_refused", said) from error
 
 
+_TOO_LONG: Final = re.compile(
+    r"context[ _](size|length|window|limit)|too many tokens|(prompt|input) is too long|input token count", re.IGNORECASE
+)
+"""How servers word it whose wording the agent library does not know."""
+
+
+def _is_too_long(error: ModelAPIError) -> bool:
+    if isinstance(error, exceptions.ModelContextWindowExceededError):
+        return True
+    return getattr(error, "status_code", 0) in (400, 413, 422) and bool(_TOO_LONG.search(reason(error)))
+
+
 RETRIES_MAX: Final = 3
 """How often a model may try again to fit the schema, or to call a tool correctly."""
-PROMPT_SHARE: Final = 0.7
-"""Part of the context for the messages; the rest is for the tools' descriptions and the answer."""
-EARLIER_SHARE: Final = 0.3
-"""Part of the context for the chat's earlier turns."""
-
-Run = AgentRun[None, Any]
 
 
-async def answer(turn: RunContext, served: Served, patience: Patience) -> str:
+async def answer(turn: RunContext, served: Served, patience: Patience, lengths: Lengths) -> str:
     """Do the turn from its last checkpoint. Returns its final text. Raises what `translated` raises, `Away` for what
-    may pass; `patience` begins anew with each answer of the model."""
-    earlier = await turn.earlier(conversation.EARLIER_TURNS_MAX)
-    before = conversation.remembered(earlier, int(served.context * EARLIER_SHARE))
+    may pass, `TooLong`; `patience` begins anew with each answer of the model."""
     async with translated(turn.output_config is not None, served.keyless):
         if served.tools:
             await turn.connect_tools()
-        prompt, messages = await _beginning(turn, served)
-        instructions = await conversation.instructions(turn, served)
-        beside = tokens(instructions) + tokens(json.dumps(turn.output_config))
-        if served.tools:
-            beside += _described(turn)
         else:
             await without_client_tools(turn)
-        async with _agent(turn, served, instructions).iter(
+        budget = Budget(lengths, lengths.context(served.context), largest_answer(served, lengths))
+        said = await briefing.instructions(turn, served, budget)
+        tools = await turn_tools.offered(turn, served, lengths)
+        beside = [count(said), count_schema(turn.output_config or {}), *map(turn_tools.tool_count, tools)]
+        budget = replace(budget, beside=added(beside))
+        before = await history.told(turn, budget, partial(_summed_up, turn, served, budget))
+        prompt, messages = await _beginning(turn, served, budget, lengths.messages(before))
+        async with _agent(turn, served, said, tools, budget, len(before)).iter(
             prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
         ) as run:
-            narration = Narration(turn, served, beside, aloud=turn.output_config is None)
+            outbox = Outbox(served, _beside(said, tools), turn)
+            narration = Narration(turn, served, budget, outbox, aloud=turn.output_config is None)
             await _drive(run, turn, narration, len(before), patience)
         assert run.result is not None
         return await _final(turn, run.result.output)
 
 
-async def complete(served: Served, prompt: str, schema: dict[str, Any], meter: Meter) -> dict[str, Any]:
+async def _summed_up(turn: RunContext, served: Served, budget: Budget, asked: str, text: str, most: int) -> str:
+    """A text summed up (`history.Compact`)."""
+    await turn.progress(0, None, "Summing up what was said in the chat")
+    agent: Agent[None, str] = Agent(served.model, instructions=asked, model_settings=settings_of(served, budget.answer))
+    alone = replace(budget, beside=count(asked))
+    async with translated(False, served.keyless):
+        outbox = Outbox(served, [part_of("instructions", asked)], turn)
+        found: str = await _only_answer(agent, text, turn, served, alone, outbox)
+    if not found.strip():
+        raise WorkFailure("model_failed", "The model gave no summary.")
+    return found
+
+
+async def complete(
+    served: Served, prompt: str, schema: dict[str, Any], meter: Meter, lengths: Lengths
+) -> dict[str, Any]:
     """Answer a question of a tool with an object that fits the schema; `meter` counts the tokens. Raises what
     `translated` raises."""
     form = structured.form(schema, served, tools=False)
-    settings = settings_of(served)
+    answer = largest_answer(served, lengths)
+    settings = settings_of(served, answer)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=settings)
     structured.check_each(agent, lambda text: asyncio.to_thread(misfit, text, schema))  # ours: a thread suffices
-    beside = tokens(json.dumps(schema))
-    async with translated(True, served.keyless), agent.iter(prompt) as run:
+    budget = Budget(lengths, lengths.context(served.context), answer, count_schema(schema))
+    async with translated(True, served.keyless):
+        found: dict[str, Any] = await _only_answer(agent, prompt, meter, served, budget, Outbox(served, []))
+    return found
+
+
+async def _only_answer(
+    agent: Agent[None, Any], prompt: str, meter: Meter, served: Served, budget: Budget, outbox: Outbox
+) -> Any:
+    """What the agent answers, with nothing heard of it meanwhile."""
+    async with agent.iter(budget.lengths.shortened(prompt, budget.messages)) as run:
         node = run.next_node
         while not isinstance(node, End):
             if Agent.is_model_request_node(node):
-                node, _ = await call(run, node, meter, _unheard, served, beside)
+                node, _ = await call(run, node, meter, _unheard, served, budget, outbox)
             else:
                 node = await run.next(node)
     assert run.result is not None
-    found: dict[str, Any] = run.result.output
-    return found
+    return run.result.output
+
+
+def _beside(said: str, tools: Sequence[ToolDefinition]) -> list[SentPart]:
+    return [part_of("instructions", said), part_of("tools", ", ".join(tool.name for tool in tools))]
 
 
 async def _unheard(event: object) -> None:
     """Ignores an event: a tool needs only the complete answer."""
 
 
-async def _beginning(turn: RunContext, served: Served) -> tuple[Any, Sequence[ModelMessage]]:
+async def _beginning(
+    turn: RunContext, served: Served, budget: Budget, before: int
+) -> tuple[Any, Sequence[ModelMessage]]:
     """The prompt and no messages; for a turn resumed from a checkpoint, no prompt and the messages saved there."""
     if turn.state is None or "messages" not in turn.state:
-        return await conversation.question(turn, served), []
+        return await conversation.question(turn, served, budget, before), []
     return None, await conversation.restored(turn, served, turn.state["messages"])
 
 
-def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, Any]:
-    limit = int(served.context * PROMPT_SHARE)
-
+def _agent(
+    turn: RunContext, served: Served, instructions: str, tools: Sequence[ToolDefinition], budget: Budget, before: int
+) -> Agent[None, Any]:
     def fitted(messages: list[ModelMessage]) -> list[ModelMessage]:
-        return conversation.fitted(messages, limit)
+        return conversation.fitted(messages, budget, before)
 
     config = turn.output_config
     form = str if config is None else structured.form(config, served, tools=served.tools)
-    settings = settings_of(served)
+    settings = settings_of(served, budget.answer)
     # Some models that think can't be made to call the tool that takes the answer.
     if turn.effort is not None and not isinstance(form, ToolOutput):
         settings["thinking"] = turn.effort
@@ -261,7 +325,7 @@ def _agent(turn: RunContext, served: Served, instructions: str) -> Agent[None, A
         served.model,
         output_type=form,
         instructions=instructions,
-        toolsets=[TurnTools(turn, served.context // 4, sees=served.sees)] if served.tools else [],
+        toolsets=[turn_tools.TurnTools(turn, tools, budget)] if tools else [],
         retries=RETRIES_MAX,
         model_settings=settings,
         capabilities=[ProcessHistory(fitted)],
@@ -308,23 +372,15 @@ _ANSWER_TOKENS: Final = 32_000
 """The largest answer of a hosted model that does not say how long its answers may get."""
 
 
-async def _hold(meter: Meter, served: Served, messages: Iterable[ModelMessage], beside: int) -> None:
-    """Hold the worst case of a call: its request, of the messages and `beside` tokens beside them, and the model's
-    largest answer. Raises `WorkFailure("limit_reached")`."""
-    asked, answer = min(sum(map(length, messages)) + beside, served.context), _largest_answer(served)
-    await meter.hold(asked, answer, priced(served, asked, answer))
+async def _hold(meter: Meter, served: Served, budget: Budget, asked: int) -> None:
+    """Hold the worst case of a call: its request of some `asked` tokens, and the model's largest answer. Raises
+    `WorkFailure("limit_reached")`."""
+    asked = min(asked, budget.context)
+    await meter.hold(asked, budget.answer, priced(served, asked, budget.answer))
 
 
-def _largest_answer(served: Served) -> int:
-    """The tokens of the longest answer that the model gives."""
-    if served.settings and "max_tokens" in served.settings:
-        return served.settings["max_tokens"]
-    known: object = served.model.profile.get("anthropic_max_output_tokens")
-    return known if isinstance(known, int) else min(served.context, _ANSWER_TOKENS)
-
-
-def _described(turn: RunContext) -> int:
-    """An estimate of the tokens of the tools' descriptions."""
-    found = [(tool.description, tool.Input.model_json_schema()) for tool in turn.tools()]
-    found += [(tool.description, tool.input_schema) for tool in turn.client_tools()]
-    return sum(tokens(description) + tokens(json.dumps(schema)) for description, schema in found)
+def largest_answer(served: Served, lengths: Lengths) -> int:
+    """The tokens kept free for an answer: the longest one that the model gives, but a part of its context at most."""
+    known: object = (served.settings or {}).get("max_tokens") or served.model.profile.get("anthropic_max_output_tokens")
+    longest = known if isinstance(known, int) else _ANSWER_TOKENS
+    return min(longest, lengths.context(served.context) // ANSWER_PART)

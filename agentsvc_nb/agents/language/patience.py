@@ -26,6 +26,15 @@ class Away(WorkFailure):
         self.retry_after = retry_after
 
 
+class TooLong(WorkFailure):
+    """The model's server refused a request for its length, which was estimated as `asked` tokens, the ones for its
+    answer included."""
+
+    def __init__(self, message: str, asked: int) -> None:
+        super().__init__("context_exceeded", message)
+        self.asked = asked
+
+
 class Patience:
     """The waits for one answer; `seconds` may be waited in all."""
 

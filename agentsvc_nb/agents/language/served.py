@@ -21,6 +21,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
+from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, own_server
 from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.tools.port import WorkFailure
@@ -103,8 +104,6 @@ class _Decoder(SSEDecoder):
 
 SMALL_BYTES: Final = 1_000_000_000
 """A model in a smaller file can't choose among tools, and is offered none."""
-ANSWER_PART: Final = 4
-"""An answer of a self-hosted model may take a quarter of the context: a small model may never stop by itself."""
 SMALL_TEMPERATURE: Final = 0.2
 """For small models, which lose the thread at higher temperatures."""
 
@@ -116,9 +115,12 @@ SILENCE_SECONDS: Final = 120.0
 """How long a stream that has begun may be silent; the pings of some providers are no silence."""
 
 
-def settings_of(served: Served) -> ModelSettings:
-    """What each call of the model is made with."""
-    found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, **(served.settings or {}))
+def settings_of(served: Served, answer: int) -> ModelSettings:
+    """What each call of the model is made with. `answer`: the tokens that its context keeps free for the answer."""
+    # What is the same from call to call is marked for the provider to cache, where it takes marks.
+    found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, cache=True, **(served.settings or {}))
+    if "max_tokens" in found or served.model.profile.get("anthropic_max_output_tokens"):
+        found["max_tokens"] = answer
     if "timeout" not in served.model.unsupported_settings:
         found["timeout"] = SILENCE_SECONDS
     return found
@@ -138,6 +140,8 @@ class Served:
     sees: bool
     tools: bool
     settings: ModelSettings | None = None
+    hosted: bool = False
+    """The model is a provider's, on its machines."""
     keyless: bool = False
     """The model is called without a key."""
     price: tuple[float, float] | None = None
@@ -184,7 +188,7 @@ def by_name(choice: ModelChoice) -> Served:
     profile = model.profile
     context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
     sees = profile.get("supports_image_input", False) if choice.sees is None else choice.sees
-    return Served(model, context, sees, choice.tools is not False, price=choice.price)
+    return Served(model, context, sees, choice.tools is not False, hosted=True, price=choice.price)
 
 
 def microcents(response: ModelResponse, price: tuple[float, float] | None) -> int:

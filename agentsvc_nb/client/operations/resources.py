@@ -42,14 +42,35 @@ from agentsvc_nb.wire.tools import JobAccepted
 # -- projects and chats ---------------------------------------------------------------------------------------------
 
 
-async def create_project(core: Core, name: str, **options: Unpack[Options]) -> Project:
-    """Make a project; give its id as `project` to runs and jobs. Never sent twice.
+async def create_project(core: Core, name: str, instructions: str | None = None, **options: Unpack[Options]) -> Project:
+    """Make a project; give its id as `project` to runs and jobs. The agent is told `instructions` in all its chats.
+    Never sent twice.
 
     Raises `StefanBrainError` (`invalid_json` for a name that is none).
 
     >>> client.runs.start("Plan the sale", project=client.projects.create("Autumn").id)  # doctest: +SKIP
     """
-    return await core.scoped(options).ask(Project, ApiRequest("projects.create", body={"name": name}))
+    body = {"name": name} if instructions is None else {"name": name, "instructions": instructions}
+    return await core.scoped(options).ask(Project, ApiRequest("projects.create", body=body))
+
+
+async def update_project(
+    core: Core,
+    project: IdRef,
+    *,
+    name: str | None = None,
+    instructions: str | None = None,
+    **options: Unpack[Options],
+) -> Project:
+    """Change a project's name, or what the agent is told in all its chats; what is left out stays. Safe to repeat.
+
+    Raises `StefanBrainError` (`project_not_found`, `invalid_json` for instructions of more than 20,000 characters).
+
+    >>> client.projects.update("proj_1", instructions="Prices are net.")  # doctest: +SKIP
+    """
+    given = {"name": name, "instructions": instructions}
+    body = {key: value for key, value in given.items() if value is not None}
+    return await core.scoped(options).ask(Project, ApiRequest("projects.update", {"project": project}, body=body))
 
 
 async def list_models(core: Core, **options: Unpack[Options]) -> Listing[ModelInfo]:

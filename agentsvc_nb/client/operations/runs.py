@@ -11,7 +11,7 @@ from agentsvc_nb.client.downloads import fetch_tables
 from agentsvc_nb.client.errors import StefanBrainError, refused
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
 from agentsvc_nb.client.methods import Paged
-from agentsvc_nb.client.models import Answer, Run, Shape, first_table, schema
+from agentsvc_nb.client.models import Answer, Listing, Run, Shape, first_table, listing, schema
 from agentsvc_nb.client.request.files import FileInput, parts
 from agentsvc_nb.client.request.options import Options, WaitOptions, some_seconds, wait_seconds, whole
 from agentsvc_nb.client.request.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
@@ -22,7 +22,7 @@ from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import TERMINAL, CallApproval
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval, SentCall, SentList
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,6 +191,18 @@ async def resume(
     if old := core.client_calls.get(identifier("run_id", run_id)):
         core.client_calls[run.run_id] = ClientCalls(core, run.run_id, old.tools)
     return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
+
+
+async def sent(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Listing[SentCall]:
+    """What a run sent to language models, call by call: to which address, how much, and the beginning of each part.
+
+    Raises `StefanBrainError` (`run_not_found`).
+
+    >>> {call.provider for call in client.runs.sent(run) if call.hosted}  # doctest: +SKIP
+    """
+    return listing(
+        await core.scoped(options).ask(SentList, ApiRequest("runs.sent", {"run_id": run_id})), "data", SentCall
+    )
 
 
 async def approve(core: Core, run_id: RunRef, call_id: CallRef, **options: Unpack[Options]) -> CallApproval:

@@ -20,13 +20,15 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.workspace import fetcher
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.text import plain
+from agentsvc_nb.wire.text import label, plain
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.models import Run
     from agentsvc_nb.wire.runs import Event
 
 DIFF_LINES: Final = 400
+BEGINNING: Final = 100
+"""Characters of a part of a request that are shown."""
 _PRE: Final = '<pre style="white-space:pre-wrap">'
 _TAGS: Final = {"+": "ins", "-": "del"}
 
@@ -109,6 +111,22 @@ def diff(session: Session, first: str, second: str) -> Comparison:
     with errors_as_cells(session):
         one, other = (session.client().runs.get(run_id) for run_id in found)
     return Comparison(one, other)
+
+
+def sent(session: Session, given: str) -> PrintedText:
+    """What a run sent to language models: call by call the address, and each part's length and beginning. Raises
+    `AskError` when the run is not known, or the service fails."""
+    run_id = the_run(session, given)
+    with errors_as_cells(session):
+        calls = session.client().runs.sent(run_id)
+    lines = []
+    for call in calls:
+        whose = "a provider's" if call.hosted else "your own"
+        lines.append(
+            f"{call.place}. {call.model} at {call.provider} ({whose}), some {call.tokens:,} tokens; new in it:"
+        )
+        lines += [f"   {each.what}, {each.chars:,} characters: {label(each.text, BEGINNING)}" for each in call.parts]
+    return PrintedText("\n".join(lines) or f"Run {run_id} sent nothing to a language model.")
 
 
 def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> PrintedText:

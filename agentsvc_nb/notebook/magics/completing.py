@@ -86,6 +86,7 @@ class CompletionNames:
 
 
 _WORDS: Final[Mapping[tuple[str, str | None], Callable[[CompletionNames], Iterable[str]]]] = {
+    ("agentsvc", "sent"): CompletionNames.runs,
     **{("runs", action): CompletionNames.runs for action in ("show", "attach", "cancel", "wait", "diff")},
     **{("jobs", action): CompletionNames.jobs for action in ("watch", "show", "cancel", "artifacts")},
     **{("files", action): CompletionNames.files for action in ("get", "preview")},

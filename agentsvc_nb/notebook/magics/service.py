@@ -39,7 +39,7 @@ class ConnectionMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["status", "connect", "local", "chat", "project", "session", "mcp"],
+            choices=["status", "connect", "local", "chat", "project", "session", "sent", "mcp"],
             help="connect: use the service at URL; local: the embedded one; chat, project, session: ask there from now"
             " on; mcp: servers whose tools the embedded one may use",
         ),
@@ -53,6 +53,7 @@ class ConnectionMagics(MagicsGroup):
         ),
         arg("--save-key", action="store_true", help="connect: ask for the key and keep it in the system's keyring"),
         arg("--create", action="store_true", help="project: make it if there is none of that name"),
+        arg("--instructions", metavar="FILE", help="project: tell the agent this text in all its chats; `-` for none"),
         arg("--key", action="store_true", help="mcp add: ask for the server's key, and keep it in the keyring"),
         arg("--key-as", metavar="VARIABLE", help="mcp add: ask for it, and give it to the command in this variable"),
         arg("--trust", action="store_true", help="mcp add: what it says only reads is called without approval"),
@@ -63,7 +64,7 @@ class ConnectionMagics(MagicsGroup):
         system's keyring, or is asked for; it is never shown.
 
         Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc local`,
-        `%agentsvc project "Summer sale" --create`, `%agentsvc session draft-2`,
+        `%agentsvc project "Summer sale" --create --instructions rules.md`, `%agentsvc session draft-2`,
         `%agentsvc mcp add tickets https://tickets.example/mcp --key`, `%agentsvc mcp add notes -- npx notes-server`
         """
         from agentsvc_nb.notebook import commands, host
@@ -86,9 +87,13 @@ class ConnectionMagics(MagicsGroup):
             case "chat":
                 return commands.chat(session, where)
             case "project":
-                return commands.project(session, where, create=args.create)
+                return commands.project(session, where, create=args.create, instructions=args.instructions)
             case "session":
                 return commands.workstream(session, where)
+            case "sent" if not where:
+                raise AskError("The run is missing.", "For example: %agentsvc sent last; %runs lists them")
+            case "sent":
+                return commands.sent(session, where)
         return commands.status(session)
 
     def _servers(self, args: argparse.Namespace) -> Any:

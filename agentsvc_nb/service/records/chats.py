@@ -32,9 +32,10 @@ class ProjectRecord:
     account: str
     name: str
     created_at: int
+    instructions: str
 
     def public(self) -> Project:
-        return Project(id=self.id, name=self.name)
+        return Project(id=self.id, name=self.name, instructions=self.instructions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +78,27 @@ def of_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecor
     return _record(tx.one(_sql["of_label"], account=account, project=project, label=label))
 
 
-def project_exists(tx: Tx, project: str, account: str) -> bool:
-    return tx.one(_sql["project"], id=project, account=account) is not None
+def project(tx: Tx, project: str, account: str) -> ProjectRecord | None:
+    return _project(tx.one(_sql["project"], id=project, account=account))
 
 
-def create_project(tx: Tx, account: str, name: str, now: int) -> ProjectRecord:
-    row = tx.one(_sql["insert_project"], id=ids.new("proj"), account=account, name=name, now=now)
-    assert row is not None
-    return record(ProjectRecord, row)
+def create_project(tx: Tx, account: str, name: str, instructions: str, now: int) -> ProjectRecord:
+    values = {"account": account, "name": name, "instructions": instructions, "now": now}
+    made = _project(tx.one(_sql["insert_project"], id=ids.new("proj"), **values))
+    assert made is not None
+    return made
+
+
+def update_project(
+    tx: Tx, project: str, account: str, name: str | None, instructions: str | None
+) -> ProjectRecord | None:
+    """Change what is not None."""
+    row = tx.one(_sql["update_project"], id=project, account=account, name=name, instructions=instructions)
+    return _project(row)
+
+
+def _project(row: Row | None) -> ProjectRecord | None:
+    return None if row is None else record(ProjectRecord, row)
 
 
 def projects(tx: Tx, account: str) -> list[ProjectRecord]:

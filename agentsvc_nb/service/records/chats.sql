@@ -18,7 +18,13 @@ UPDATE chat SET retired_at = COALESCE(retired_at, :now) WHERE id = :id AND accou
 SELECT * FROM project WHERE id = :id AND account = :account
 
 -- name: insert_project
-INSERT INTO project (id, account, name, created_at) VALUES (:id, :account, :name, :now) RETURNING *
+INSERT INTO project (id, account, name, instructions, created_at)
+VALUES (:id, :account, :name, :instructions, :now) RETURNING *
+
+-- name: update_project
+UPDATE project SET name = COALESCE(CAST(:name AS TEXT), name),
+    instructions = COALESCE(CAST(:instructions AS TEXT), instructions)
+WHERE id = :id AND account = :account RETURNING *
 
 -- name: projects
 SELECT * FROM project WHERE account = :account ORDER BY created_at, id

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from agentsvc_nb.agents.port import ClientTool, EarlierTurn, StepsExceeded
+from agentsvc_nb.agents.port import ClientTool, EarlierTurn, ProjectRules, StepsExceeded
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
@@ -20,9 +20,9 @@ from agentsvc_nb.service.runner.spans import ModelCalls
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import attempts, files, money, runs
+from agentsvc_nb.service.usecases import attempts, chats, files, money, runs
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, cost_microcents
-from agentsvc_nb.tools.port import RESERVED_NAMES, Outcome, RemoteTools, Tool, WorkFailure, WorkspaceEntry
+from agentsvc_nb.tools.port import RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure, WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, AnswerBasis, NewClientTool
 
@@ -97,9 +97,15 @@ class LiveRunContext:
     async def attachments(self) -> Sequence[WorkspaceEntry]:
         return await files.find(self._use_case, self._run.chat, self._run.attachments)
 
+    async def project(self) -> ProjectRules | None:
+        found = await chats.project_of(self._use_case, self._run.account, self._run.chat)
+        return ProjectRules(found.name, found.instructions) if found else None
+
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         found = await runs.earlier(self._use_case, self._run, limit)
-        return [EarlierTurn(message, run.output or "", run.status, runs.basis_of(run)) for run, message in found]
+        return [
+            EarlierTurn(message, run.output or "", run.status, runs.basis_of(run), run.run_id) for run, message in found
+        ]
 
     async def step(self) -> None:
         limit = self._run.max_steps
@@ -220,6 +226,9 @@ class LiveRunContext:
         if microcents is None:
             microcents = cost_microcents(self._run.model, input_tokens, output_tokens)
         return min(microcents, MICROCENTS_MAX)
+
+    async def sending(self, call: SentCall) -> bool:
+        return await attempts.sending(self._use_case, self._run.run_id, call)
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         cost = self._cost(input_tokens, output_tokens, microcents)

@@ -24,8 +24,8 @@ from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
 from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import media
-from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure
+from agentsvc_nb.service.usecases import attempts, media
+from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, RESULT_BYTES
 from agentsvc_nb.wire.resources import MediaKind
@@ -112,6 +112,7 @@ class LiveToolContext:
         self.workspace = ChatWorkspace(storage, chat)
         self._on_write = on_write
         self._author = author
+        self._use_case = storage.use_case
         self._report = report
         self._media_store = MediaStore(storage, account)
 
@@ -128,6 +129,10 @@ class LiveToolContext:
 
     def charge(self, kind: str) -> None:
         self.charges[kind] = self.charges.get(kind, 0) + 1
+
+    async def sending(self, call: SentCall) -> bool:
+        run_id = self._author.run_id
+        return await attempts.sending(self._use_case, run_id, call) if run_id else False
 
     def use_uncounted(self) -> None:
         self.spent.uncounted = True

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import jobs, leases
+from agentsvc_nb.service.records import jobs, leases, sent
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.usecases import UseCaseContext, money, observing, runs
+from agentsvc_nb.tools.port import SentCall
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 
 log = logging.getLogger(__name__)
@@ -136,6 +137,12 @@ async def checkpoint(
 
     if not await context.write(use, long=len(state.get("said", "")) > runs.LONG_CHARS):
         raise LostRun(run_id)
+
+
+async def sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
+    """Record a call of a language model. True if it is the first to this hosted provider."""
+    now = context.now
+    return await context.write(lambda tx: sent.add(tx, run_id, call, now))
 
 
 async def hold(

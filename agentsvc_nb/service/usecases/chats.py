@@ -43,7 +43,7 @@ def check_known(tx: Tx, where: ChatSelector, account: str) -> None:
 
     Raises `project_not_found`, `invalid_chat`, `chat_not_found`, `chat_project_mismatch`, `chat_id_retired`.
     """
-    if where.project is not None and not chats.project_exists(tx, where.project, account):
+    if where.project is not None and chats.project(tx, where.project, account) is None:
         raise ApiError("project_not_found")
     if where.chat is not None and where.chat != NEW:
         record = of_account(tx, where.chat, account)
@@ -77,9 +77,32 @@ async def retire(context: UseCaseContext, account: str, chat: str) -> None:
     await context.write(lambda tx: chats.retire(tx, of_account(tx, chat, account).id, account, now))
 
 
-async def create_project(context: UseCaseContext, account: str, name: str) -> ProjectRecord:
+async def create_project(context: UseCaseContext, account: str, name: str, instructions: str) -> ProjectRecord:
     now = context.now
-    return await context.write(lambda tx: chats.create_project(tx, account, name, now))
+    return await context.write(lambda tx: chats.create_project(tx, account, name, instructions, now))
+
+
+async def update_project(
+    context: UseCaseContext, account: str, project: str, name: str | None, instructions: str | None
+) -> ProjectRecord:
+    """Change the project's name or instructions, whichever is not None. Raises `invalid_project`,
+    `project_not_found`."""
+    if not ids.is_project(project):
+        raise ApiError("invalid_project")
+    changed = await context.write(lambda tx: chats.update_project(tx, project, account, name, instructions))
+    if changed is None:
+        raise ApiError("project_not_found")
+    return changed
+
+
+async def project_of(context: UseCaseContext, account: str, chat: str) -> ProjectRecord | None:
+    """The project of a chat; None when it belongs to none."""
+
+    def use(tx: Tx) -> ProjectRecord | None:
+        record = chats.get(tx, chat, account)
+        return chats.project(tx, record.project, account) if record and record.project else None
+
+    return await context.read_single(use)
 
 
 async def projects(context: UseCaseContext, account: str) -> list[ProjectRecord]:

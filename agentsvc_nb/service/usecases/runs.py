@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import idempotency, jobs, runs
+from agentsvc_nb.service.records import idempotency, jobs, runs, sent
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
@@ -22,7 +22,7 @@ from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money, ob
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
 from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import TERMINAL, NewClientTool
+from agentsvc_nb.wire.runs import TERMINAL, NewClientTool, SentCall
 from agentsvc_nb.wire.times import utc_day
 
 T = TypeVar("T")
@@ -123,6 +123,15 @@ def _status_of(tx: Tx, account: str, run_id: str) -> str:
 async def shown(context: UseCaseContext, account: str, run_id: str) -> dict[str, Any]:
     """`get`, as the JSON that goes over the wire."""
     return _found(await context.read_single(lambda tx: runs.of_account(tx, _checked(run_id), account, context.origin)))
+
+
+async def sent_by(context: UseCaseContext, account: str, run_id: str) -> list[SentCall]:
+    """What a run sent to language models. Raises `invalid_run_id`, `run_not_found`."""
+
+    def use(tx: Tx) -> list[SentCall]:
+        return sent.of_run(tx, _found(runs.get_of_account(tx, _checked(run_id), account)).run_id)
+
+    return await context.read_long(use)
 
 
 def _checked(run_id: str) -> str:

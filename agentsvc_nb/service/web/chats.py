@@ -20,7 +20,7 @@ from agentsvc_nb.service.ports import Blobs
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import chats, files
+from agentsvc_nb.service.usecases import chats, files, runs
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire.limits import EVENT_ID_MAX, INDEXED_TEXT_BYTES
 
@@ -99,6 +99,13 @@ async def approve(context: RequestContext) -> Response:
 async def events(context: RequestContext) -> Response:
     """The run's events, which the page's script follows."""
     return await endpoints.run_events(context)
+
+
+async def show_sent(context: RequestContext) -> Response:
+    """What a run sent to language models."""
+    run = await runs.get(context.use_case, context.account, context.path("run_id"))
+    calls = await runs.sent_by(context.use_case, context.account, run.run_id)
+    return await asyncio.to_thread(render, "sent.html", run=run, calls=calls)
 
 
 async def stop(context: RequestContext) -> Response:

@@ -64,6 +64,7 @@ _PAGES: Final = {
     "/app/chats/{chat}/files": PageEndpoint({"GET": chats.file}),
     "/app/chats/{chat}/text": PageEndpoint({"GET": chats.show_text}),
     "/app/runs/{run_id}/events": PageEndpoint({"GET": chats.events}),
+    "/app/runs/{run_id}/sent": PageEndpoint({"GET": chats.show_sent}),
     "/app/runs/{run_id}/cancel": PageEndpoint({"POST": chats.stop}),
     "/app/runs/{run_id}/calls/{call_id}/approval": PageEndpoint({"POST": chats.approve}),
     "/app/settings": PageEndpoint({"GET": developer.show_settings}),

@@ -108,6 +108,18 @@ RESOURCES: Final = (
         answer=files.Project,
         status=201,
     ),
+    Route(
+        "projects.update",
+        "PATCH",
+        f"{V1}/projects/{{project}}",
+        "Changes a project's name or instructions.",
+        RUNS,
+        "always",
+        parameters=(p.PROJECT,),
+        body=files.ProjectChange,
+        answer=files.Project,
+        errors=("invalid_project", "project_not_found"),
+    ),
     Route("projects.list", "GET", f"{V1}/projects", "Lists the projects.", RUNS, answer=files.ProjectList),
     Route(
         "chats.retire",

@@ -56,6 +56,7 @@ FEEDBACK_ID: Final = _path("id", "The id of the report.", ids.FEEDBACK)
 MEDIA_ID: Final = _path("media_id", "The id of the media.")
 PAGE_ID: Final = _path("page_id", "The id of the landing page.")
 CHAT: Final = _path("chat", "The chat: a UUID or a `chat_...` id.", ids.CHAT)
+PROJECT: Final = _path("project", "The project: a UUID or a `proj_...` id.", ids.PROJECT)
 KEY_ID: Final = _path("id", "The id of the key.")
 
 CHAT_ID: Final = Parameter("chat_id", "query", _text(ids.CHAT), "The chat: a UUID or a `chat_...` id.", required=True)

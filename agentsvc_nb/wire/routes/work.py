@@ -78,6 +78,17 @@ WORK: Final = (
         errors=RUN_ERRORS,
     ),
     Route(
+        "runs.sent",
+        "GET",
+        f"{V1}/runs/{{run_id}}/sent",
+        "Lists what a run sent to language models.",
+        RUNS,
+        limited=False,
+        parameters=(p.RUN_ID,),
+        answer=runs.SentList,
+        errors=RUN_ERRORS,
+    ),
+    Route(
         "runs.events",
         "GET",
         f"{V1}/runs/{{run_id}}/events",

@@ -17,15 +17,22 @@ from agentsvc_nb.service.usecases import chats, files, media
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.tools.media_transcript import MediaTranscript
 from agentsvc_nb.tools.support.stopping import ReadTooLong
-from agentsvc_nb.wire.files import NewName, NewProject, ProjectList, RetiredChat, StagedFiles
+from agentsvc_nb.wire.files import NewName, NewProject, ProjectChange, ProjectList, RetiredChat, StagedFiles
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 from agentsvc_nb.wire.resources import LabelList, NewLabels
 
 
 async def projects_create(context: RequestContext) -> Response:
     given = await bodies.checked(context, NewProject, await bodies.read_object(context), "invalid_json")
-    record = await chats.create_project(context.use_case, context.key.account, given.name)
+    record = await chats.create_project(context.use_case, context.key.account, given.name, given.instructions or "")
     return answer(record.public(), 201)
+
+
+async def projects_update(context: RequestContext) -> Response:
+    given = await bodies.checked(context, ProjectChange, await bodies.read_object(context), "invalid_json")
+    changed = (context.path("project"), given.name, given.instructions)
+    record = await chats.update_project(context.use_case, context.key.account, *changed)
+    return answer(record.public())
 
 
 async def projects_list(context: RequestContext) -> Response:

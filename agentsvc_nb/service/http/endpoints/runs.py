@@ -20,7 +20,7 @@ from agentsvc_nb.service.records.runs import RunLimits, RunRecord
 from agentsvc_nb.service.usecases import client_calls, files, resuming, runs
 from agentsvc_nb.service.usecases.resuming import Resume
 from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS, JSON_MAX_BYTES
-from agentsvc_nb.wire.runs import CENT, TERMINAL
+from agentsvc_nb.wire.runs import CENT, TERMINAL, SentList
 
 FIELDS: Final = (
     "message",
@@ -67,6 +67,10 @@ async def runs_start(context: RequestContext) -> Response:
 
 async def runs_get(context: RequestContext) -> Response:
     return answer_json(await runs.shown(context.use_case, context.account, context.path("run_id")))
+
+
+async def runs_sent(context: RequestContext) -> Response:
+    return answer(SentList(data=await runs.sent_by(context.use_case, context.account, context.path("run_id"))))
 
 
 async def runs_cancel(context: RequestContext) -> Response:
