@@ -117,6 +117,7 @@ def _work(cluster: Cluster, pooler: Pooler, balancer: Balancer, history: History
                 client.over.set()
             for client in clients:
                 client.end()
+        _end_what_nobody_knows(cluster, history)
         _await_calm(cluster)
     for client in clients:
         if client.failure is not None:
@@ -163,6 +164,15 @@ def _looking(cluster: Cluster, history: History) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+def _end_what_nobody_knows(cluster: Cluster, history: History) -> None:
+    """Cancel the runs of starts without an answer: nobody decides about their calls, or ends those that wait."""
+    known = {fact["run_id"] for fact in history.facts if fact["kind"] == "start" and fact["outcome"] == "ok"}
+    with cluster.client(0) as client:
+        for row in _rows(cluster, f"SELECT run_id FROM run WHERE {_ACTIVE}"):
+            if row["run_id"] not in known:
+                client.runs.cancel(row["run_id"])
 
 
 def _await_calm(cluster: Cluster) -> None:
