@@ -5,6 +5,7 @@ PostgreSQL`."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib import resources
 from typing import Final
 
@@ -23,6 +24,16 @@ def load(file: str) -> dict[str, str]:
     found = {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
     in_postgres.update({found[name.removesuffix(_OTHER)]: found[name] for name in found if name.endswith(_OTHER)})
     return {name: sql for name, sql in found.items() if not name.endswith(_OTHER)}
+
+
+def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """A list in SQL, and its parameters.
+
+    >>> listed(["a", "b"])
+    ('(:v0, :v1)', {'v0': 'a', 'v1': 'b'})
+    """
+    params = {f"v{number}": value for number, value in enumerate(values)}
+    return f"({', '.join(f':{name}' for name in params)})", params
 
 
 def beginning(data: bytes | str, chars: int) -> str:
