@@ -134,6 +134,10 @@ class Index(Protocol):
         """The stored text; empty when there is none."""
         ...
 
+    def texts(self, tx: Tx, chat: str, paths: Sequence[str]) -> Mapping[str, str]:
+        """The stored texts at these paths, a few at a time: each may have a megabyte."""
+        ...
+
     def set_current(self, tx: Tx) -> None: ...
     def is_current(self, tx: Tx) -> bool:
         """True if all files were indexed by this version's rules."""

@@ -5,6 +5,7 @@ PostgreSQL`."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any, Final, TypeVar
 
@@ -32,6 +33,16 @@ def record(made: type[R], row: Row, **read: Any) -> R:
     the database that this one works with, too."""
     values = {**row, **read}
     return made(**{name: values[name] for name in made.__slots__})  # type: ignore[attr-defined]
+
+
+def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """A list in SQL, and its parameters.
+
+    >>> listed(["a", "b"])
+    ('(:v0, :v1)', {'v0': 'a', 'v1': 'b'})
+    """
+    params = {f"v{number}": value for number, value in enumerate(values)}
+    return f"({', '.join(f':{name}' for name in params)})", params
 
 
 def beginning(data: bytes | str, chars: int) -> str:

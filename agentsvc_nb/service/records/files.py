@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from agentsvc_nb.formats.indexing import IndexedText
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import load, record
+from agentsvc_nb.service.records import listed, load, record
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.times import rfc3339
@@ -136,6 +137,13 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
 
 def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
     return _record(tx.one(_sql["get"], chat=chat, path=path))
+
+
+def among(tx: Tx, chat: str, paths: Sequence[str]) -> dict[str, FileRecord]:
+    """The chat's files at these paths, a few."""
+    these, params = listed(paths)
+    rows = tx.all(f"{_sql['among']} {these}", chat=chat, **params)
+    return {row["path"]: record(FileRecord, row) for row in rows}
 
 
 def page(tx: Tx, chat: str, after: str, limit: int) -> list[FileRecord]:

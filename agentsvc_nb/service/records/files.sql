@@ -9,6 +9,9 @@ RETURNING *
 -- name: get
 SELECT * FROM file WHERE chat = :chat AND path = :path
 
+-- name: among
+SELECT * FROM file WHERE chat = :chat AND path IN
+
 -- name: page
 SELECT * FROM file WHERE chat = :chat AND path > :after ORDER BY path LIMIT :limit
 

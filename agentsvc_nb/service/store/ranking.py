@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 from agentsvc_nb.formats.indexing import TOP_LEVEL
 from agentsvc_nb.formats.queries import Query
 from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import listed
 
 M = TypeVar("M")
 """A query as the database's index takes it."""
@@ -27,6 +28,7 @@ TOKENS_VERSION: Final = "1"
 
 LATEST: Final = 2**63 - 1
 _TEXT = "SELECT text FROM file_text WHERE chat = :chat AND path = :path"
+_TEXTS = "SELECT path, text FROM file_text WHERE chat = :chat AND path IN"
 _VERSION = "SELECT value FROM meta WHERE name = 'search_tokens'"
 _SET_VERSION = """
     INSERT INTO meta (name, value) VALUES ('search_tokens', :version)
@@ -90,6 +92,10 @@ class RankedIndex(ABC, Generic[M]):
     def text(self, tx: Tx, chat: str, path: str) -> str:
         row = tx.one(_TEXT, chat=chat, path=path)
         return row["text"] if row else ""
+
+    def texts(self, tx: Tx, chat: str, paths: Sequence[str]) -> Mapping[str, str]:
+        these, params = listed(paths)
+        return {row["path"]: row["text"] for row in tx.all(f"{_TEXTS} {these}", chat=chat, **params)}
 
     def is_current(self, tx: Tx) -> bool:
         row = tx.one(_VERSION)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.formats.indexing import IndexedText, indexed_text
@@ -21,6 +21,8 @@ from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import FilePage, FileSearch, SearchResult, SnippetPart
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS, SEARCH_MAX_RESULTS, SEARCH_SECONDS, SNIPPETS_PER_MATCH
+
+T = TypeVar("T")
 
 UPLOADS = "uploads/"
 _UPLOADED = Author("upload")
@@ -238,6 +240,8 @@ Place = tuple[str, str]
 
 _FIRST: Final[Place] = ("", "")
 INDEX_BATCH: Final = 200
+TEXTS_AT_ONCE: Final = 10
+"""Texts that a search reads in one statement."""
 
 
 async def index_older_files(context: UseCaseContext) -> None:
@@ -278,7 +282,8 @@ def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> File
     if query is None:
         return FileSearch(chat=chat, results=[])
     shown = islice(_one_per_output(_matches(tx, index, chat, query)), SEARCH_MAX_RESULTS)
-    return FileSearch(chat=chat, results=[_result(tx, index, hit, query) for hit in shown])
+    results = [result for hits in _batches(shown, TEXTS_AT_ONCE) for result in _results(tx, index, chat, hits, query)]
+    return FileSearch(chat=chat, results=results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,19 +312,25 @@ def _matches(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[
     if query.words > QUERY_MAX_WORDS:
         raise ReadTooLong
     named = set[str]()
-    for path in index.by_name(tx, chat, query):
-        named.add(path)
-        yield SearchHit(_matching_file(tx, chat, path), "name")
-    for path in index.by_words(tx, chat, query):
-        if path not in named:
-            yield SearchHit(_matching_file(tx, chat, path), "content")
+    for file in _matching_files(tx, chat, index.by_name(tx, chat, query)):
+        named.add(file.path)
+        yield SearchHit(file, "name")
+    by_words = (path for path in index.by_words(tx, chat, query) if path not in named)
+    for file in _matching_files(tx, chat, by_words):
+        yield SearchHit(file, "content")
 
 
-def _matching_file(tx: Tx, chat: str, path: str) -> FileRecord:
-    tx.check_time()  # a search may pass over very many files of one output
-    record = files.get(tx, chat, path)
-    assert record is not None  # the index is written with the files, in one transaction
-    return record
+def _matching_files(tx: Tx, chat: str, paths: Iterator[str]) -> Iterator[FileRecord]:
+    """The files at these paths, as many in one statement as are shown."""
+    for batch in _batches(paths, SEARCH_MAX_RESULTS):
+        tx.check_time()  # a search may pass over very many files of one output
+        found = files.among(tx, chat, batch)
+        yield from (found[path] for path in batch)  # the index is written with the files, in one transaction
+
+
+def _batches(values: Iterator[T], size: int) -> Iterator[list[T]]:
+    while batch := list(islice(values, size)):
+        yield batch
 
 
 def _one_per_output(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
@@ -332,10 +343,19 @@ def _one_per_output(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
             yield hit
 
 
-def _result(tx: Tx, index: Index, hit: SearchHit, query: grammar.Query) -> SearchResult:
+def _results(
+    tx: Tx, index: Index, chat: str, hits: Sequence[SearchHit], query: grammar.Query
+) -> Iterator[SearchResult]:
+    paths = [hit.file.path for hit in hits if hit.by == "content"]
+    texts = index.texts(tx, chat, paths) if paths else {}
+    for hit in hits:
+        yield _result(tx, hit, texts.get(hit.file.path), query)
+
+
+def _result(tx: Tx, hit: SearchHit, text: str | None, query: grammar.Query) -> SearchResult:
+    """`text`: None for a file that was found by its name."""
     passages: list[list[tuple[str, bool]]] = []
-    if hit.by == "content":
-        text = index.text(tx, hit.file.chat, hit.file.path)
+    if text is not None:
         passages = grammar.snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
     snippets = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
     return SearchResult(**hit.file.facts(), match=hit.by, snippets=snippets)
