@@ -135,7 +135,8 @@ def test_the_limit_of_processes_holds_for_another_user(folder: Path) -> None:
 @pytest.mark.parametrize("user", USERS, ids=lambda user: "namespace" if user is None else "user")
 def test_a_program_ends_with_its_service(user: int | None, folder: Path) -> None:
     """kill -9 of the service while its program has processes that would go on."""
-    code = "import os, time\nfor n in range(5):\n    if os.fork() == 0: os.setsid()\nprint('there')\ntime.sleep(600)"
+    child = "if os.fork() == 0:\n        os.setsid()\n        time.sleep(600)"
+    code = f"import os, time\nfor n in range(5):\n    {child}\ntime.sleep(600)"
     service = (
         "import asyncio\nfrom agentsvc_nb.tools.programs.running import *\n"
         "async def keep(path, data): pass\n"
