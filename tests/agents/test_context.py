@@ -9,6 +9,7 @@ from tests.agents.chat_server import Reply
 from tests.agents.messages import Reply as ClaudeReply
 from tests.agents.test_claude import claude
 from tests.agents.test_language import LanguageService, language_service
+from tests.contract.signing import page, signed_in
 
 ROWS = "date,channel,revenue\n" + "".join(f"2026-01-{day % 28 + 1:02},Search,{day}.5\n" for day in range(3_000))
 TOO_LONG = Reply(status=400, error="the request exceeds the available context size (4096 tokens), try increasing it")
@@ -168,3 +169,10 @@ def test_what_goes_to_a_server_of_ones_own_is_shown_and_not_warned_of() -> None:
         [call] = it.client.runs.sent(run)
         assert (call.hosted, call.provider.startswith("http://127.0.0.1")) == (False, True)
         assert (len(call.parts[2].text), call.parts[2].chars > 2_400) == (500, True)
+        other = it.ask("<b>Hello</b>", chat=run.chat)
+        with signed_in(it.service) as browser:
+            assert f'href="/app/runs/{other.run_id}/sent"' in page(browser, f"/app/chats/{run.chat}")
+            shown = page(browser, f"/app/runs/{other.run_id}/sent")
+            assert "stand-in" in shown
+            assert "&lt;b&gt;Hello" in shown
+            assert "run_not_found" in page(browser, "/app/runs/00000000-0000-0000-0000-000000000000/sent", 404)
