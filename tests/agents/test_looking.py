@@ -94,7 +94,7 @@ def test_a_model_that_reads_text_only_is_not_offered_it() -> None:
 
 def test_what_was_looked_at_is_seen_again_after_a_crash(tmp_path: Path) -> None:
     turn = MemoryRunContext("Look.", MemoryWorkspace(tmp_path / "chat", {"frames/a-1.png": picture("PNG")}))
-    shown = [f"{conversation._SEEN}frames/{name}" for name in ("a-1.png", "gone.png")]
+    shown = [f"{conversation._LOOKED_AT}frames/{name}" for name in ("a-1.png", "gone.png")]
     messages: list[Any] = [ModelRequest(parts=[UserPromptPart("Look.")])]
     messages += [
         ModelRequest(parts=[UserPromptPart([path, BinaryContent(b"x", media_type="image/png")])]) for path in shown

@@ -226,7 +226,7 @@ def test_a_newer_schema_that_only_adds_is_served_also_by_who_is_at_work(
     database: PostgresDatabase, address: str
 ) -> None:
     def make(tx: Tx, project: str) -> str:
-        return chats.create_project(tx, "account", project, 0).id
+        return chats.create_project(tx, "account", project, "", 0).id
 
     for number in range(5):  # prepared by now
         database.write_now(partial(make, project=f"before {number}"))

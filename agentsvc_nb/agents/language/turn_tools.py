@@ -1,5 +1,5 @@
-"""The tools that a model is offered in one turn: the catalog's, those of servers and the caller's. Each call goes through
-the run."""
+"""The tools that a model is offered in one turn: the catalog's, those of servers and the caller's. Each call of one goes
+through the run."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ from agentsvc_nb.service.folder import DataFolder, write_private
 from agentsvc_nb.service.keyring import check_secret
 from agentsvc_nb.service.moved import NAME, ExportError, Mark
 from agentsvc_nb.service.plan import BLOBS, KeptSettings
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports import CommitLost, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.postgres import CommitLost, PostgresDatabase
+from agentsvc_nb.service.store.postgres import PostgresDatabase
 from agentsvc_nb.service.store.postgres_tx import PostgresTx
 from agentsvc_nb.service.store.s3.bucket import Bucket
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
