@@ -30,6 +30,7 @@ from tests.bench import (
     transfers,
     uploads,
 )
+from tests.bench.cluster import __main__ as cluster
 from tests.bench.quality import __main__ as quality
 
 if __name__ == "__main__":
@@ -42,6 +43,7 @@ if __name__ == "__main__":
         idle_streams,
         uploads,
         s3,
+        cluster,
         memory,
         pictures,
         search,

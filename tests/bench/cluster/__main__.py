@@ -9,7 +9,6 @@ from __future__ import annotations
 import multiprocessing
 import statistics
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -41,7 +40,7 @@ def main(quick: bool) -> None:
             _rates(cluster, server, (60,) if quick else (600, 600, 1800))
             for followers in (30,) if quick else (100, 300, 1000):
                 _followers(cluster, server, followers, 3 if quick else 10)
-            _beside_followers(cluster, server, 30 if quick else 1000, 60 if quick else 600)
+            _beside_followers(cluster, server, *((30, 60, 5) if quick else (1000, 600, 30)))
         finally:
             server.close()
 
@@ -135,22 +134,29 @@ def _followed(cluster: Cluster, followers: int, seconds: int) -> list[float]:
     return sorted(seconds for _, late in found for seconds in late)
 
 
-def _beside_followers(cluster: Cluster, server: Server, followers: int, runs: int) -> None:
-    """Commits a second of as many starts as there can be, with nobody following and with followers, by turns."""
+def _beside_followers(cluster: Cluster, server: Server, followers: int, runs: int, seconds: int) -> None:
+    """Commits a second of as many starts as there can be, with nobody following and with followers of a run that speaks
+    for so many seconds, by turns."""
     print(f"{f'{runs} starts beside':24} {'started/s':>10} {'commits/s':>10} {'runs a commit':>14}")
     for _ in range(2):
         for beside in (0, followers):
-            following = threading.Thread(target=_followed, args=(cluster, beside, 30))
-            if beside:
-                following.start()
-                time.sleep(SETTLE_SECONDS)
-            before, there, begin = server.counts(), server.ended(), time.perf_counter()
-            _start(cluster, runs)
-            until(server.ended, lambda ended: ended >= there + runs, patience=300)  # noqa: B023 - as above
-            took, commits = time.perf_counter() - begin, (server.counts() - before).commits
-            print(f"{f'{beside} followers':24} {runs / took:10.0f} {commits / took:10.0f} {runs / commits:14.1f}")
-            if beside:
-                following.join()
+            with ThreadPoolExecutor(1) as pool:
+                following = pool.submit(_followed, cluster, beside, seconds) if beside else None
+                if following is not None:
+                    time.sleep(SETTLE_SECONDS)
+                rate, used = _rate(cluster, server, runs)
+                if following is not None:
+                    following.result()
+            print(f"{f'{beside} followers':24} {rate:10.0f} {used:10.0f} {rate / used:14.1f}", flush=True)
+
+
+def _rate(cluster: Cluster, server: Server, runs: int) -> tuple[float, float]:
+    """Runs, and commits, a second, until as many as are started have ended."""
+    before, there, begin = server.counts(), server.ended(), time.perf_counter()
+    _start(cluster, runs)
+    until(server.ended, lambda ended: ended >= there + runs, patience=300)
+    took = time.perf_counter() - begin
+    return runs / took, (server.counts() - before).commits / took
 
 
 if __name__ == "__main__":
