@@ -1,4 +1,4 @@
-"""The tools that a model is offered in one turn: the catalog's, those of servers and the caller's. Each call of one goes
+"""The tools that a model is offered in one turn: the catalog's, those of servers and the caller's. Each call goes
 through the run."""
 
 from __future__ import annotations
