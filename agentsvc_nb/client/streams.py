@@ -1,15 +1,11 @@
-"""What the client waits for: a run's events as they happen, the end of a run or a job, a chat that is busy.
-
-Each event comes exactly once, also when the connection drops and is opened again.
-"""
+"""A run's events as they happen. Each comes exactly once, also when the connection drops and is opened again."""
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final
 
 from pydantic_core import from_json
 
@@ -18,16 +14,11 @@ from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, Stefa
 from agentsvc_nb.client.events import EventPage, RunEvent, parse_event
 from agentsvc_nb.client.models import Run, read
 from agentsvc_nb.client.request import options
-from agentsvc_nb.client.request.log import log
-from agentsvc_nb.client.request.options import WaitNotice, wait_seconds
-from agentsvc_nb.client.request.references import ChatRef, optional
 from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
 from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL
-
-# -- events ---------------------------------------------------------------------------------------------------------
 
 BACKOFF_SECONDS: Final = 5.0
 """Longest wait between two connections."""
@@ -275,137 +266,3 @@ def _event(frame: ServerSentEvent) -> RunEvent:
     except (ValueError, RecursionError) as wrong:
         what = f"The stream sent an event that cannot be read (after id {frame.id or 0}): {wrong}."
         raise StefanBrainError(what) from None
-
-
-T = TypeVar("T")
-# -- waiting for an end ---------------------------------------------------------------------------------------------
-
-LAST_LOOK_SECONDS: Final = 1.0
-"""How long the last poll may take, which begins when `timeout` ends. A `deadline` still cuts it off."""
-
-
-class Wait:
-    """One wait for the run or job of `notice`: polls until `timeout` seconds or the core's deadline have passed.
-
-    `chat` is the chat of the run or job once known; it goes into the `JobTimeoutError`.
-    """
-
-    def __init__(self, core: Core, timeout: float | None, notice: WaitNotice, chat: str | None = None) -> None:
-        self.chat = chat
-        self._core = core
-        self._notice = notice
-        self._ends = min(core.io.now() + wait_seconds(timeout), core.deadline)
-        self._last: Response | None = None
-
-    @property
-    def left(self) -> float:
-        return self._ends - self._core.io.now()
-
-    @property
-    def core(self) -> Core:
-        """The core for the next poll: its deadline is the end of the wait, or 1 s from now for the last poll."""
-        return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
-
-    async def look(self, request: ApiRequest) -> Response:
-        """One poll. Raises `JobTimeoutError` if the wait ended before an answer came."""
-        try:
-            self._last = await self.core.send(request)
-        except APIConnectionError as error:
-            if error.late or self.left <= 0:
-                raise after(self._late(), error) from None
-            raise
-        return self._last
-
-    async def pause(self, seconds: float, status: str, chat: str | None) -> None:
-        """Sleep until the next poll. Raises `JobTimeoutError` when no time is left."""
-        self.chat = chat or self.chat
-        if self.left <= 0:
-            raise described(self._late(), self._last) if self._last else self._late()
-        wait = max(0.0, min(seconds, self.left))
-        await self._core.tell(replace(self._notice, status=status, seconds=wait))
-        await self._core.io.sleep(wait)
-
-    def _late(self) -> JobTimeoutError:
-        return JobTimeoutError(self._notice.id, self.chat)
-
-
-async def in_time(chat: ChatRef | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
-    """The result of `call`. Raises `JobTimeoutError` if no answer came before its deadline.
-
-    `job_id` is None for a start, which has no id yet.
-    """
-    try:
-        return await call
-    except APIConnectionError as error:
-        if error.late:
-            raise after(JobTimeoutError(job_id, optional("chat", chat)), error) from None
-        raise
-
-
-OnBusy = Literal["reject", "wait"]
-
-
-async def ended(core: Core, run_id: str, timeout: float | None, poll: float = RUN_POLL_SECONDS) -> Run[Any]:
-    """Wait until the run has ended, and return it. Raises `JobTimeoutError` after `timeout` seconds.
-
-    Reads the run, then follows its events; if there is no event stream, reads the run every `poll` seconds.
-    """
-    waiting, request = Wait(core, timeout, WaitNotice("run", run_id)), ApiRequest("runs.get", {"run_id": run_id})
-    run: Run[Any] = core.read(Run, await waiting.look(request))
-    if not run.ended and waiting.left > 0:
-        run = await _followed(core.within(waiting.left), run)
-    while not run.ended:
-        await waiting.pause(poll, run.status, run.chat)
-        run = core.read(Run, await waiting.look(request))
-    return run
-
-
-async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float | None) -> T:
-    """The result of `start`. While the chat is busy, wait for the run that holds it and call `start` again.
-
-    Raises the last refusal (`agent_run_rejected`) after `timeout` seconds.
-    """
-    core = core.within(wait_seconds(timeout))
-    waited_for: str | None = None
-    while True:
-        try:
-            return await start()
-        except StefanBrainError as error:
-            if error.code != "agent_run_rejected":
-                raise
-            refusal, holder = error, error.active_run_id
-        await core.tell(WaitNotice("chat_busy", holder))
-        if holder is None or holder == waited_for or not await _seen_to_end(core, holder):
-            await core.rest(RUN_POLL_SECONDS)
-        if core.left <= 0:
-            raise refusal
-        waited_for = holder
-
-
-async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
-    """Follow the run's events and return its record: ended, unless there is no event stream."""
-    await core.tell(WaitNotice("run", run.run_id, run.status))
-    stream = ResumableEventStream(core, run)
-    try:
-        while await stream.next():
-            pass
-    except JobTimeoutError:
-        raise
-    except StefanBrainError as error:
-        log.info("%s has no event stream, it is read instead: %s", run.run_id, error.message)
-    finally:
-        await stream.close()
-    return stream.run
-
-
-async def _seen_to_end(core: Core, run_id: str) -> bool:
-    """Wait for the run's end or the core's deadline, and return True; False if this key cannot read the run."""
-    try:
-        await ended(core, run_id, max(0.0, core.left))
-    except JobTimeoutError:
-        return True
-    except StefanBrainError as error:
-        if error.code != "run_not_found":
-            raise
-        return False
-    return True

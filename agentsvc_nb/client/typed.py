@@ -18,8 +18,8 @@ from agentsvc_nb.client.models import Run
 from agentsvc_nb.client.request.files import FileInput
 from agentsvc_nb.client.request.options import Options, WaitOptions
 from agentsvc_nb.client.request.references import ChatRef, IdRef, RunRef
-from agentsvc_nb.client.streams import OnBusy
 from agentsvc_nb.client.transport.io import OnBytes
+from agentsvc_nb.client.waiting import OnBusy
 from agentsvc_nb.wire.files import FileFacts
 from agentsvc_nb.wire.models import Effort
 

@@ -16,7 +16,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from agentsvc_nb import AgentService, AsyncAgentService, MapProgress, MapStopped
-from agentsvc_nb.client import streams
+from agentsvc_nb.client import waiting
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError
 from agentsvc_nb.client.operations import runs
 from agentsvc_nb.client.request.options import RetryNotice
@@ -209,7 +209,7 @@ def test_rows_that_outlast_the_hold_are_followed(salt: str) -> None:
 def test_a_row_whose_hold_ends_while_the_hook_runs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Someone may have to approve something for it: it is told before it ends."""
     told, followed = threading.Event(), 0
-    start, ended = runs.start, streams.ended
+    start, ended = runs.start, waiting.ended
 
     async def begin(core: Any, message: str, **more: Any) -> Any:
         if message.endswith("second"):

@@ -15,8 +15,8 @@ from agentsvc_nb.client.models import Run, Shape
 from agentsvc_nb.client.operations import runs
 from agentsvc_nb.client.request.options import RetryNotice
 from agentsvc_nb.client.request.request import Core
-from agentsvc_nb.client.streams import ended
 from agentsvc_nb.client.transport.io import IO, WorkerPool, tell
+from agentsvc_nb.client.waiting import ended
 from agentsvc_nb.wire.runs import CENT
 
 

@@ -15,8 +15,8 @@ from agentsvc_nb.client.request.files import distinct_names, download_folder
 from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions, poll_seconds, wait_seconds
 from agentsvc_nb.client.request.references import ChatRef, IdRef, JobRef, ToolRef, identifier, optional
 from agentsvc_nb.client.request.request import ApiRequest, Core, described
-from agentsvc_nb.client.streams import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.client.transport.io import OnBytes, tell
+from agentsvc_nb.client.waiting import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes.route import Resend
 from agentsvc_nb.wire.tools import JobAccepted

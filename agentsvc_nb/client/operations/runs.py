@@ -16,9 +16,10 @@ from agentsvc_nb.client.request.files import FileInput, parts
 from agentsvc_nb.client.request.options import Options, WaitOptions, some_seconds, wait_seconds, whole
 from agentsvc_nb.client.request.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
 from agentsvc_nb.client.request.request import ApiRequest, Core
-from agentsvc_nb.client.streams import OnBusy, ResumableEventStream, ended, in_time, when_free
+from agentsvc_nb.client.streams import ResumableEventStream
 from agentsvc_nb.client.transport.http import AsyncIO
 from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.waiting import OnBusy, ended, in_time, when_free
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.models import Effort

@@ -14,7 +14,7 @@ from agentsvc_nb.client.operations.runs import SYNC_SECONDS
 from agentsvc_nb.client.request.options import Options, WaitOptions, poll_seconds, wait_seconds
 from agentsvc_nb.client.request.references import ChatRef, IdRef, ToolRef, identifier, identifiers, optional
 from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core, described
-from agentsvc_nb.client.streams import OnBusy, in_time, when_free
+from agentsvc_nb.client.waiting import OnBusy, in_time, when_free
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.routes.route import Resend
