@@ -81,21 +81,12 @@ async def move(
         moved = tool_calls.move(tx, call, attempt, state, outcome=outcome)
         if moved is None:
             raise LostRun(run.run_id)
-        if state == "waiting":
-            _uncount(tx, run.run_id)
         if bills:
             run_records.release_charges(tx, run.run_id, attempt)
             money.bill_charges(tx, run, charges, now)
         return moved
 
     return await context.write(use)
-
-
-def _uncount(tx: Tx, run_id: str) -> None:
-    """An attempt that waits for a verdict does not count against `RESTARTS_MAX`: days may pass, and many workers."""
-    found = run_records.get(tx, run_id)
-    if found is not None and found.restarts:
-        run_records.restarted(tx, run_id, -1)
 
 
 def _is_done(tx: Tx, call: CallRecord) -> bool:
