@@ -78,6 +78,7 @@ def _failed(code: str, message: str, **more: Any) -> Said:
 
 REFUSES: Final[dict[str, Any]] = {"status": "failed", "output": TOLD}
 LOST: Final = Reply(HALF, end="lost"), DONE
+TOO_LONG: Final = Reply(fault="too_long"), DONE
 BROKEN: Final = Reply(HALF, end="overloaded"), DONE
 UNSHOWN: Final = {"responses": "not shown", "completions": "not shown"}
 THINKS: Final = Reply(("Tea.",), thinking=("Hm, ", "tea?"))
@@ -189,12 +190,6 @@ SCENARIOS: Final = (
         Said(warnings=RETRIED, tokens=None, asked=2, message="silent for too long"),
     ),
     Scenario(
-        "context exceeded",
-        "`failed`, `model_refused`, with the provider's numbers",
-        (Reply(fault="too_long"),),
-        _failed("model_refused", "(400)", tokens=(0, 0)),
-    ),
-    Scenario(
         "long answer",
         "all of it; where it is cut for its length, `completed` with a warning `answer_cut`",
         (Reply(("word ",) * LONG_WORDS, end="length"),),
@@ -213,5 +208,14 @@ SCENARIOS: Final = (
         (PARALLEL, Reply(HALF, hangs=True)),
         Said(status="cancelled", output=f"Let me see.\n\n{TOLD}", steps=2, tokens=None, asked=2),
         {"files": [("a.txt", b"the code is 4711")]},
+    ),
+    # The last one: what the model holds is remembered.
+    Scenario(
+        "context exceeded",
+        "warning `context_exceeded`; shortened, and asked again",
+        TOO_LONG,
+        Said(warnings=("context_exceeded",), asked=2, message="(400)"),
+        # Of a context of 16,384 tokens less is left than all tools take.
+        but={"ollama": (TOO_LONG, Said(warnings=("context_exceeded", "tools_left_out"), asked=2, message="(400)"))},
     ),
 )
