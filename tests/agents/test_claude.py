@@ -162,7 +162,7 @@ def test_an_error_in_the_middle_fails_the_run_and_what_was_said_is_kept(sonnet: 
 def test_an_answer_that_is_cut_has_a_warning(sonnet: Claude) -> None:
     run = sonnet.ask("a story", Reply(HALF, reason="max_tokens"))
     assert (run.status, run.output) == ("completed", "Once upon a time")
-    assert [payload["code"] for payload in sonnet.events(run, "warning")] == ["answer_cut"]
+    assert "answer_cut" in [payload["code"] for payload in sonnet.events(run, "warning")]
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,10 @@ class LanguageService:
 
 @contextlib.contextmanager
 def language_service(*replies: Reply, **settings: object) -> Iterator[LanguageService]:
+    given = {"model_patience_seconds": 0, "model_context": 32_768}
     with (
         chat_server(*replies) as server,
-        running_service(MODEL, **{"model_url": server.url, "model_patience_seconds": 0, **settings}) as service,
+        running_service(MODEL, **{**given, "model_url": server.url, **settings}) as service,
         AgentService(service.api_key, service.base_url) as client,
     ):
         yield LanguageService(service, client, server)

@@ -68,7 +68,7 @@ def test_claude_overloaded_in_mid_stream_is_asked_again() -> None:
     with claude("claude-sonnet-4-6", model_patience_seconds=60) as it:
         run = it.ask("hi", ClaudeReply(("Once",), error="overloaded_error"), ClaudeReply(("Tea.",)))
         assert (run.status, run.output) == ("completed", "Tea.")
-        assert [payload["code"] for payload in it.events(run, "warning")] == ["model_retried"]
+        assert [payload["code"] for payload in it.events(run, "warning")] == ["leaves_machine", "model_retried"]
 
 
 @pytest.mark.usefixtures("quick")

@@ -49,12 +49,13 @@ class Language:
 
     async def run(self, turn: RunContext) -> str | None:
         patience = Patience(self._choice.patience)
+        warned: set[str] = set()
 
         async def ask() -> str:
             loop, served = await self._loaded()
             while True:
                 try:
-                    answer: str = await self._seen_to(loop.answer(turn, served, patience, self._lengths))
+                    answer: str = await self._seen_to(loop.answer(turn, served, patience, self._lengths, warned))
                     return answer
                 except TooLong as fault:
                     if not self._lengths.exceeded(fault.asked):

@@ -223,9 +223,10 @@ RETRIES_MAX: Final = 3
 """How often a model may try again to fit the schema, or to call a tool correctly."""
 
 
-async def answer(turn: RunContext, served: Served, patience: Patience, lengths: Lengths) -> str:
+async def answer(turn: RunContext, served: Served, patience: Patience, lengths: Lengths, warned: set[str]) -> str:
     """Do the turn from its last checkpoint. Returns its final text. Raises what `translated` raises, `Away` for what
-    may pass, `TooLong`; `patience` begins anew with each answer of the model."""
+    may pass, `TooLong`; `patience` begins anew with each answer of the model. What it was `warned` of is not repeated.
+    """
     async with translated(turn.output_config is not None, served.keyless):
         if served.tools:
             await turn.connect_tools()
@@ -233,7 +234,7 @@ async def answer(turn: RunContext, served: Served, patience: Patience, lengths: 
             await without_client_tools(turn)
         budget = Budget(lengths, lengths.context(served.context), largest_answer(served, lengths))
         said = await briefing.instructions(turn, served, budget)
-        tools = await turn_tools.offered(turn, served, lengths)
+        tools = await turn_tools.offered(turn, served, lengths, warned)
         beside = [count(said), count_schema(turn.output_config or {}), *map(turn_tools.tool_count, tools)]
         budget = replace(budget, beside=added(beside))
         before = await history.told(turn, budget, partial(_summed_up, turn, served, budget))

@@ -69,9 +69,9 @@ TOOLS_SHARE: Final = 0.6
 """Part of the context that the descriptions of tools may take."""
 
 
-async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[ToolDefinition]:
+async def offered(turn: RunContext, served: Served, lengths: Lengths, warned: set[str]) -> list[ToolDefinition]:
     """The tools that the model is offered. Where their descriptions take too much of its context the longest ones are
-    left out, which the run says."""
+    left out, which the run says, unless it was `warned` of that."""
     if not served.tools:
         return []
     own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.shows)]
@@ -87,8 +87,10 @@ async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[To
         if room >= 0:
             fit.add(definition.name)
     if left := [definition.name for definition in found if definition.name not in fit]:
-        said = f"The model's context is small, so it is not offered {', '.join(left)}: set AGENTSVC_MODEL_CONTEXT."
-        await turn.warn("tools_left_out", said)
+        why = f"The model's context is small, so it is not offered {', '.join(left)}: set AGENTSVC_MODEL_CONTEXT."
+        if why not in warned:
+            warned.add(why)
+            await turn.warn("tools_left_out", why)
     return [definition for definition in found if definition.name in fit]
 
 
@@ -100,18 +102,25 @@ def tool_count(definition: ToolDefinition) -> Count:
 
 def _defined(name: str, description: str, schema: dict[str, Any], *, sequential: bool = True) -> ToolDefinition:
     return ToolDefinition(
-        name=name, description=description, parameters_json_schema=_untitled(schema), sequential=sequential
+        name=name, description=description, parameters_json_schema=_brief(schema), sequential=sequential
     )
 
 
-def _untitled(schema: Any, names: bool = False) -> Any:
-    """The schema without its titles, which repeat the names. `names`: its keys are those of properties."""
+def _brief(schema: Any, names: bool = False) -> Any:
+    """The schema without what costs tokens and tells little: titles, which repeat the names, and that what may be left
+    out may also be null. `names`: its keys are those of properties. The service checks each input by the whole one."""
     if isinstance(schema, list):
-        return [_untitled(each) for each in schema]
+        return [_brief(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: each for key, each in schema.items() if names or key != "title"}
-    return {key: _untitled(each, key in ("properties", "$defs") and not names) for key, each in kept.items()}
+    if names:
+        return {key: _brief(each) for key, each in schema.items()}
+    kept = {key: each for key, each in schema.items() if key != "title" and (key, each) != ("pattern", r"\S")}
+    match kept:
+        case {"anyOf": [{**one}, {"type": "null"}], "default": None}:
+            kept = {**one, **{key: each for key, each in kept.items() if key not in ("anyOf", "default")}}
+            return _brief(kept)
+    return {key: _brief(each, key in ("properties", "$defs")) for key, each in kept.items()}
 
 
 def told(outcome: Outcome) -> str:
