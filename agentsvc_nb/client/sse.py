@@ -76,10 +76,11 @@ class EventDecoder:
         if end < size and b"\n\n" in text:
             self._begun = b""
             return frames + self._read(text)
-        self._begun = text
-        if len(text) > _BEGUN_BYTES:
+        if len(text) > _BEGUN_BYTES or b"retry" in text:  # which counts without the end of an event, too
             self._begun = b""
             self._read(text)
+        else:
+            self._begun = text
         return frames
 
     def _read(self, chunk: bytes) -> list[ServerSentEvent]:

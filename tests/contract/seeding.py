@@ -58,11 +58,23 @@ def _work(client: AgentService) -> Known:
         "path.chat": [other.chat],
         "path.job_id": [job.job_id],
         "path.run_id": [run.run_id],
+        "path.project": [client.projects.create("Autumn").id],
         "path.call_id": calls,
         "path.name": ["ask_stefanbrain", "create_images", "echo_job"],
         "path.id": [report.id],
         "body.tool": ["create_images", "echo_job"],
     }
+
+
+def waiting_call(service: RunningService) -> Known:
+    """A run and its call of a client's tool, which waits for the answer for two minutes."""
+    tool = {"name": "look_up", "description": "Looks up.", "input_schema": {"type": "object"}, "effect": False}
+    with AgentService(service.api_key, base_url=service.base_url) as client:
+        started = client.runs.start("call look_up {}", extra_body={"client_tools": [tool]})
+        for event in client.runs.attach(started):
+            if event.type == "client_call.waiting":
+                return {"path.run_id": [started.run_id], "path.call_id": [event.call_id]}
+    raise AssertionError("nothing was asked")
 
 
 def _page(service: RunningService, url: str) -> str:

@@ -14,7 +14,7 @@ from agentsvc_nb.service.http import openapi
 from agentsvc_nb.service.web import reference
 from agentsvc_nb.service.web.reference import DescribedOperation
 from agentsvc_nb.wire.routes import ROUTES
-from tests.contract.seeding import Seeded
+from tests.contract.seeding import Seeded, waiting_call
 
 BUILT = {route.operation_id for route in ROUTES.values() if route.access != "session"}
 ENTRIES = [
@@ -41,8 +41,9 @@ def test_the_examples_do_what_they_say(
 def _variables(seeded: Seeded, entry: DescribedOperation, which: int) -> dict[str, str]:
     """What the examples leave open: the first or the last of the known values."""
     known = {}
+    given = {**seeded.known, **(waiting_call(seeded.service) if entry.id == "answerRuns" else {})}
     for row in entry.parameters:
-        if values := seeded.known.get(f"{row.place}.{row.name}"):
+        if values := given.get(f"{row.place}.{row.name}"):
             known[row.name] = values[which]
     if entry.id == "resumeRuns":
         known["run_id"] = seeded.failed_runs[which]

@@ -195,7 +195,7 @@ ESCAPES: Final = {
     ),
     # Bombs
     "a fork bomb": Escape(
-        "while True:\n    try: os.fork()\n    except OSError: pass", ways=("time", "processes"), seconds=3.0
+        "while True:\n    try: os.fork()\n    except OSError: pass", ways=("time", "processes", "memory"), seconds=3.0
     ),
     "a fork bomb whose first process ends": Escape(
         "if os.fork(): os._exit(0)\nwhile True:\n    try: os.fork()\n    except OSError: time.sleep(.01)",

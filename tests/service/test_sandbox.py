@@ -155,4 +155,6 @@ def test_whatever_the_service_starts_is_such_a_child() -> None:
     processes = r"^\s*(import|from) (subprocess|multiprocessing|pty)|\bos\.(fork|posix_spawn|spawn)|ProcessPool"
     starting = re.compile(processes, re.M)
     found = {path.relative_to(package).as_posix() for path in sources if starting.search(path.read_text())}
-    assert found == {"formats/sandbox.py", "service/serve.py"}, "serve.py starts the service itself"
+    programs = {f"tools/programs/{name}.py" for name in ("confinement", "supervisor_child")}
+    ours = {"formats/sandbox.py", "service/serve.py", *programs}
+    assert found == ours, "serve.py starts the service itself; what a program's sandbox has ends with it"

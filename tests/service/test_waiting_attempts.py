@@ -23,7 +23,7 @@ def test_a_run_that_waits_outlives_any_number_of_workers(waits: bool, status: st
         call = await tool_calls.open(context, run, run.attempt, "1", "send_email", {})
         for _ in range(RESTARTS_MAX + 2):
             if waits:
-                call = await tool_calls.move(context, run, run.attempt, call, "waiting")
+                call = await tool_calls.wait(context, run, run.attempt, call)
             for left in await attempts.recover(context):
                 run = await attempts.resume(context, left.run_id, left.attempt) or run
         assert await runs.status(context, run.run_id) == status

@@ -70,6 +70,8 @@ class StdioChannel:
                 await asyncio.wait_for(process.wait(), LEAVING_SECONDS)
         finally:
             _kill_group(process)
+            with contextlib.suppress(TimeoutError):  # else its pipes would be left open
+                await asyncio.wait_for(asyncio.gather(process.wait(), *self._readers), LEAVING_SECONDS)
             for reader in self._readers:
                 reader.cancel()
 

@@ -121,7 +121,7 @@ class Confinement:
     shown: Mapping[str, Path] = field(default_factory=dict)
     fonts: tuple[str, bytes] | None = None
     """The name and content of matplotlib's list of fonts, which takes it a second to make."""
-    user: int | None = field(default_factory=lambda: _stranger() if is_root() else None)
+    user: int | None = field(default_factory=lambda: stranger() if is_root() else None)
 
     @contextlib.contextmanager
     def command(self, arguments: Sequence[str]) -> Iterator[tuple[list[str], list[int]]]:
@@ -234,7 +234,7 @@ def _top_level(installed: metadata.Distribution, name: str) -> set[str]:
     return {part for part in parts if part not in ("", "..", "__pycache__") and not part.endswith(".dist-info")}
 
 
-def _stranger() -> int:
+def stranger() -> int:
     return _FIRST_USER + secrets.randbelow(_USERS)
 
 
