@@ -155,6 +155,8 @@ class ResumableEventStream:
             read, decode, response = self._io.read, self._decoder.feed, self._response
             while response and not self._waiting and not self._done:
                 chunk = await read(response)
+                if self._done:  # closed by another thread
+                    break
                 if self._failures and self._io.now() - self._opened_at > STREAM_PING_SECONDS:
                     self._failures = 0  # a connection that outlasted a ping works, even if the run has no events
                 if chunk is None:

@@ -159,16 +159,19 @@ def test_dropping_an_async_stream_closes_it() -> None:
         asyncio.run(read(server))
 
 
-def test_closing_from_another_thread_ends_a_blocked_read() -> None:
+@pytest.mark.parametrize("after", [0, 2])
+def test_closing_from_another_thread_ends_a_blocked_read(after: int) -> None:
     with CuttingServer(3, silent=True) as server, AgentService(KEY, server.base_url) as client:
-        stream, got = client.runs.attach(RUN_ID), list[RunEvent]()
+        stream, got = client.runs.attach(RUN_ID, after=after), list[RunEvent]()
         reader = threading.Thread(target=lambda: got.extend(stream))
         reader.start()
         wait_until_blocked(reader)
+        asked = len(server.seen)
         stream.close()
         reader.join(10)
         assert not reader.is_alive()
-        assert [event.id for event in got] == [1, 2]
+        assert [event.id for event in got] == [1, 2][after:]
+        assert len(server.seen) == asked, "a closed stream asks nothing"
 
 
 def wait_until_blocked(reader: threading.Thread) -> None:
