@@ -134,6 +134,7 @@ def test_the_folder_of_a_service_with_its_data_elsewhere_stays_its_own(tmp_path:
     KeptSettings({}, {"AGENTSVC_DATABASE": True}).write(DataFolder(data))
     (data / "notes.txt").touch()
     DataFolder(data, "postgresql://db/agentsvc").make()
+    assert (data / "notes.txt").exists()
 
 
 def test_a_link_to_a_foreign_folder_is_foreign(foreign: Path, tmp_path: Path) -> None:

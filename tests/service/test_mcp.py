@@ -24,6 +24,7 @@ from agentsvc_nb.tools.support.fetching import Resolve
 from agentsvc_nb.wire.limits import MCP_RESULT_CHARS
 from tests.service.agents_harness import MemoryToolContext, MemoryWorkspace
 from tests.service.site import Answer, Asked, redirect, serving
+from tests.service.test_sandbox import gone
 from tests.tool_server import PIXEL, RunningToolServer, calls, command, tool_server
 from tests.waiting import until
 
@@ -430,8 +431,13 @@ def test_what_a_command_says_at_last_is_told_without_its_key(tmp_path: Path) -> 
 
 
 def test_a_command_that_chatters_and_never_ends_is_ended(tmp_path: Path) -> None:
-    program = "import signal, time; signal.signal(15, signal.SIG_IGN); print('hello', flush=True); time.sleep(600)"
+    program = (
+        "import os, pathlib, signal, time; signal.signal(15, signal.SIG_IGN)\n"
+        f"pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
+        "print('hello', flush=True); time.sleep(600)"
+    )
     refused(tmp_path, ServerConfig("small", command=("python3", "-c", program)), seconds=1)
+    assert gone(int((tmp_path / "pid").read_text()))
 
 
 def test_events_are_read_in_any_pieces() -> None:
