@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         ToolResultError,
     )
     from agentsvc_nb.client.event_streams import AsyncEventStream, EventStream
-    from agentsvc_nb.client.events import Event
+    from agentsvc_nb.client.events import Event, RunEvent
     from agentsvc_nb.client.models import Answer, Job, Run
     from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
     from agentsvc_nb.embedded import local
@@ -88,6 +88,7 @@ __all__ = [
     "RequestTooLargeError",
     "RetryNotice",
     "Run",
+    "RunEvent",
     "StefanBrainError",
     "ToolResult",
     "ToolResultError",
@@ -118,6 +119,7 @@ _HOMES = {
     "JobAccepted": "wire.tools",
     "RetryNotice": "client.request.options",
     "Run": "client.models",
+    "RunEvent": "client.events",
     "ToolForm": "notebook.widgets.forms.tool_form",
     "ToolResult": "wire.tools",
     "WaitNotice": "client.request.options",

@@ -244,6 +244,12 @@ def _listed(text: str) -> list[str]:
 
 MODELS: Final = ("offline", "scripted")
 """The agents without a language model."""
+HOSTED: Final = {
+    "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-6",
+    "OPENAI_API_KEY": "openai:gpt-5.2",
+    "GOOGLE_API_KEY": "google:gemini-3.8-flash",
+}
+"""Providers' models to begin with, by the variable of the key."""
 MODEL_ADVICE: Final = (
     f"{', '.join(MODELS)}, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
 )

@@ -204,7 +204,7 @@ class Settings:
     )
     fetch_allow: tuple[str, ...] = setting(
         values.host_list,
-        "Hosts (`host` or `host:port`) that tools may fetch from although they are not public.",
+        "Hosts (`host` or `host:port`) that tools, and connectors' documents, are fetched from though not public.",
         default=(),
     )
     mcp_servers: tuple[str, ...] = setting(

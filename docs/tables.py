@@ -1,4 +1,5 @@
-"""Write docs/errors.md, routes.md, limits.md, settings.md, metrics.md, tools.md, magics.md and cli.md from the code.
+"""Write docs/errors.md, routes.md, limits.md, settings.md, metrics.md, tools.md, magics.md, cli.md and
+not-on-postgres.md from the code.
 
     python -m docs.tables
 
@@ -18,8 +19,8 @@ from agentsvc_nb.settings import SETTINGS, Settings, variable
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.failures import FAILURES
-from agentsvc_nb.wire.routes import ROUTES
-from docs import command_pages, magic_pages, tool_pages
+from agentsvc_nb.wire.routes import OTHERS, ROUTES
+from docs import command_pages, magic_pages, test_pages, tool_pages
 
 HERE = Path(__file__).parent
 KEPT = {
@@ -37,6 +38,7 @@ def pages() -> dict[str, str]:
     """The rendered pages, by file name."""
     return {
         "errors.md": errors(),
+        "not-on-postgres.md": test_pages.not_on_postgres(),
         "routes.md": routes(),
         "limits.md": limits_page(),
         "settings.md": settings(),
@@ -87,7 +89,7 @@ def routes() -> str:
             "yes" if r.limited else "no",
             r.source,
         )
-        for r in ROUTES.values()
+        for r in (*ROUTES.values(), *OTHERS)
     )
     return "\n".join(
         [

@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import shlex
+import signal
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 # Tests share the CPU with services and browsers, so a slow example is no failure.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
+# Started as a background job of a script, these ignore Ctrl-C, and so would all programs that they start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TIERS: Final = ("long", "browser", "hosts", "model", "postgres", "slow")
 """Markers of tests that the README's command leaves out."""

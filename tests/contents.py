@@ -28,12 +28,19 @@ def content(service: RunningService, sha256: str) -> bytes:
 
 
 def lose(service: RunningService, data: bytes) -> None:
-    """Remove a content, as a store does that failed."""
+    """Remove a content, as a store does that failed; the copy of it, too, that the service has of one in a bucket."""
     sha256 = hashlib.sha256(data).hexdigest()
     if address := _address(service):
         obstore.delete(_bucket(address), [f"contents/{sha256}"])
+        blob_path(service.data / "cache", sha256).unlink(missing_ok=True)
     else:
         blob_path(service.data / "blobs", sha256).unlink()
+
+
+def forget(service: RunningService) -> None:
+    """Remove the copies that the service has of contents in a bucket, as others do that need the room."""
+    for copy in (service.data / "cache").glob("??/??/*"):
+        copy.unlink()
 
 
 def _address(service: RunningService) -> str | None:

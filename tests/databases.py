@@ -137,6 +137,20 @@ def settings() -> dict[str, object]:
     return {} if chosen == "sqlite" else {"database": server().new_database()}
 
 
+def folder(path: Path) -> DataFolder:
+    """The folder `path` with its own database, made here, or a new one in PostgreSQL."""
+    made = DataFolder(path) if chosen == "sqlite" else DataFolder(path, server().new_database(), "x" * 32)
+    made.make()
+    return made
+
+
+def count(folder: DataFolder, table: str) -> int:
+    """The number of rows in a table of the folder's database, beside its service."""
+    with open_beside(folder) as database:
+        (row,) = database.read(lambda tx: tx.all(f"SELECT COUNT(*) AS found FROM {table}"))
+        return int(row["found"])
+
+
 @contextlib.contextmanager
 def kept_busy(folder: DataFolder) -> Iterator[None]:
     """Another process is writing all the time."""
@@ -144,7 +158,8 @@ def kept_busy(folder: DataFolder) -> Iterator[None]:
 
     def use(tx: Tx) -> None:
         begun.set()
-        done.wait()
+        while not done.wait(0.5):
+            tx.all("SELECT 1")  # PostgreSQL ends a transaction that does nothing
 
     with open_beside(folder) as database:
         writing = threading.Thread(target=database.write_now, args=(use,))

@@ -79,6 +79,8 @@ class S3Server:
         with (self._folder / "weed.log").open("ab") as log:
             command = [
                 str(weed),
+                # Else it leaves files of its own in the folder of temporary ones.
+                "-logtostderr=true",
                 "server",
                 f"-dir={self._folder / 'data'}",
                 "-s3",
@@ -92,6 +94,9 @@ class S3Server:
             self._process.kill()
             self._process.wait()
             self._process = None
+        for port in self._ports:  # it puts them there whatever folder it is told, and leaves them
+            for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
+                left.unlink(missing_ok=True)
 
     def freeze(self) -> None:
         """Have it answer nothing more, with its connections open, until `thaw`."""

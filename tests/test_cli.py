@@ -27,7 +27,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.runs import Event, Run
 from tests.losing import lose_for_good
-from tests.waiting import PATIENCE_SECONDS, until
+from tests.waiting import PATIENCE_SECONDS
 
 ENV = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTSVC_", "SERVICE_API_KEY"))}
 
@@ -411,7 +411,7 @@ def test_lab_says_when_jupyterlab_fails(tmp_path: Path) -> None:
 
 
 def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> None:
-    """The address comes first and is right; Ctrl-C ends JupyterLab and not the service."""
+    """The address is said once it can be opened, and is right; Ctrl-C ends JupyterLab and not the service."""
     data = tmp_path / "data"
     lab = subprocess.Popen(
         command("lab", "--no-browser", "--data", data, "--", "--ServerApp.quit_button=False"),
@@ -424,11 +424,10 @@ def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> No
     with lab:
         try:
             assert lab.stdout is not None
-            first = lab.stdout.readline()
-            assert first.startswith("JupyterLab: http://127.0.0.1:")
-            origin, _, token = first.split()[1].partition("/lab")
+            address = next(line for line in lab.stdout if line.startswith("JupyterLab: http://127.0.0.1:"))
+            origin, _, token = address.split()[1].partition("/lab")
             token = token.partition("token=")[2]
-            until(lambda: lab.poll() is not None or answers(f"{origin}/api/contents", token))
+            assert answers(f"{origin}/api/contents", token)
         finally:
             lab.send_signal(signal.SIGINT)
             assert lab.wait(PATIENCE_SECONDS) == 0
@@ -447,3 +446,36 @@ def answers(url: str, token: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
+
+
+@pytest.mark.parametrize(
+    ("given", "token", "kept"),
+    [
+        ([], None, []),
+        (["--IdentityProvider.token=mine", "--ServerApp.quit_button=False"], "mine", ["--ServerApp.quit_button=False"]),
+        (["--ServerApp.token='mine'"], "mine", []),
+        (["--IdentityProvider.token="], "", ["--IdentityProvider.token="]),
+    ],
+)
+def test_a_token_of_ones_own_is_that_of_jupyterlab_and_of_the_address(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    given: list[str],
+    token: str | None,
+    kept: list[str],
+) -> None:
+    """It goes through the environment, as ours does: every user of the machine can list arguments."""
+    monkeypatch.chdir(tmp_path)
+    started: list[tuple[list[str], str, str]] = []
+
+    def begin(data: Path, command: list[str], token: str, served: lab_command.Served) -> int:
+        started.append((command, token, served.address))
+        return 0
+
+    monkeypatch.setattr(lab_command, "_run_with_service", begin)
+    assert main(["lab", "--no-browser", "--data", str(tmp_path / "data"), "--", *given]) == 0
+    ((command, used, address),) = started
+    assert command[len(command) - len(kept) :] == kept
+    assert sum(".token=" in each for each in command) == (token == "")
+    assert used == token or token is None
+    assert address.partition("?")[2] == ("" if token == "" else f"token={used}")

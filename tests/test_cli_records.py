@@ -13,6 +13,7 @@ import pytest
 
 from agentsvc_nb.cli import parser
 from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.client.request.origin import KEY_VARIABLE, URL_VARIABLE
 from agentsvc_nb.testing import RunningService, running_service
 from docs.command_pages import commands
 from tests.test_cli import ENV, agentsvc, command
@@ -26,6 +27,13 @@ def parsed(service: RunningService, *arguments: object) -> Any:
     return json.loads(done.stdout)
 
 
+def parsed_failure(service: RunningService, *arguments: object) -> Any:
+    """The JSON that a command prints whose run failed."""
+    done = agentsvc(*arguments, "--json", "--data", service.data)
+    assert done.returncode == 1, done.stderr
+    return json.loads(done.stdout)
+
+
 def test_a_question_comes_from_standard_input_and_its_run_as_json(service: RunningService) -> None:
     asking = command("ask", "-", "--json", "--data", service.data)
     done = subprocess.run(asking, env=ENV, input="say Grüße", capture_output=True, text=True, timeout=PATIENCE_SECONDS)
@@ -36,6 +44,30 @@ def test_a_question_comes_from_standard_input_and_its_run_as_json(service: Runni
     text = agentsvc("runs", "show", run["run_id"], "--data", service.data).stdout
     assert text.startswith("Run completed\n")
     assert "Grüße" in text
+
+
+def test_runs_and_jobs_are_listed_and_the_last_run_has_a_name(service: RunningService) -> None:
+    first = parsed(service, "ask", "say one")
+    failed = parsed_failure(service, "ask", "fail broken It broke.", "--chat", first["chat"])
+    of_chat = ("--chat", first["chat"])
+    listed = parsed(service, "runs", "list", *of_chat)
+    assert [run["run_id"] for run in listed] == [failed["run_id"], first["run_id"]]
+    assert parsed(service, "runs", "list", *of_chat, "--limit", 1) == listed[:1]
+    assert parsed(service, "runs", "list", *of_chat, "--status", "completed") == listed[1:]
+    assert parsed(service, "runs", "show", "last") == failed
+    lines = agentsvc("runs", "list", *of_chat, "--data", service.data).stdout.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [[run["run_id"], run["status"]] for run in listed]
+    job = parsed(service, "jobs", "run", "echo_job", '{"steps": 0}', *of_chat)
+    assert [each["job_id"] for each in parsed(service, "jobs", "list", *of_chat)] == [job["job_id"]]
+    none = agentsvc("jobs", "list", *of_chat, "--status", "failed", "--data", service.data)
+    assert (none.returncode, none.stdout, none.stderr) == (0, "", "There is no job.\n")
+
+
+def test_the_last_run_of_a_service_without_any_is_a_sentence() -> None:
+    with running_service() as empty:
+        done = agentsvc("runs", "show", "last", "--data", empty.data)
+    said = "agentsvc: There is no run yet: start one with `agentsvc ask`.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
 
 
 def test_what_is_no_text_is_one_sentence(service: RunningService) -> None:
@@ -173,10 +205,12 @@ def test_every_argument_says_what_it_is() -> None:
 
 def test_models_are_listed_and_named(tmp_path: Path) -> None:
     with running_service(models="scripted,offline,openai-chat:gone", model_url="http://127.0.0.1:1") as service:
-        listed = agentsvc("models", "--data", service.data).stdout.splitlines()
-        assert listed[0] == "scripted  the default, 100/100 cents a million tokens"
-        assert listed[2] == "openai-chat:gone  not available: unreachable"
-        assert [model["id"] for model in parsed(service, "models")] == ["scripted", "offline", "openai-chat:gone"]
+        of_it = {URL_VARIABLE: service.base_url, KEY_VARIABLE: service.api_key}
+        lines = [line.split(maxsplit=1) for line in agentsvc("model", **of_it).stdout.splitlines()]
+        assert lines[1] == ["scripted", "the default, 100/100 cents a million tokens"]
+        assert lines[3] == ["openai-chat:gone", "not available: unreachable"]
+        listed = json.loads(agentsvc("model", "--json", **of_it).stdout)
+        assert [model["id"] for model in listed] == ["scripted", "offline", "openai-chat:gone"]
         assert parsed(service, "ask", "say x", "--model", "offline")["model"] == "offline"
         refused = agentsvc("ask", "say x", "--model", "openai-chat:gone", "--data", service.data)
         assert refused.returncode == 1

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final
 
 import grimp
@@ -25,6 +26,13 @@ HELD: Final = "is not in agentsvc-client, which is all that is installed: pip in
 def project(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     return found
+
+
+def test_the_command_has_the_name_of_the_distribution_too() -> None:
+    """`uvx` and `pipx run` start what has that name."""
+    scripts = project(ROOT)["scripts"]
+    assert scripts == dict.fromkeys(("agentsvc", "agentsvc-nb"), "agentsvc_nb.cli:main")
+    assert callable(resolve_name(scripts["agentsvc-nb"]))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import get_args
@@ -9,8 +10,9 @@ from typing import get_args
 import pytest
 
 import agentsvc_nb
+from agentsvc_nb.cli import parser
 from agentsvc_nb.wire.runs import EventType
-from docs import tables
+from docs import command_pages, tables
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -23,6 +25,22 @@ PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 )
 def test_a_table_is_as_the_wire_has_it(name: str) -> None:
     assert (DOCS / name).read_text() == tables.pages()[name], "run `python -m docs.tables`"
+
+
+def test_the_head_of_the_command_line_names_the_right_commands() -> None:
+    found = list(command_pages.commands(parser(), "agentsvc"))
+    free = {name for name, _, command in found if "--data" not in command._option_string_actions}
+    assert free == {"agentsvc export", "agentsvc completion"}
+    assert "Every command but `export` that works with a service takes `--data DIR`" in prose(command_pages.HEAD)
+    sources = {name.split()[1]: Path(inspect.getfile(command.get_default("run"))) for name, _, command in found}
+    asking = re.compile(r"\bconnected\(|\bURL_VARIABLE\b")
+    follow = {name for name, source in sources.items() if asking.search(source.read_text())}
+    (named,) = re.findall(r"those that ask a service \(([^)]*)\)", prose(command_pages.HEAD))
+    assert set(re.findall(r"`(\w+)`", named)) == follow
+
+
+def prose(page: str) -> str:
+    return " ".join(page.split())
 
 
 def test_the_types_of_events_are_those_of_the_wire() -> None:

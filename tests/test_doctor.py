@@ -16,15 +16,19 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.cli import checks, doctor
-from agentsvc_nb.cli.checks import CHECKS, Finding
+from agentsvc_nb.cli.checks import CHECKS
+from agentsvc_nb.cli.findings import Finding
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.plan import KeptSettings
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.tools.programs import confinement
 from tests.waiting import PATIENCE_SECONDS
 
+pytestmark = pytest.mark.sqlite("looks at a folder's own database; tests/faults/test_postgres.py has the other")
 FAR_FUTURE_MS = 4_000_000_000_000
 
 
@@ -92,6 +96,12 @@ def test_a_machine_without_a_service_yet_is_in_order_and_stays_as_it_is(tmp_path
     assert "no service has run" in done.stdout
     assert "offline: a new service answered" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_sandbox_it_says_what_is_left_out_and_what_to_install(folder: DataFolder) -> None:
+    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODEL="scripted", PATH="/nowhere")
+    assert done.returncode == 0, "nothing else is amiss"
+    assert f"note  programs: run_python is left out: {confinement.NO_BUBBLEWRAP}" in done.stdout.splitlines()
 
 
 def test_every_failure_is_a_line_and_the_exit_code(folder: DataFolder) -> None:

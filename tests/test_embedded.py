@@ -25,7 +25,8 @@ from agentsvc_nb import embedded
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
-from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.keyring import create_key
 from tests.waiting import until
 

@@ -12,6 +12,7 @@ from agentsvc_nb import local
 from agentsvc_nb.embedded import stop
 from agentsvc_nb.notebook.state.journal import Journal
 
+pytestmark = pytest.mark.sqlite("opens folders with their own database")
 KEPT = sorted((Path(__file__).parent / "kept").glob("*.zip"))
 
 

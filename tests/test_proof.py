@@ -25,7 +25,8 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.client.transport import connections, health
 from agentsvc_nb.embedded import Connection, EmbeddedError, find_or_start
-from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.wire import proof
 from tests import strangers
 from tests.strangers import Stranger, key_of, port_of

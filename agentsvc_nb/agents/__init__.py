@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.agents.language.agent import Language, missing
+from agentsvc_nb.agents.language.agent import Language, lacks
 from agentsvc_nb.agents.language.agent import Unconfigured as Unconfigured
-from agentsvc_nb.agents.language.model_choice import ModelChoice
+from agentsvc_nb.agents.language.model_choice import Lacking, ModelChoice
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.setting_values import MODEL_ADVICE, model_id, prices
 from agentsvc_nb.settings import Settings
@@ -43,12 +43,18 @@ def offer(model: str, settings: Settings) -> Agent:
 
 def fault(settings: Settings, kept_url: str | None = None) -> str | None:
     """Why the settings' model can't answer here, and what to do about it; None when no reason is found."""
-    return missing(_choice(settings.model, settings, kept_url)) if ":" in settings.model else None
+    found = lacking(settings, kept_url)
+    return found.message if found else None
+
+
+def lacking(settings: Settings, kept_url: str | None = None) -> Lacking | None:
+    """What the settings' model lacks to answer here; None when nothing is found."""
+    return lacks(_choice(settings.model, settings, kept_url)) if ":" in settings.model else None
 
 
 def _language(choice: ModelChoice) -> Agent:
-    if lacking := missing(choice):
-        raise ValueError(lacking)
+    if found := lacks(choice):
+        raise ValueError(found.message)
     return Language(choice)
 
 

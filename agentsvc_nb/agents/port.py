@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentsvc_nb.tools.port import Outcome, SentCall, Tool, Workspace, WorkspaceEntry
+from agentsvc_nb.tools.port import Outcome, SentCall, Tool
+from agentsvc_nb.tools.workspace_port import Workspace, WorkspaceEntry
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import AnswerBasis
 
@@ -25,10 +26,11 @@ class EarlierTurn:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRules:
-    """The project of the chat, and what its members want the agent to do."""
+    """The project of the chat, and what its members want the agent to do; `skills` are descriptions by name."""
 
     name: str
     instructions: str
+    skills: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,14 @@ async def without_client_tools(turn: RunContext) -> None:
     if turn.state is None and (offered := turn.client_tools()):
         named = ", ".join(tool.name for tool in offered)
         await turn.warn("client_tools_not_used", f"{turn.model} can't choose among tools, and does not use: {named}.")
+
+
+async def without_skills(turn: RunContext) -> None:
+    """Warn that the agent of the turn does not follow the project's skills, once, if there are any."""
+    project = await turn.project() if turn.state is None else None
+    if project and project.skills:
+        said = f"{turn.model} does not follow the project's skills, which takes a language model with tools: "
+        await turn.warn("skills_not_used", said + f"{', '.join(project.skills)}.")
 
 
 class StepsExceeded(Exception):

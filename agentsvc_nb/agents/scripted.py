@@ -1,7 +1,8 @@
 """The scripted agent: the message is the script, a command a line (docs/api/models.md). For tests and demonstrations.
 
-    say TEXT · wait SECONDS · write PATH TEXT · call TOOL JSON · step N · progress DONE TOTAL MESSAGE ·
-    usage INPUT OUTPUT · usage none · answer TEXT · fail CODE MESSAGE · fail-http CODE · rewind
+    say TEXT · wait SECONDS · write PATH TEXT · call TOOL JSON · together [[TOOL, JSON], ...] · step N ·
+    progress DONE TOTAL MESSAGE · usage INPUT OUTPUT · usage none · answer TEXT · fail CODE MESSAGE · fail-http CODE ·
+    rewind
 
 Any other line, and any malformed command, is said as text. Deterministic.
 """
@@ -18,6 +19,7 @@ from agentsvc_nb.formats.schemas import output
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import STEPS_MAX
+from agentsvc_nb.wire.runs import typed
 
 LONG_CHARS: Final = 100_000
 
@@ -110,8 +112,9 @@ class Scripted:
     """Performs one script. A checkpoint between steps: a crash, or `rewind`, repeats only the step in flight."""
 
     async def run(self, turn: RunContext) -> str | None:
-        long = len(turn.message) > LONG_CHARS  # a change of thread takes as long as a short script
-        script = await asyncio.to_thread(steps, turn.message) if long else steps(turn.message)
+        message = typed(turn.message)
+        long = len(message) > LONG_CHARS  # a change of thread takes as long as a short script
+        script = await asyncio.to_thread(steps, message) if long else steps(message)
         performance = _Performance(turn)
         while performance.step < len(script):
             at = performance.step
@@ -189,6 +192,12 @@ class _Performance:
             raise Malformed(rest)
         return self._call(tool, given)
 
+    def together(self, rest: str) -> Coroutine[Any, Any, None]:
+        calls = output.read(rest)
+        if not isinstance(calls, list) or not all(map(_is_call, calls)):
+            raise Malformed(rest)
+        return self._together(calls)
+
     def progress(self, rest: str) -> Coroutine[Any, Any, None]:
         done, total, *message = rest.split(" ", 2)
         return self.turn.progress(_number(done), _number(total), *message)
@@ -230,18 +239,31 @@ class _Performance:
         await self.turn.connect_tools()
         await self.turn.call(tool, given)
 
+    async def _together(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for tool, given in calls:
+                group.create_task(self._call(tool, given))
+
 
 _COMMANDS: dict[str, Callable[[_Performance, str], Coroutine[Any, Any, None]]] = {
     "say": _Performance.say,
     "wait": _Performance.wait,
     "write": _Performance.write,
     "call": _Performance.call,
+    "together": _Performance.together,
     "progress": _Performance.progress,
     "usage": _Performance.usage,
     "answer": _Performance.set_answer,
     "fail": _Performance.fail,
     "fail-http": _Performance.fail_http,
 }
+
+
+def _is_call(value: object) -> bool:
+    match value:
+        case [str(), dict()]:
+            return True
+    return False
 
 
 def _number(text: str) -> float:

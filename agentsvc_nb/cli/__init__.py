@@ -13,7 +13,21 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.cli import accounts, ask, completion, doctor, export, files, jobs, lab, media, models, runs, service
+from agentsvc_nb.cli import (
+    accounts,
+    ask,
+    completion,
+    doctor,
+    export,
+    files,
+    jobs,
+    lab,
+    mcp,
+    media,
+    models,
+    runs,
+    service,
+)
 from agentsvc_nb.cli.arguments import data_option
 
 GROUPS: Final = (
@@ -24,6 +38,7 @@ GROUPS: Final = (
     models.add_parsers,
     media.add_page_parsers,
     lab.add_parsers,
+    mcp.add_parsers,
     ask.add_parsers,
     runs.add_parsers,
     files.add_parsers,
@@ -82,7 +97,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _exit_code(error: Exception) -> int | None:
     """The exit code of an expected failure; None for a bug of ours."""
-    from agentsvc_nb.service.folder import FolderHeld, disk_fault
+    from agentsvc_nb.service.disk import disk_fault
+    from agentsvc_nb.service.folder import FolderHeld
     from agentsvc_nb.service.serve import EXIT_HELD
     from agentsvc_nb.settings import SettingsError
 
@@ -104,6 +120,7 @@ def _is_timeout(error: Exception) -> bool:
 def _expected_errors() -> tuple[type[Exception], ...]:
     from agentsvc_nb.client.errors import StefanBrainError
     from agentsvc_nb.embedded import EmbeddedError
+    from agentsvc_nb.model_switch.switching import SwitchError
     from agentsvc_nb.service.api_error import ApiError
     from agentsvc_nb.service.backup import BackupError
     from agentsvc_nb.service.folder import NoService
@@ -117,13 +134,13 @@ def _expected_errors() -> tuple[type[Exception], ...]:
         ApiError, BackupError, BlobsUnavailable, ExportError, NoService, SchemaTooNew, ServeError, StoreBusy,
         StoreUnusable,
     )  # fmt: skip
-    return (*of_commands, *of_service, EmbeddedError, StefanBrainError, OSError)
+    return (*of_commands, *of_service, EmbeddedError, StefanBrainError, SwitchError, OSError)
 
 
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
-    from agentsvc_nb.service.folder import disk_fault
+    from agentsvc_nb.service.disk import disk_fault
 
     fault = disk_fault(error)
-    return f"{fault[0].upper()}{fault[1:]} ({error})." if fault else str(error)
+    return f"{fault[0].upper()}{fault[1:]} ({' '.join(str(error).split())})." if fault else str(error)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
-from agentsvc_nb.cli.connection import json_option, print_json
+from agentsvc_nb.cli.connection import json_option, print_either, print_json
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.plan import ServicePlan
@@ -46,7 +46,7 @@ def _add_keys(commands: Subparsers, data: Parser) -> None:
         ("resume", "accept a suspended key again"),
         ("revoke", "end a key for good (401)"),
     ):
-        command = keys.add_parser(name, parents=[data], help=description)
+        command = keys.add_parser(name, parents=[data, json_option()], help=description)
         command.add_argument("key", metavar="KEY", help="its id, its name, or the prefix that is shown")
         command.set_defaults(run=_change_key, change=name)
 
@@ -80,11 +80,13 @@ def _list_keys(args: argparse.Namespace) -> int:
     with arguments.database(args.data) as database:
         found = database.read(lambda tx: accounts.all_keys(tx, ACCOUNT))
     if args.json:
-        print_json([{**key.public().model_dump(mode="json"), "status": _key_state(key)} for key in found])
+        print_json([_key_facts(key) for key in found])
         return 0
     for key in found:
         budget = "" if key.budget_cents is None else f"  {key.budget_cents} cents a month"
         kind = "member" if key.member else ", ".join(key.scopes) or "full access"
+        if key.client_id is not None and key.expires_at is not None:
+            kind = f"{', '.join(key.scopes)} by {key.client_id} until {rfc3339(key.expires_at)[:16]}Z"
         created = rfc3339(key.created_at)[:10]
         print(f"{key.id}  {key.prefix}...  {created}  {_key_state(key):9}  {json.dumps(key.name)}  {kind}{budget}")
     return 0
@@ -101,13 +103,19 @@ def _change_key(args: argparse.Namespace) -> int:
     now = arguments.now()
     with arguments.database(args.data) as database:
         key = database.write_now(lambda tx: changes[args.change](tx, args.key, now))
-    print(f"{key.id} ({json.dumps(key.name)}) is {_key_state(key)}.")
+    print_either(_key_facts(key), f"{key.id} ({json.dumps(key.name)}) is {_key_state(key)}.", args.json)
     return 0
+
+
+def _key_facts(key: KeyRecord) -> dict[str, Any]:
+    return {**key.public().model_dump(mode="json"), "status": _key_state(key)}
 
 
 def _key_state(key: KeyRecord) -> str:
     if key.revoked_at is not None:
         return "revoked"
+    if key.expired(arguments.now()):
+        return "expired"
     return "active" if key.suspended_at is None else "suspended"
 
 
@@ -117,20 +125,21 @@ def _key_state(key: KeyRecord) -> str:
 def _add_account(commands: Subparsers, data: Parser) -> None:
     account = commands.add_parser("account", help="the account: its money, and what it may do")
     actions = account.add_subparsers(required=True, metavar="COMMAND")
-    show = actions.add_parser("show", parents=[data, json_option()], help="show its state and what was billed")
-    show.set_defaults(run=_show)
+    shown = [data, json_option()]
+    show = actions.add_parser("show", parents=shown, help="show its state and what was billed")
+    show.set_defaults(run=_print_account)
     for name, description in (
         ("suspend", "refuse its requests (429 user_suspended)"),
         ("throttle", "refuse its requests for a while (429 user_throttled)"),
     ):
-        command = actions.add_parser(name, parents=[data], help=description)
+        command = actions.add_parser(name, parents=shown, help=description)
         command.add_argument("--minutes", type=arguments.minutes, metavar="N", help="until then; else until `resume`")
         command.set_defaults(run=_restrict, restriction=name)
-    actions.add_parser("resume", parents=[data], help="take both back").set_defaults(run=_resume)
-    plan = actions.add_parser("plan", parents=[data], help="whether it may use the Developer API (403 without)")
+    actions.add_parser("resume", parents=shown, help="take both back").set_defaults(run=_resume)
+    plan = actions.add_parser("plan", parents=shown, help="whether it may use the Developer API (403 without)")
     plan.add_argument("value", choices=("on", "off"), help="on: it may")
     plan.set_defaults(run=_set_plan)
-    reconcile = actions.add_parser("reconcile", parents=[data], help="end a billing review: its costs are settled")
+    reconcile = actions.add_parser("reconcile", parents=shown, help="end a billing review: its costs are settled")
     reconcile.set_defaults(run=_reconcile)
 
 
@@ -166,14 +175,10 @@ def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) 
 
     with arguments.database(args.data) as database:
         database.write_now(lambda tx: change(tx, ACCOUNT))
-    return _print_account(args, as_json=False)
+    return _print_account(args)
 
 
-def _show(args: argparse.Namespace) -> int:
-    return _print_account(args, args.json)
-
-
-def _print_account(args: argparse.Namespace, as_json: bool) -> int:
+def _print_account(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.usecases import accounts
     from agentsvc_nb.wire.runs import CENT
@@ -186,7 +191,7 @@ def _print_account(args: argparse.Namespace, as_json: bool) -> int:
         found = database.read(lambda tx: accounts.standing(tx, accounts.ACCOUNT, now))
     until = found.account.state_until
     state = found.account.state_at(now)
-    if as_json:
+    if args.json:
         print_json(_facts(found, state))
         return 0
     print(f"state:  {state}{f' until {rfc3339(until)}' if until and state != 'active' else ''}")
@@ -241,11 +246,11 @@ def add_feedback_parsers(commands: Subparsers, data: Parser) -> None:
     listing = feedback.add_parser("list", parents=[data, json_option()], help=f"show the newest {REPORTS_LISTED}")
     listing.add_argument("--status", choices=("open", "answered", "closed"), help="only those that are so")
     listing.set_defaults(run=_list_reports)
-    reply = feedback.add_parser("reply", parents=[data], help="answer one; its sender sees the text")
+    reply = feedback.add_parser("reply", parents=[data, json_option()], help="answer one; its sender sees the text")
     reply.add_argument("id", metavar="ID", help="its id, as `feedback list` shows it")
     reply.add_argument("text", metavar="TEXT", help="what its sender reads")
     reply.set_defaults(run=_reply_to_report)
-    close = feedback.add_parser("close", parents=[data], help="close one: nothing more will be done")
+    close = feedback.add_parser("close", parents=[data, json_option()], help="close one: nothing more will be done")
     close.add_argument("id", metavar="ID", help="its id, as `feedback list` shows it")
     close.set_defaults(run=_close_report)
 
@@ -269,7 +274,8 @@ def _reply_to_report(args: argparse.Namespace) -> int:
 
     now = arguments.now()
     with arguments.database(args.data) as database:
-        print(_report_text(database.write_now(lambda tx: feedback.reply(tx, args.id, args.text, now))))
+        record = database.write_now(lambda tx: feedback.reply(tx, args.id, args.text, now))
+    print_either(record.public(), _report_text(record), args.json)
     return 0
 
 
@@ -277,7 +283,8 @@ def _close_report(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.usecases import feedback
 
     with arguments.database(args.data) as database:
-        print(_report_text(database.write_now(lambda tx: feedback.close(tx, args.id))))
+        record = database.write_now(lambda tx: feedback.close(tx, args.id))
+    print_either(record.public(), _report_text(record), args.json)
     return 0
 
 

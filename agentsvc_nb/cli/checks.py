@@ -19,20 +19,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from agentsvc_nb import embedded
+from agentsvc_nb.cli.findings import Finding, fail, note, ok, warn
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
-from agentsvc_nb.service.plan import KeptSettings
+from agentsvc_nb.service.plan import plan_of
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable, Tx
 from agentsvc_nb.service.records import files, leases, newest
 from agentsvc_nb.service.serve import PORT
 from agentsvc_nb.service.store import database_of, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
-from agentsvc_nb.service.store.contents import blobs_of
-from agentsvc_nb.settings import Settings
+from agentsvc_nb.service.store.contents import blobs_of, contents_place
+from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.settings import Settings, SettingsError
 from agentsvc_nb.wire.times import rfc3339
 
 if TYPE_CHECKING:
@@ -47,44 +48,9 @@ OPTIONAL_PACKAGES: Final = {"jupyterlab": "agentsvc lab", "nest_asyncio2": "awai
 FREE_FAIL_BYTES: Final = 50_000_000
 FREE_WARN_BYTES: Final = 1_000_000_000
 CLOCK_TOLERANCE_MS: Final = 60_000
+CLOCKS_APART_MS: Final = 5_000
 PLAUSIBLE_YEARS: Final = range(2025, 2100)
 _RESTORE_FIX: Final = "agentsvc restore BACKUP --data ANOTHER_FOLDER"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of a check, printed as one line with its fix.
-
-    `level` is `fail` if it keeps a service from working, `warn` if it may.
-    """
-
-    level: Literal["ok", "note", "warn", "fail"]
-    what: str
-    fix: str = ""
-
-    def line(self, check: str) -> str:
-        """
-        >>> Finding("warn", "port 8787 is taken", "agentsvc serve --port 0").line("port")
-        'warn  port: port 8787 is taken. Fix: agentsvc serve --port 0'
-        """
-        line = f"{self.level:<5} {check}: {self.what}"
-        return " ".join((f"{line}. Fix: {self.fix}" if self.fix else line).splitlines())
-
-
-def ok(what: str) -> Finding:
-    return Finding("ok", what)
-
-
-def note(what: str) -> Finding:
-    return Finding("note", what)
-
-
-def warn(what: str, fix: str) -> Finding:
-    return Finding("warn", what, fix)
-
-
-def fail(what: str, fix: str) -> Finding:
-    return Finding("fail", what, fix)
 
 
 def check_python(_: DataFolder) -> Iterator[Finding]:
@@ -237,11 +203,16 @@ def check_schema(folder: DataFolder) -> Iterator[Finding]:
         return
     if versions is None:
         return
-    found, known = versions
-    if found > known:
+    found, known, usable = versions
+    if found > known and not usable:
         yield fail(f"a newer version wrote it: schema {found}, known are {known}", "pip install -U agentsvc-nb")
+    elif found > known:
+        yield note(f"schema {found} of a newer version only adds to {known}, the newest known here")
+    elif not found:
+        yield note("no service has worked with the database yet; the first one makes its schema")
     elif found < known:
-        yield note(f"schema {found}: the next start brings it to {known}; make a backup before (agentsvc backup)")
+        how = "pg_dump" if folder.address else "agentsvc backup"
+        yield note(f"schema {found}: the next start brings it to {known}; make a backup before ({how})")
     else:
         yield ok(f"schema {found}, the newest known")
 
@@ -251,6 +222,7 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
     if folder.address:
         try:
             yield ok(f"PostgreSQL {_look(folder).server} answers; its own tools check and back it up")
+            yield from _secret(folder)
             yield from _workers(folder)
         except (StoreAway, StoreUnusable) as error:
             yield fail(str(error), "check AGENTSVC_DATABASE, and its server")
@@ -262,11 +234,25 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
         yield ok("in order") if damage is None else fail(f"damaged ({damage})", _RESTORE_FIX)
 
 
+def _secret(folder: DataFolder) -> Iterator[Finding]:
+    """Whether the keys of a database that several share are known with the secret that is set."""
+    fix = "set AGENTSVC_SECRET to the text that all processes on the database have"
+    if folder.secret is None:
+        yield fail("AGENTSVC_SECRET is not set: without it no process starts", fix)
+    elif _read(folder, lambda tx: accounts.knows_shared_secret(tx, str(folder.secret))) is False:
+        yield fail("AGENTSVC_SECRET is another than that with which the database's keys are hashed", fix)
+
+
 def _workers(folder: DataFolder) -> Iterator[Finding]:
-    """Whether a process executes the runs of a database that several share."""
+    """Whether a process executes the runs of a database that several share, and all have the same contents."""
     living = _read(folder, leases.living)
-    if living is None:
+    settings = _settings(folder)
+    if living is None or settings is None:
         return
+    own = contents_place(settings)
+    if others := {process.contents for process in living} - {own}:
+        what = f"processes on the database keep the contents of files in {min(others)}, and this one would in {own}"
+        yield fail(what, "give all of them the same AGENTSVC_BLOBS (s3://...)")
     workers = [process for process in living if process.works]
     if workers:
         models = ", ".join(sorted({model for process in workers for model in process.models.splitlines()}))
@@ -281,20 +267,21 @@ def check_contents(folder: DataFolder) -> Iterator[Finding]:
     """Check that the blob of each file exists, with the content of its name. Reads all of them, but for those in S3,
     whose names are listed."""
     expected = _read(folder, files.referenced_contents)
+    settings = _settings(folder)
+    if settings is not None and settings.blobs is not None:
+        yield _check_bucket(settings, expected or set())
+        return
     if expected is None:
         return
-    settings = Settings.from_env(KeptSettings.read(folder).settings, data=folder.path)
-    if settings.blobs is not None:
-        yield _check_bucket(settings, expected)
-        return
+    fix = "bring them back from the backup of the folder's blobs" if folder.address else _RESTORE_FIX
     paths = [blob_path(folder.blobs, sha256) for sha256 in expected]
     present = [path for path in paths if path.is_file()]
     altered = [path for path in present if not is_intact(path)]
     if missing := len(paths) - len(present):
-        yield fail(f"{missing:,} of {len(paths):,} contents of files are missing", _RESTORE_FIX)
+        yield fail(f"{missing:,} of {len(paths):,} contents of files are missing", fix)
     if altered:
         what = f"{len(altered):,} of {len(paths):,} contents of files were altered on the disk, such as {altered[0]}"
-        yield fail(what, _RESTORE_FIX)
+        yield fail(what, fix)
     if not missing and not altered:
         yield ok(f"all {len(paths):,} contents of files are there, and what they were")
 
@@ -320,17 +307,40 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
         yield fail(f"it is {rfc3339(now)}, before the newest record of {rfc3339(last)}", "set the machine's clock")
     else:
         yield ok(rfc3339(now))
+    if folder.address:
+        yield from _clocks_apart(folder)
 
 
-def _schema_versions(folder: DataFolder) -> tuple[int, int] | None:
-    """The version of the database's schema and the newest known; None without a database."""
+def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
+    """Whether the database's server has another time: leases are kept by that, what is shown by this machine's."""
+    try:
+        apart = time.time_ns() // 1_000_000 - _look(folder).clock
+    except (StoreAway, StoreUnusable):  # reported by `check_database`
+        return
+    if abs(apart) > CLOCKS_APART_MS:
+        how = "ahead of" if apart > 0 else "behind"
+        yield warn(f"this machine is {abs(apart) / 1000:,.0f} s {how} the database's server", "have both follow NTP")
+
+
+def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
+    """The version of the database's schema, the newest known, and whether the first can be worked with; None without a
+    database."""
     if folder.address:
         looked = _look(folder)
-        return looked.schema, looked.newest
+        return looked.schema, looked.newest, looked.schema >= looked.newest and not looked.too_new
     if not folder.database.exists():
         return None
     with sqlite.beside(folder.database) as connection:
-        return migrations.version(connection), len(migrations.steps())
+        found, known = migrations.version(connection), len(migrations.steps())
+        return found, known, found == known
+
+
+def _settings(folder: DataFolder) -> Settings | None:
+    """The settings with which a service would start; None if one can't be read, which `check_settings` reports."""
+    try:
+        return plan_of(folder.path).settings
+    except SettingsError:
+        return None
 
 
 def _look(folder: DataFolder) -> Looked:
@@ -346,7 +356,7 @@ def _read(folder: DataFolder, query: Callable[[Tx], T]) -> T | None:
     """The result of the query; None if there is no database, none of this version's schema, or a damaged one."""
     try:
         versions = _schema_versions(folder)
-        if versions is None or versions[0] != versions[1]:
+        if versions is None or not versions[2]:
             return None
         with closing(database_of(folder)) as database:
             return database.read(query)

@@ -29,6 +29,22 @@ def json_option() -> Parser:
     return parent
 
 
+def list_options() -> Parser:
+    """A parent parser with what a list of runs or jobs may be narrowed to."""
+    parent = Parser(add_help=False)
+    parent.add_argument("--chat", help="only those of this chat (chat_...)")
+    parent.add_argument("--status", help="only those with this status, such as running or failed")
+    parent.add_argument("--limit", type=arguments.count, default=20, metavar="N", help="how many at most; default: 20")
+    return parent
+
+
+def minute(time: str | None) -> str:
+    """A time of the service to the minute, in the local time of here."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M") if time else ""
+
+
 def connected(data: Path | None, *, existing: bool = True) -> AbstractContextManager[AgentService]:
     """A client of the service at `AGENTSVC_BASE_URL`, else of the embedded service, which is started if need be.
 
@@ -117,6 +133,14 @@ def print_record(record: Any, as_json: bool) -> None:
         print_json(record)
     else:
         print(record._repr_mimebundle_()["text/plain"])
+
+
+def print_either(record: Any, text: str, as_json: bool) -> None:
+    """Print a record as JSON, or the text that people are given in its place."""
+    if as_json:
+        print_json(record)
+    else:
+        print(text)
 
 
 def print_note(line: str) -> None:

@@ -12,7 +12,7 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.connection import json_option, print_json
 
 if TYPE_CHECKING:
-    from agentsvc_nb.cli.checks import Finding
+    from agentsvc_nb.cli.findings import Finding
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.plan import KeptSettings
 
@@ -30,6 +30,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 def _doctor(args: argparse.Namespace) -> int:
     """Print the findings of each check as they come; exit code 1 if one of them is a failure."""
+    import logging
+
+    logging.getLogger("agentsvc_nb").addHandler(logging.NullHandler())  # whatever is wrong is a finding
     found = []
     for name, finding in _findings(arguments.data_folder(args.data)):
         found.append({"check": name, "level": finding.level, "what": finding.what, "fix": finding.fix})
@@ -41,7 +44,8 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _findings(folder: DataFolder) -> Iterator[tuple[str, Finding]]:
-    from agentsvc_nb.cli.checks import CHECKS, fail
+    from agentsvc_nb.cli.checks import CHECKS
+    from agentsvc_nb.cli.findings import fail
 
     for name, check in {**CHECKS, "settings": check_settings, "programs": check_programs, "model": check_model}.items():
         try:
@@ -55,7 +59,7 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
     from urllib.parse import urlsplit
 
     from agentsvc_nb import embedded
-    from agentsvc_nb.cli.checks import fail, note, ok, warn
+    from agentsvc_nb.cli.findings import fail, note, ok, warn
     from agentsvc_nb.service.http.names import LOOPBACK
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.settings import SettingsError, warnings_for
@@ -79,7 +83,7 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
 
 def check_programs(_: DataFolder) -> Iterator[Finding]:
     """Check whether a language model's programs can be run: a sandbox is made."""
-    from agentsvc_nb.cli.checks import note, ok
+    from agentsvc_nb.cli.findings import note, ok
     from agentsvc_nb.tools.programs import confinement
 
     lacking = confinement.lacking()
@@ -89,12 +93,12 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
 def check_model(folder: DataFolder) -> Iterator[Finding]:
     """Check the model that a notebook's service would use, by a real run unless its settings are already wrong."""
     from agentsvc_nb.agents.offline import embeddings
-    from agentsvc_nb.cli.checks import fail, note, ok
-    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.cli.findings import fail, note, ok
+    from agentsvc_nb.service.model_keys import plan_with_keys
     from agentsvc_nb.settings import SettingsError
 
     try:
-        plan = plan_of(folder.path)
+        plan = plan_with_keys(folder.path)
     except SettingsError:  # reported by `check_settings`
         return
     if fault := plan.fault():
@@ -110,7 +114,7 @@ def try_model(model: str, kept: KeptSettings) -> Finding:
     """Start a service in a temporary folder with the stored settings `kept`, and ask its model one question."""
     import time
 
-    from agentsvc_nb.cli.checks import fail, ok
+    from agentsvc_nb.cli.findings import fail, ok
     from agentsvc_nb.client.errors import StefanBrainError
     from agentsvc_nb.embedded import EmbeddedError
 

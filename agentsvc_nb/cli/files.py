@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.cli.arguments import Parser, Subparsers
-from agentsvc_nb.cli.connection import connected, json_option, print_json, print_rows, require_readable
+from agentsvc_nb.cli.connection import (
+    UnusableInput,
+    connected,
+    json_option,
+    print_json,
+    print_rows,
+    require_readable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +42,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     put = files.add_parser("put", parents=shown, help="put files into the chat")
     put.add_argument("files", type=Path, nargs="+", metavar="FILE", help="files to upload")
     put.set_defaults(run=_put)
-    get = files.add_parser("get", parents=[data, chat], help="download files; their places are printed")
+    get = files.add_parser("get", parents=shown, help="download files; their places are printed")
     get.add_argument("paths", nargs="+", metavar="PATH", help="paths as `files list` shows them")
     get.add_argument("--to", default=".", metavar="PLACE", help="a folder, a file's name, or - for stdout; default: .")
     get.set_defaults(run=_get)
@@ -74,19 +81,26 @@ def _put(args: argparse.Namespace) -> int:
 
 
 def _get(args: argparse.Namespace) -> int:
+    """Raises `UnusableInput` for `--to -` with `--json`."""
     import shutil
     import tempfile
 
+    if args.json and args.to == "-":
+        raise UnusableInput("The content can't go to stdout with --json: leave out one of --to - and --json.")
+    got: list[dict[str, str]] = []
     with connected(args.data) as client, tempfile.TemporaryDirectory(prefix="agentsvc-") as passing:
         to = passing if args.to == "-" else args.to
         to = to if len(args.paths) == 1 else os.path.join(to, "")
         for path in args.paths:
             place = client.files.download(path, chat=args.chat, to=to)
-            if args.to != "-":
+            got.append({"path": path, "place": str(place)})
+            if args.to == "-":
+                with open(place, "rb") as file:  # from a file, so that a large one is never whole in memory
+                    shutil.copyfileobj(file, sys.stdout.buffer)
+            elif not args.json:
                 print(place)
-                continue
-            with open(place, "rb") as file:  # from a file, so that a large one is never whole in memory
-                shutil.copyfileobj(file, sys.stdout.buffer)
+    if args.json:
+        print_json(got)
     return 0
 
 

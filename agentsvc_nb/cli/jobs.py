@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.connection import (
     connected,
     json_option,
+    list_options,
+    minute,
     object_of,
     print_json,
     print_note,
@@ -42,6 +45,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     jobs = commands.add_parser(
         "jobs", help="work of tools", epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     ).add_subparsers(required=True, metavar="COMMAND")
+    jobs.add_parser("list", parents=[*shown, list_options()], help="list them, the newest first").set_defaults(
+        run=_list
+    )
     run = jobs.add_parser("run", parents=shown, help="submit a job and wait; Ctrl-C cancels it")
     run.add_argument("tool", metavar="TOOL", help="its name, as `tools list` shows it")
     run.add_argument("input", metavar="INPUT", nargs="?", default="{}", help="a JSON object, @FILE, or - for stdin")
@@ -122,6 +128,17 @@ def _print_progress() -> Callable[[Job], None]:
             told = line
 
     return tell
+
+
+def _list(args: argparse.Namespace) -> int:
+    with connected(args.data) as client:
+        found = list(islice(client.jobs.list(chat=args.chat, status=args.status), args.limit))
+    if args.json:
+        print_json(found)
+    else:
+        rows = ((job.job_id, job.status, minute(job.created_at), job.chat, job.tool) for job in found)
+        print_rows(("job", "status", "submitted", "chat", "tool"), rows, "There is no job.")
+    return 0
 
 
 def _show(args: argparse.Namespace) -> int:

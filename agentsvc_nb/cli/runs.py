@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.ask import follow
-from agentsvc_nb.cli.connection import connected, json_option, print_json, print_note, print_record
+from agentsvc_nb.cli.connection import (
+    UnusableInput,
+    connected,
+    json_option,
+    list_options,
+    minute,
+    print_json,
+    print_note,
+    print_record,
+    print_rows,
+)
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.wire.runs import CallApproval
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -19,6 +31,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         required=True, metavar="COMMAND"
     )
     shown = [data, json_option()]
+    runs.add_parser("list", parents=[*shown, list_options()], help="list them, the newest first").set_defaults(
+        run=_list
+    )
     for name, run, help in (
         ("show", _show, "show a run: its state, what it used, its answer"),
         ("attach", _attach, "watch a run from its start; Ctrl-C lets it go on"),
@@ -26,25 +41,46 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         ("resume", _resume, "go on with a run that failed because its model was away, or at a limit, and watch it"),
     ):
         command = runs.add_parser(name, parents=shown, help=help)
-        command.add_argument("run_id", metavar="ID", help="the run, as `ask` and notebooks show it")
+        command.add_argument("run_id", metavar="ID", help="the run, as `runs list` shows it; `last` is the newest")
         command.set_defaults(run=run)
-    approve = runs.add_parser("approve", parents=[data], help="let the tool calls of a run go on that wait for it")
-    approve.add_argument("run_id", metavar="ID", help="the run that waits")
+    approve = runs.add_parser("approve", parents=shown, help="let the tool calls of a run go on that wait for it")
+    approve.add_argument("run_id", metavar="ID", help="the run that waits; `last` is the newest")
     approve.add_argument("--call", metavar="CALL", help="one of them (call_...); default: all")
     approve.add_argument("--refuse", action="store_true", help="refuse them instead")
     approve.add_argument("--reason", default="", help="why they are refused: the agent is told")
     approve.set_defaults(run=_approve)
 
 
+def _list(args: argparse.Namespace) -> int:
+    with connected(args.data) as client:
+        found = list(islice(client.runs.list(chat=args.chat, status=args.status), args.limit))
+    if args.json:
+        print_json(found)
+    else:
+        rows = ((run.run_id, run.status, minute(run.created_at), run.chat, run.message) for run in found)
+        print_rows(("run", "status", "started", "chat", "message"), rows, "There is no run.")
+    return 0
+
+
+def _named(client: AgentService, run_id: str) -> str:
+    """The id of a run, also for `last`. Raises `UnusableInput` when there is none."""
+    if run_id != "last":
+        return run_id
+    newest = client.runs.list().first()
+    if newest is None:
+        raise UnusableInput("There is no run yet: start one with `agentsvc ask`.")
+    return newest.run_id
+
+
 def _show(args: argparse.Namespace) -> int:
     with connected(args.data) as client:
-        print_record(client.runs.get(args.run_id), args.json)
+        print_record(client.runs.get(_named(client, args.run_id)), args.json)
     return 0
 
 
 def _cancel(args: argparse.Namespace) -> int:
     with connected(args.data) as client:
-        run = client.runs.cancel(args.run_id)
+        run = client.runs.cancel(_named(client, args.run_id))
     if args.json:
         print_json(run)
     else:
@@ -55,13 +91,13 @@ def _cancel(args: argparse.Namespace) -> int:
 def _attach(args: argparse.Namespace) -> int:
     """Print a run from its beginning to its end; Ctrl-C leaves it running. Exit codes as for `ask`."""
     with connected(args.data) as client:
-        return _watch(client, args.run_id, args.json)
+        return _watch(client, _named(client, args.run_id), args.json)
 
 
 def _resume(args: argparse.Namespace) -> int:
     """Start a run that goes on with a failed one, and print it as `attach` does."""
     with connected(args.data) as client:
-        return _watch(client, client.runs.resume(args.run_id).run_id, args.json)
+        return _watch(client, client.runs.resume(_named(client, args.run_id)).run_id, args.json)
 
 
 def _watch(client: AgentService, run_id: str, as_json: bool) -> int:
@@ -82,14 +118,19 @@ def _approve(args: argparse.Namespace) -> int:
     from agentsvc_nb.wire.text import exact, label
 
     with connected(args.data) as client:
-        waiting = waiting_calls(client, args.run_id).values()
+        run_id = _named(client, args.run_id)
+        waiting = waiting_calls(client, run_id).values()
         chosen = [call for call in waiting if args.call in (None, call.call_id)]
+        decided: list[CallApproval] = []
         for call in chosen:
             if args.refuse:
-                client.runs.refuse(args.run_id, call.call_id, reason=args.reason)
+                decided.append(client.runs.refuse(run_id, call.call_id, reason=args.reason))
             else:
-                client.runs.approve(args.run_id, call.call_id)
-            print(f"{'Refused' if args.refuse else 'Approved'}: {label(call.tool)} {exact(call.input)}")
+                decided.append(client.runs.approve(run_id, call.call_id))
+            if not args.json:
+                print(f"{'Refused' if args.refuse else 'Approved'}: {label(call.tool)} {exact(call.input)}")
+    if args.json:
+        print_json(decided)
     if not chosen:
         print("No call of this run waits for approval.", file=sys.stderr)
     return 0 if chosen else 1

@@ -7,13 +7,13 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
-from agentsvc_nb.cli.connection import json_option, print_json
+from agentsvc_nb.cli.connection import json_option, print_either, print_json
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.app import Role
@@ -55,7 +55,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     sign_in.set_defaults(run=_sign_in)
     stop = commands.add_parser("stop", parents=[data], help="end it; runs go on when it starts again")
     stop.set_defaults(run=_stop)
-    restart = commands.add_parser("restart", parents=[data], help="end it, and start it with the settings of here")
+    restart = commands.add_parser(
+        "restart", parents=[data, json_option()], help="end it, and start it with the settings of here"
+    )
     _add_model(restart)
     restart.set_defaults(run=_restart)
     migrate = commands.add_parser("migrate", parents=[data], help="bring the database up to date, as serve does")
@@ -74,13 +76,13 @@ def _add_model(command: Parser) -> None:
 def _serve(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.logs import log_to_stderr
-    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.service.model_keys import plan_with_keys
     from agentsvc_nb.service.serve import ListenAddress, end_with_parent, serve
     from agentsvc_nb.settings import warnings_for
 
     if args.end_with_parent:
         end_with_parent()
-    plan = plan_of(args.data, args.model)
+    plan = plan_with_keys(args.data, args.model)
     log_to_stderr(DataFolder(plan.settings.data), plan.settings.log_format)
     for warning in warnings_for(os.environ):
         print(f"agentsvc: {warning}", file=sys.stderr)
@@ -118,8 +120,11 @@ def _migrate(args: argparse.Namespace) -> int:
 
 def _status(args: argparse.Namespace) -> int:
     """Print the address, process and settings of the running service; exit code 1 when none answers."""
-    folder = arguments.data_folder(args.data)
-    return _print_facts(folder) if args.json else _print_status(folder)
+    return _show_status(arguments.data_folder(args.data), args.json)
+
+
+def _show_status(folder: DataFolder, as_json: bool) -> int:
+    return _print_facts(folder) if as_json else _print_status(folder)
 
 
 def _sign_in(args: argparse.Namespace) -> int:
@@ -148,11 +153,11 @@ def _restart(args: argparse.Namespace) -> int:
     Raises `SettingsError`, before the service is stopped, and `EmbeddedError` when it does not end or come up again.
     """
     from agentsvc_nb import embedded
-    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.service.model_keys import plan_with_keys
     from agentsvc_nb.settings import SettingsError
 
     arguments.existing_folder(args.data)
-    plan = plan_of(args.data, args.model)
+    plan = plan_with_keys(args.data, args.model)
     if plan.settings.database:
         advice = "end it with `agentsvc stop`, and start it with `agentsvc serve`"
         raise SettingsError(f"A service with AGENTSVC_DATABASE is not started in the background: {advice}.")
@@ -161,7 +166,7 @@ def _restart(args: argparse.Namespace) -> int:
     data = plan.settings.data
     _stop_service(data)
     embedded.find_or_start(data, model=args.model)
-    return _print_status(arguments.data_folder(data))
+    return _show_status(arguments.data_folder(data), args.json)
 
 
 def _stop_service(data: Path) -> bool:
@@ -220,6 +225,7 @@ def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
 
 def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]:
     """Lines on the settings that the folder stores for its next service, and how this terminal's differ from them."""
+    from agentsvc_nb.service.model_keys import PLACES, ModelKeys
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.settings import SettingsError
     from agentsvc_nb.wire.text import plain
@@ -229,7 +235,8 @@ def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]
     except SettingsError as error:
         return [f"  kept:   unknown: {error}"]
     notice = plan.notice(ready) if ready else None
-    return [*(f"  kept:   {plain(line)}" for line in plan.described()), *filter(None, [notice])]
+    keys = [f"  key:    {name} is {PLACES[place]}" for name, place in ModelKeys(folder).places().items()]
+    return [*(f"  kept:   {plain(line)}" for line in plan.described()), *keys, *filter(None, [notice])]
 
 
 def _log_location(folder: DataFolder) -> str:
@@ -253,16 +260,19 @@ PROGRESS_SECONDS: Final = 1.0
 
 
 def add_backup_parsers(commands: Subparsers, data: Parser) -> None:
-    backup = commands.add_parser("backup", parents=[data], help="write all data to one file; the service may run")
+    shown = [data, json_option()]
+    backup = commands.add_parser("backup", parents=shown, help="write all data to one file; the service may run")
     backup.add_argument("file", nargs="?", type=arguments.new_file, metavar="FILE", help="default: here, by the time")
     backup.set_defaults(run=_backup)
-    restore = commands.add_parser("restore", parents=[data], help="make a folder the service of a backup")
+    restore = commands.add_parser("restore", parents=shown, help="make a folder the service of a backup")
     restore.add_argument("file", type=Path, metavar="FILE", help="what `backup` wrote")
     restore.set_defaults(run=_restore)
 
 
 def _backup(args: argparse.Namespace) -> int:
     """Write a backup, by default to a file named after the time. Raises the errors of `service.backup.back_up`."""
+    from dataclasses import asdict
+
     from agentsvc_nb.service.backup import back_up
     from agentsvc_nb.service.plan import BLOBS, KeptSettings
 
@@ -270,9 +280,10 @@ def _backup(args: argparse.Namespace) -> int:
     target = args.file or Path(time.strftime("agentsvc-backup-%Y%m%d-%H%M%SZ.tar", time.gmtime()))
     place = KeptSettings.read(folder).settings.get(BLOBS)
     manifest = back_up(folder, target, ProgressPrinter("backed up"), contents=place is None)
-    print(f"Wrote {target}: {_backup_summary(manifest)}.")
+    facts = {"file": str(target), **asdict(manifest)}
+    print_either(facts, f"Wrote {target}: {_backup_summary(manifest)}.", args.json)
     if place:
-        print(f"The contents of files lie in {place} and are not in it: back up the bucket after it.")
+        _print_beside(args, f"The contents of files lie in {place} and are not in it: back up the bucket after it.")
     _warn_of_missing(manifest)
     return 0
 
@@ -280,15 +291,24 @@ def _backup(args: argparse.Namespace) -> int:
 def _restore(args: argparse.Namespace) -> int:
     """Restore a backup into the data folder. Raises the errors of `service.backup.restore`."""
     import shlex
+    from dataclasses import asdict
 
     from agentsvc_nb.service.backup import restore
 
     folder = arguments.data_folder(args.data)
     manifest = restore(args.file, folder, ProgressPrinter("restored"))
-    print(f"Restored {_backup_summary(manifest)}, of {manifest.created_at}, into {folder.path}.")
+    text = f"Restored {_backup_summary(manifest)}, of {manifest.created_at}, into {folder.path}."
+    print_either({"data": str(folder.path), **asdict(manifest)}, text, args.json)
     _warn_of_missing(manifest)
-    print(f"To start it: agentsvc serve --data {shlex.quote(str(folder.path))}")
+    for line in _servers_told(folder, manifest):
+        _print_beside(args, line)
+    _print_beside(args, f"To start it: agentsvc serve --data {shlex.quote(str(folder.path))}")
     return 0
+
+
+def _print_beside(args: argparse.Namespace, line: str) -> None:
+    """Print a further line; on stderr where the JSON alone is to be read."""
+    print(line, file=sys.stderr if args.json else sys.stdout)
 
 
 class ProgressPrinter:
@@ -308,6 +328,17 @@ class ProgressPrinter:
 
 def _backup_summary(manifest: Manifest) -> str:
     return f"the database and {manifest.blobs:,} contents of files, {megabytes(manifest.total_bytes)}"
+
+
+def _servers_told(folder: DataFolder, manifest: Manifest) -> Iterator[str]:
+    """Lines on the servers of tools that came with a backup: runs of the embedded service start their commands."""
+    from agentsvc_nb.service.mcp.servers import OwnServers
+    from agentsvc_nb.wire.text import plain
+
+    servers = {one.name: one for one in OwnServers(folder).read()}
+    for server in (servers[name] for name in manifest.servers if name in servers):
+        lacking = server.lacking and f" ({server.lacking})"
+        yield plain(f"Notebooks' runs use the server of tools {server.name}, {server.place}{lacking}.")
 
 
 def _warn_of_missing(manifest: Manifest) -> None:

@@ -5,152 +5,24 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Self, Unpack
+from typing import Self, Unpack
 
-from agentsvc_nb.client import downloads
 from agentsvc_nb.client.batch import mapping
-from agentsvc_nb.client.methods import Async, F, Sync, operation, pages, stream
-from agentsvc_nb.client.operations import jobs, resources, runs, tools
+from agentsvc_nb.client.groups import Chats, Feedback, Files, Jobs, Labels, Media, Models, Projects, Runs, Tools
+from agentsvc_nb.client.methods import Async, Sync, operation
+from agentsvc_nb.client.operations import tools
 from agentsvc_nb.client.request.history import History
 from agentsvc_nb.client.request.options import TIMEOUT_SECONDS, ClientOptions, ClientSettings, OnRetry, OnWait
 from agentsvc_nb.client.request.origin import Origin, Revive
 from agentsvc_nb.client.request.request import Core
-from agentsvc_nb.client.transport.http import AsyncClient, AsyncIO, AsyncTransport, SyncClient, SyncIO, SyncTransport
+from agentsvc_nb.client.transport.http import AsyncClient, AsyncTransport, SyncClient, SyncIO, SyncTransport
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.limits import MAX_RETRIES
-
-if TYPE_CHECKING:
-    from agentsvc_nb.client.typed import (
-        AsyncDownload,
-        AsyncStart,
-        AsyncStream,
-        AsyncWait,
-        ByFace,
-        Download,
-        Start,
-        Stream,
-        Wait,
-    )
-
-
-class OperationGroup(Generic[F]):
-    """The operations of one resource, for one face of the client."""
-
-    _face: F
-
-    def __init__(self, core: Core, face: F) -> None:
-        self._core = core
-        self._face = face
-
-
-class Runs(OperationGroup[F]):
-    """Agent Runs: one agent turn inside a chat."""
-
-    if TYPE_CHECKING:
-        start: ByFace[Start, AsyncStart]
-        wait: ByFace[Wait, AsyncWait]
-        start_and_stream: ByFace[Stream, AsyncStream]
-    else:
-        start = operation(runs.start)
-        wait = operation(runs.wait)
-        start_and_stream = stream(runs.start_and_stream)
-    get = operation(runs.get)
-    cancel = operation(runs.cancel)
-    resume = operation(runs.resume)
-    sent = operation(runs.sent)
-    approve = operation(runs.approve)
-    refuse = operation(runs.refuse)
-    events = operation(runs.events)
-    iterate_events = pages(runs.iterate_events)
-    table = operation(runs.table)
-    tables = operation(runs.tables)
-    attach = stream(runs.attach)
-
-
-class Files(OperationGroup[F]):
-    """Uploads and the files of a chat."""
-
-    if TYPE_CHECKING:
-        download: ByFace[Download, AsyncDownload]
-    else:
-        download = operation(downloads.download)
-    upload = operation(resources.upload_files)
-    list = pages(resources.list_files)
-    search = operation(resources.search_files)
-    head = operation(downloads.head)
-    rename = operation(resources.rename_file)
-
-
-class Jobs(OperationGroup[F]):
-    """Long-running tool jobs."""
-
-    submit = operation(jobs.submit)
-    status = operation(jobs.status)
-    wait = operation(jobs.wait)
-    result = operation(jobs.result)
-    cancel = operation(jobs.cancel)
-    submit_and_wait = operation(jobs.submit_and_wait)
-    download_artifacts = operation(jobs.download_artifacts)
-
-
-class Tools(OperationGroup[F]):
-    """The tool catalog."""
-
-    list = operation(tools.list_)
-    describe = operation(tools.describe)
-    invoke = operation(tools.invoke)
-
-
-class Feedback(OperationGroup[F]):
-    """Reports to the team that runs the service, and its replies."""
-
-    send = operation(resources.send_feedback)
-    from_last_error = operation(resources.feedback_from_last_error)
-    list = operation(resources.list_feedback)
-    get = operation(resources.get_feedback)
-
-
-class Media(OperationGroup[F]):
-    """Stored ad media and their transcripts."""
-
-    get = operation(resources.get_media)
-    transcribe = operation(resources.transcribe)
-
-
-class Labels(OperationGroup[F]):
-    """Landing pages and their labels."""
-
-    list = operation(resources.list_labels)
-    get = operation(resources.get_landing_page)
-    write = operation(resources.write_labels)
-
-
-class Models(OperationGroup[F]):
-    """The models that a start may name."""
-
-    list = operation(resources.list_models)
-
-
-class Projects(OperationGroup[F]):
-    """Projects: chats that belong together."""
-
-    create = operation(resources.create_project)
-    update = operation(resources.update_project)
-    list = operation(resources.list_projects)
-
-
-class Chats(OperationGroup[F]):
-    """Chats, which runs and tools make as they need them."""
-
-    retire = operation(resources.retire_chat)
 
 
 class _Client:
     _core: Core
     _face: Sync | Async
-
-    ask = operation(tools.ask)
-    map = operation(mapping.map_)
 
     @property
     def base_url(self) -> str:
@@ -220,6 +92,10 @@ class AgentService(_Client):
 
     _face: Sync = Sync()
 
+    # In both classes: what is inherited is offered after private names.
+    ask = operation(tools.ask)
+    map = operation(mapping.map_)
+
     def __init__(
         self,
         api_key: str | None = None,
@@ -235,8 +111,15 @@ class AgentService(_Client):
         http_client: SyncClient | None = None,
         revive: Revive | None = None,
     ) -> None:
-        settings = ClientSettings(on_retry=on_retry, on_wait=on_wait).updated(
-            {"timeout": timeout, "deadline": deadline, "max_retries": max_retries, "headers": headers}
+        settings = ClientSettings().updated(
+            {
+                "timeout": timeout,
+                "deadline": deadline,
+                "max_retries": max_retries,
+                "headers": headers,
+                "on_retry": on_retry,
+                "on_wait": on_wait,
+            }
         )
         origin = Origin(api_key, base_url, revive)
         self._use(Core(origin, SyncIO(transport, http_client, origin.tls, origin.secret), settings))
@@ -276,6 +159,9 @@ class AsyncAgentService(_Client):
 
     _face: Async = Async()
 
+    ask = operation(tools.ask)
+    map = operation(mapping.map_)
+
     def __init__(
         self,
         api_key: str | None = None,
@@ -291,10 +177,20 @@ class AsyncAgentService(_Client):
         http_client: AsyncClient | None = None,
         revive: Revive | None = None,
     ) -> None:
-        settings = ClientSettings(on_retry=on_retry, on_wait=on_wait).updated(
-            {"timeout": timeout, "deadline": deadline, "max_retries": max_retries, "headers": headers}
+        settings = ClientSettings().updated(
+            {
+                "timeout": timeout,
+                "deadline": deadline,
+                "max_retries": max_retries,
+                "headers": headers,
+                "on_retry": on_retry,
+                "on_wait": on_wait,
+            }
         )
         origin = Origin(api_key, base_url, revive)
+        # Here, because importing asyncio is a tenth of the other client's first call.
+        from agentsvc_nb.client.transport.aio import AsyncIO
+
         self._use(Core(origin, AsyncIO(transport, http_client, origin.tls, origin.secret), settings))
 
     def _use(self, core: Core) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from agentsvc_nb.client.errors import circular_pages
+from agentsvc_nb.wire.limits import PAGE_MAX
 from agentsvc_nb.wire.runs import Event
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
-
-_PAGE: Final = 1000
+    from agentsvc_nb.client.events import EventPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,22 @@ def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
         waiting.clear()
 
 
+def event_pages(client: AgentService, run_id: str, after: int = 0) -> Iterator[EventPage]:
+    """The pages of the events with an id over `after` that there are by now.
+
+    Raises as `client.runs.events`, and `StefanBrainError` for pages that would never end.
+    """
+    more = True
+    while more:
+        page = client.runs.events(run_id, after=after, limit=PAGE_MAX)
+        yield page
+        if page.has_more and page.next_after <= after:
+            raise circular_pages(page.next_after)
+        after, more = page.next_after, page.has_more
+
+
 def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
-    """The run's calls that wait for approval now, by call id, oldest first. Raises as `client.runs.events`."""
+    """The run's calls that wait for approval now, by call id, oldest first. Raises as `event_pages`."""
     run = Watched(client, run_id)
     run.look()
     return run.waiting
@@ -57,10 +73,8 @@ class Watched:
     _after: int = 0
 
     def look(self) -> None:
-        """Read all events since the last call of `look`. Raises as `client.runs.events`."""
-        more = True
-        while more:
-            page = self.client.runs.events(self.run_id, after=self._after, limit=_PAGE)
+        """Read all events since the last call of `look`. Raises as `event_pages`."""
+        for page in event_pages(self.client, self.run_id, self._after):
             for event in page.data:
                 note(self.waiting, self.run_id, event)
-            self._after, self.status, more = page.next_after, str(page.status), page.has_more
+            self._after, self.status = page.next_after, str(page.status)

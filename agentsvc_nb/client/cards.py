@@ -13,6 +13,7 @@ from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Any, Final
 
+from agentsvc_nb.wire.numbers import is_number, separated
 from agentsvc_nb.wire.text import escape, excerpt, label
 
 Bundle = dict[str, str]
@@ -22,6 +23,7 @@ ROWS: Final = 20
 TEXT_CHARS: Final = 2_000
 _PACKAGE: Final = __name__.partition(".")[0]
 _CELL: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
+_NUMBERS: Final = _CELL.replace("left", "right").replace('px"', 'px;font-variant-numeric:tabular-nums"')
 """Inline, because pages without a stylesheet for tables (marimo) would show cells without space between them."""
 _PRE: Final = '<pre style="white-space:pre-wrap">'
 _HTML: Final = "text/html"
@@ -69,7 +71,10 @@ def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], count: int) -> Bundle:
     """A table of the first 20 of `count` rows; its title says how many there are."""
-    shown = [[label(_cell(row.get(name))) for name in columns] for row in islice(rows, ROWS)]
+    first = [*islice(rows, ROWS)]
+    by_column = [[*map(_cell, separated(name, [row.get(name) for row in first]))] for name in columns]
+    shown = [*map(list, zip(*by_column, strict=True))]
+    styles = [_NUMBERS if side(values) == "right" else _CELL for values in by_column]
     more = [f"… {count - ROWS:,} more"] if count > ROWS else []
     head = f"{title} ({count:,})"
     lines = (
@@ -77,8 +82,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]],
         if shown
         else [label(head)]
     )
-    body = "".join(_tr(cells, "td") for cells in shown)
-    grid = f"<table><thead>{_tr(columns, 'th')}</thead><tbody>{body}</tbody></table>" if shown else ""
+    body = "".join(_tr(cells, styles, "td") for cells in shown)
+    grid = f"<table><thead>{_tr(columns, styles, 'th')}</thead><tbody>{body}</tbody></table>" if shown else ""
     tail = "".join(f"<p>{escape(line)}</p>" for line in more)
     return {
         "text/plain": "\n".join(lines + more),
@@ -86,12 +91,19 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]],
     }
 
 
-def _cell(value: object) -> object:
-    return "" if value is None else value
+def _cell(value: object) -> str:
+    return "" if value is None else label(value)
 
 
-def _tr(cells: Iterable[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}{_CELL}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+def side(texts: Iterable[str]) -> str:
+    """The side on which a column is aligned: amounts right, as far as there are any; other texts left."""
+    known = [text for text in texts if text]
+    return "right" if known and sum(map(is_number, known)) > len(known) / 2 else "left"
+
+
+def _tr(cells: Iterable[str], styles: Iterable[str], tag: str) -> str:
+    shown = (f"<{tag}{style}>{escape(cell)}</{tag}>" for cell, style in zip(cells, styles, strict=True))
+    return f"<tr>{''.join(shown)}</tr>"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:

@@ -11,6 +11,8 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, cast
@@ -33,8 +35,18 @@ Answer = dict[str, Any]
 """The body of an answer."""
 LEAVING_SECONDS: Final = 2.0
 """How long the end of a stream may take to tell the service of a function that was interrupted."""
+current_call: ContextVar[ClientCallWaiting] = ContextVar("agentsvc_client_call")
+"""The call that a function is executed for, while it is."""
 _NAME: Final = re.compile(ids.CLIENT_TOOL)
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True)
+class CallAnswer:
+    """What a function returns that has more to say than a value: content blocks, and `failed`, why it failed."""
+
+    content: list[dict[str, Any]]
+    failed: str = ""
 
 
 class ClientTool:
@@ -87,6 +99,8 @@ def _invalid(name: str, why: str) -> StefanBrainError:
 
 def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[ClientTool]:
     """The tools of a start. `awaited`: whether coroutine functions can be. Raises `StefanBrainError`."""
+    if callable(given) or isinstance(given, str) or not isinstance(given, Iterable):
+        raise StefanBrainError(f"`client_tools` must be a list of functions, not {given!r:.80}.")
     found = [one if isinstance(one, ClientTool) else ClientTool(one) for one in given]
     for tool in found:
         if inspect.iscoroutinefunction(tool.function) and not awaited:
@@ -179,6 +193,7 @@ class ClientCalls:
     async def _result(self, event: ClientCallWaiting) -> Answer:
         """Call the function; every 40 seconds until then the service is told that it still works."""
         tool = self._tools[event.tool]
+        current_call.set(event)
 
         async def still_works() -> None:
             with suppress(StefanBrainError):
@@ -231,12 +246,8 @@ class ClientCalls:
 
 def _answer(made: Any) -> Answer:
     """The answer with what a function returned: text as it is, anything else as JSON, nothing for None."""
-    if isinstance(made, str):
-        block: dict[str, Any] | None = {"type": "text", "text": made}
-    else:
-        block = None if made is None else {"type": "json", "json": made}
     try:
-        body = to_json({"content": [] if block is None else [block]}, inf_nan_mode="null")
+        body = to_json(_body(made), inf_nan_mode="null")
     except (PydanticSerializationError, ValueError, RecursionError):
         kind = type(made).__name__
         return _failed(f"It returned a {kind} that JSON has not: return text, numbers, lists or dictionaries.")
@@ -244,6 +255,14 @@ def _answer(made: Any) -> Answer:
         return _failed(f"Its result has {len(body):,} bytes, and may have {limits.CALL_RESULT_BYTES:,}: return less.")
     answer: Answer = json.loads(body)
     return answer
+
+
+def _body(made: Any) -> Answer:
+    if isinstance(made, CallAnswer):
+        return (_failed(made.failed) if made.failed else {}) | {"content": made.content}
+    if isinstance(made, str):
+        return {"content": [{"type": "text", "text": made}]}
+    return {"content": [] if made is None else [{"type": "json", "json": made}]}
 
 
 def _failed(message: str) -> Answer:

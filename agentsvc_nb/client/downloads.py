@@ -21,7 +21,7 @@ from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.client.partial_download import PartialDownload, PartialFile, matches
 from agentsvc_nb.client.request.files import download_target
-from agentsvc_nb.client.request.options import Options, whole
+from agentsvc_nb.client.request.options import Options, hook, whole
 from agentsvc_nb.client.request.references import ChatRef, identifier
 from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.transport.io import OnBytes, Response, tell
@@ -51,27 +51,8 @@ async def download(
     on_progress: OnBytes | None = None,
     **options: Unpack[Options],
 ) -> bytes | Path:
-    """A file's bytes; with `to` its place on disk, where it replaces what was there.
-
-    With `to` the content goes into a `.part` file beside its target, never whole into memory, and gets its name when
-    it is whole and its SHA-256 is right. A target that has this content already is left as it is. What a broken
-    download leaves is continued, within this call and by the next one.
-
-    Args:
-        path: a path of the chat, or an entry of `files.list`, which says where it is, and whose `id` the content must
-            then have.
-        chat: whose file it is; an entry that was listed needs none.
-        to: a file, or a folder to put it in; one that ends with `/` is made.
-        on_progress: called with the bytes so far and the bytes in all (None: unknown) as they come.
-
-    Raises:
-        StefanBrainError: `file_not_found`; content that is not what was listed.
-        OSError: it cannot be written.
-
-    >>> client.files.download("reports/plan.md", chat="chat_1", to="downloads/")  # doctest: +SKIP
-    PosixPath('downloads/plan.md')
-    """
-    core = core.scoped(options)
+    """`files.download`, as `client/groups.py` describes it."""
+    core, on_progress = core.scoped(options), hook("on_progress", on_progress)
     request, named = _request(core, path, chat), identifier("path", path)
     listed = None if isinstance(path, str) else path
     sha256 = listed.id if listed and _SHA256.fullmatch(listed.id) else None
@@ -105,6 +86,8 @@ async def head(
     Raises:
         StefanBrainError: `file_not_found`.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.files.head("reports/prices.csv", 1000, chat="chat_1")  # doctest: +SKIP
     b'product,price\\nlamp,12\\n'
     """
@@ -114,7 +97,7 @@ async def head(
     try:
         return await core.repeat(request, functools.partial(_begun, core, size))
     except StefanBrainError as error:
-        if error.code == "range_not_satisfiable":  # an empty file has no first byte
+        if error.status == 416:  # an empty file has no first byte; a proxy says so without our code
             return b""
         raise
 
@@ -157,6 +140,7 @@ class _Download:
         self._on_progress = on_progress
         self._partial: PartialDownload | None = None
         self._continued = False
+        self._told = 0
 
     @property
     def partial(self) -> PartialDownload:
@@ -179,9 +163,9 @@ class _Download:
             try:
                 if await self._request(request):
                     break
-            except APIConnectionError:
+            except APIConnectionError as error:
                 gain = self._partial.done - before if self._partial else 0
-                if gain < _GAIN_BYTES or not self._core.settings.max_retries:
+                if error.closed or gain < _GAIN_BYTES or not self._core.settings.max_retries:
                     raise
         await self._core.io.call(self.partial.keep)
 
@@ -223,10 +207,12 @@ class _Download:
     async def _read(self, response: Response) -> None:
         """Store the body in blocks: on asyncio each write is a call in another thread, too slow for single chunks."""
         partial, come = self.partial, bytearray()
+        self._told = min(self._told, partial.done)  # less when the file is requested from its beginning
         try:
             while (chunk := await self._core.read_chunk(response)) is not None:
                 come += chunk
-                if len(come) >= _BLOCK_BYTES:
+                # What a connection brought before it broke counts, too.
+                if partial.done + len(come) - self._told >= _BLOCK_BYTES:
                     block, come = come, bytearray()
                     await self._take(block)
             block, come = come, bytearray()
@@ -237,7 +223,8 @@ class _Download:
     async def _take(self, block: bytearray) -> None:
         if block:
             await self._core.io.call(functools.partial(self.partial.take, block))
-            await tell(self._on_progress, self.partial.done, self.partial.total)
+            self._told = self.partial.done
+            await tell(self._on_progress, self._told, self.partial.total)
 
     def _checked(self, response: Response) -> bool:
         """True if the file is complete and its hash is right.

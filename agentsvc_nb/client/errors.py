@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -34,6 +35,7 @@ MAY_HAVE_STARTED: Final = "The work may have started: look for it before you sen
 _NO_RESET: Final = frozenset({"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached"})
 """Codes of 429 that waiting does not help against: these errors have no `retry_after_seconds` and no `reset_at`."""
 _BODY_CHARS: Final = 2_000
+_DIGITS: Final = 4_000
 
 
 class StefanBrainError(Showing, Exception):
@@ -41,7 +43,8 @@ class StefanBrainError(Showing, Exception):
 
     `status` is None when no answer came; `code` is a row of `wire.codes.CODES` where known; `body` the parsed
     answer, or the first 2,000 characters of one that was not JSON; `hint` what to do; `attempts` how often it was sent;
-    `late` whether the deadline left no room for another attempt; `last_event_id`, of a stream that broke, the last
+    `late` whether the deadline left no room for another attempt; `closed` whether the client was closed while the call
+    waited, which is then not sent again; `last_event_id`, of a stream that broke, the last
     event that was handed out: attach after it to go on.
     """
 
@@ -73,6 +76,7 @@ class StefanBrainError(Showing, Exception):
         self.path = ""
         self.attempts = 0
         self.late = False
+        self.closed = False
         self.last_event_id: int | None = None
 
     def __str__(self) -> str:
@@ -181,6 +185,18 @@ def deadline_passed(*, sent: bool = True) -> APIConnectionError:
     return error
 
 
+def client_closed(*, sent: bool = True) -> APIConnectionError:
+    """The error for a call that waited when its client was closed; `sent`: the request may have been received."""
+    error = APIConnectionError("The client was closed before the service answered.", sent=sent)
+    error.closed = True
+    return error
+
+
+def circular_pages(cursor: object) -> StefanBrainError:
+    """The error for pages that lead back to a cursor that was there before: they would never end."""
+    return StefanBrainError(f"The service's pages go round in a circle: {cursor!r} comes again.")
+
+
 _CLASSES: Final = {
     kind.__name__: kind for kind in (StefanBrainError, AuthenticationError, RateLimitError, RequestTooLargeError)
 }
@@ -219,13 +235,16 @@ def from_response(
     )
 
 
+# Not what `float` reads: that takes `1_0`, `1e9` and the digits of any script, too.
+_SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
+_MOST_SECONDS: Final = 1e9
+"""Thirty years. So many digits that `float` makes infinity of them still mean a long time, not none."""
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds of a `Retry-After` header (a number or an HTTP date); None if it is absent, unreadable or past."""
-    given = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = _until(given, headers.get("date", ""))
+    given = headers.get("retry-after", "").strip(" \t")
+    seconds = min(float(given), _MOST_SECONDS) if _SECONDS.fullmatch(given) else _until(given, headers.get("date", ""))
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
@@ -244,7 +263,8 @@ def _date(text: str) -> datetime:
 
 def _parsed(body: bytes) -> Any:
     try:
-        return json.loads(body)
+        # A number of more digits than Python reads is no reason to lose the message beside it.
+        return json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < _DIGITS else float(digits))
     except (ValueError, RecursionError):
         return body[: 4 * _BODY_CHARS].decode("utf-8", "replace")[:_BODY_CHARS]
 
@@ -256,7 +276,8 @@ def _part(content: Any, name: str | None = None) -> dict[str, Any]:
 
 def _text(fields: dict[str, Any], name: str) -> str | None:
     value = fields.get(name)
-    return value if isinstance(value, str) and value else None
+    # Half of a surrogate pair is legal in JSON, and cannot be printed.
+    return value.encode(errors="replace").decode() if isinstance(value, str) and value else None
 
 
 def _unexplained(status: int, headers: Mapping[str, str]) -> str:

@@ -41,6 +41,11 @@ class _StreamFace(Generic[Data]):
         """How often the stream was picked up again after a dropped connection."""
         return self._events.reconnects
 
+    @property
+    def _request_id(self) -> str | None:
+        """The id of the latest request for its events, before that of the request for the run."""
+        return self._events.request_id
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
 

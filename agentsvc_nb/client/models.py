@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, cast, get_args, get_origin, get_type_hints
@@ -13,7 +14,6 @@ from pydantic import (
     PrivateAttr,
     PydanticSchemaGenerationError,
     PydanticUserError,
-    TypeAdapter,
     ValidationError,
 )
 from typing_extensions import TypeVar  # its `default` comes with Python 3.13
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 M = TypeVar("M", bound=Model)
+_HALF: Final = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair: JSON can say it, but it can be neither printed nor sent."""
 _NO_OBJECT: Final = frozenset({"json_invalid", "model_type"})
 
 
@@ -38,7 +40,7 @@ def read(model: type[M], data: bytes | str, where: str, status: int | None = Non
     Raises `StefanBrainError` for a field of a wrong type; its message begins with `where` and names the field.
     """
     try:
-        return model.read(data)
+        return _read(model, data)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)
         if any(not detail["loc"] and detail["type"] in _NO_OBJECT for detail in wrong):
@@ -49,6 +51,20 @@ def read(model: type[M], data: bytes | str, where: str, status: int | None = Non
         raise StefanBrainError(message, status=status) from None
     except (ValueError, RecursionError) as error:
         raise StefanBrainError(f"{where} answered JSON that cannot be read: {error}.", status=status) from None
+
+
+def _read(model: type[M], data: bytes | str) -> M:
+    try:
+        return model.read(data)
+    except ValidationError as error:
+        if not any(detail["type"] == "json_invalid" for detail in error.errors(include_url=False)):
+            raise
+        try:
+            # Python's parser takes what pydantic's refuses: a byte order mark, and halves of surrogate pairs.
+            text = json.dumps(json.loads(data), ensure_ascii=False)
+        except (ValueError, RecursionError):
+            raise error from None
+        return model.read(_HALF.sub("\ufffd", text))
 
 
 T = TypeVar("T")
@@ -63,6 +79,8 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
     """
     if shape is None or isinstance(shape, dict):
         return shape
+    from pydantic import TypeAdapter  # here, for most programs need none
+
     if isinstance(shape, str | bytes):
         raise refused("invalid_output_config", "`output_config` must be a JSON Schema as a dictionary, or a class.")
     try:
@@ -78,6 +96,8 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
 
 def parsed(shape: type[T], data: dict[str, Any]) -> T:
     """`data` as an instance of `shape`. Raises `StefanBrainError`, which names the first field that does not fit."""
+    from pydantic import TypeAdapter
+
     try:
         return TypeAdapter(shape).validate_json(json.dumps(data))
     except ValidationError as error:
@@ -208,7 +228,7 @@ class TableFetch:
         return TableFetch, ()
 
 
-class HasTables(BaseModel):
+class HasTables(Model):
     """What a run computed, as DataFrames."""
 
     _tables: TableFetch = PrivateAttr(default_factory=TableFetch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import hashlib
@@ -9,21 +10,26 @@ import io
 import os
 import secrets
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, Final
+from queue import SimpleQueue
+from typing import Any, BinaryIO, Final
 
+_Blocks = SimpleQueue[tuple[bytes | bytearray, _thread.LockType] | None]
 _AT_ONCE: Final = 64 * 1024
 """Blocks up to this size are hashed directly: starting work in another thread would take longer."""
 
 
 class Hashing:
-    """A SHA-256 digest that hashes large blocks in a thread. Call `close` at the end; the digest stays readable."""
+    """A SHA-256 digest that hashes large blocks in a thread. Call `close` at the end; the digest stays readable.
+
+    On locks and queues written in C: Ctrl-C within `Thread.start` or `Future.result` comes out as a `RuntimeError`, for
+    it ends the wait of a condition, in Python, without the lock that is released after it.
+    """
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
-        self._thread: ThreadPoolExecutor | None = None
-        self._pending: Future[None] | None = None
+        self._blocks: _Blocks | None = None
+        self._pending: _thread.LockType | None = None
 
     def update(self, block: bytes | bytearray) -> None:
         """Add a block; a large one is hashed in the background, so the caller must not change it any more."""
@@ -31,22 +37,36 @@ class Hashing:
         if len(block) <= _AT_ONCE:
             self._digest.update(block)
             return
-        self._thread = self._thread or ThreadPoolExecutor(1, "agentsvc-sha256")
-        self._pending = self._thread.submit(self._digest.update, block)
+        if self._blocks is None:
+            blocks: _Blocks = SimpleQueue()
+            _thread.start_new_thread(_hash, (self._digest, blocks))
+            self._blocks = blocks  # not before the thread is there: nothing would ever be hashed
+        hashed = _thread.allocate_lock()
+        hashed.acquire()
+        self._blocks.put((block, hashed))
+        self._pending = hashed
 
     def hexdigest(self) -> str:
         self._wait()
         return self._digest.hexdigest()
 
     def close(self) -> None:
-        if self._thread is not None:
-            self._thread.shutdown()
-            self._thread = None
+        if self._blocks is not None:
+            self._blocks.put(None)
+            self._blocks = None
 
     def _wait(self) -> None:
         if self._pending is not None:
-            self._pending.result()
+            with self._pending:
+                pass
             self._pending = None
+
+
+def _hash(digest: Any, blocks: _Blocks) -> None:
+    while given := blocks.get():
+        block, hashed = given
+        digest.update(block)
+        hashed.release()
 
 
 PARTIAL: Final = 206

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import deque
 from dataclasses import replace
-from typing import Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json
 
-from agentsvc_nb.client.client_tools import ClientCalls
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, after
 from agentsvc_nb.client.events import EventPage, RunEvent, parse_event
 from agentsvc_nb.client.models import Run, read
@@ -17,8 +17,12 @@ from agentsvc_nb.client.request import options
 from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
 from agentsvc_nb.client.transport.io import Response
+from agentsvc_nb.client.transport.stopping import Stopper
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.client_tools import ClientCalls
 
 BACKOFF_SECONDS: Final = 5.0
 """Longest wait between two connections."""
@@ -43,13 +47,21 @@ class ResumableEventStream:
         self._last: Response | None = None  # the head of the latest one, also when it is closed
         self._waiting: deque[RunEvent] = deque()
         self._decoder = EventDecoder()
+        self._gap = -1  # the id after which ids are known to be missing
         self._opened = False
         self._opened_at = 0.0
         self._events_here = 0  # events of the current connection
         self._failures = 0  # failures in a row
         self._done = False  # closed, or the last event was received
+        self._unreadable: StefanBrainError | None = None  # told when what waits is handed out
+        self._stopper = Stopper()
         self._calls: ClientCalls | None = core.client_calls.get(run.run_id)
         self._worked = False  # whether the calls of the events handed out were executed
+
+    @property
+    def request_id(self) -> str | None:
+        """The id of the request of the latest connection; before the first, of that which the run was read with."""
+        return self._last.headers.get("x-request-id") if self._last else self.run._request_id
 
     async def next(self) -> RunEvent | None:
         """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed, and
@@ -105,6 +117,7 @@ class ResumableEventStream:
 
     async def close(self) -> None:
         self._done = True
+        self._stopper.stop()
         self._waiting.clear()
         await self._hang_up()
         if self._calls:
@@ -127,7 +140,12 @@ class ResumableEventStream:
     async def _complete_the_end(self) -> None:
         """Fetch the run's record and put it into the last event, which is waiting and was too small to carry it."""
         end = self._waiting[0]
-        run = await self._core.ask(Run, ApiRequest("runs.get", {"run_id": self.run.run_id}))
+        try:
+            run = await self._core.ask(Run, self._request("runs.get"))
+        except APIConnectionError:
+            if self._stopper.stopped:
+                return
+            raise
         if self._waiting:  # empty if another thread closed the stream meanwhile
             self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
@@ -147,9 +165,12 @@ class ResumableEventStream:
             return True
         if self._done:
             return False
+        if self._response is None:
+            await self._in_time()  # out here: within, its error would be taken for that of a closed stream
         try:
+            if self._unreadable:
+                raise self._unreadable
             if self._response is None:
-                await self._in_time()
                 await self._connect()
             # As little as possible for each chunk, which may be far smaller than an event: this is most of its cost.
             read, decode, response = self._io.read, self._decoder.feed, self._response
@@ -161,8 +182,9 @@ class ResumableEventStream:
                     self._failures = 0  # a connection that outlasted a ping works, even if the run has no events
                 if chunk is None:
                     await self._at_end(response)
-                elif frames := decode(chunk):
-                    self._queue(frames)
+                elif (frames := decode(chunk)) and not self._queue(frames):
+                    await self._take_page()
+                    break
                 if self._calls:
                     break  # answers that could not be sent before are sent now
         except StefanBrainError as error:
@@ -183,30 +205,61 @@ class ResumableEventStream:
             headers["last-event-id"] = str(self.cursor)
         self.reconnects += self._opened
         self._opened = True
-        request = ApiRequest(
-            "runs.events", {"run_id": self.run.run_id}, headers=headers, timeout=READ_SECONDS, stream=True
-        )
-        response = await self._core.attempt(request)
+        request = self._request("runs.events")
+        response = await self._core.attempt(replace(request, headers=headers, timeout=READ_SECONDS, stream=True))
         self._response, self._decoder, self._events_here = response, EventDecoder(), 0
         self._last = response
         self._opened_at = self._io.now()
-        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
             wrong = "The address answered something other than an event stream; check the base URL."
             raise described(StefanBrainError(wrong), response)
 
-    def _queue(self, frames: list[ServerSentEvent]) -> None:
-        """Queue the events that are new."""
+    def _request(self, name: str, **query: int) -> ApiRequest:
+        """A request that `close` ends, also from another thread."""
+        return ApiRequest(name, {"run_id": self.run.run_id}, query, stopper=self._stopper)
+
+    def _queue(self, frames: list[ServerSentEvent]) -> bool:
+        """Queue the events that are new. False at one before which events are missing.
+
+        One that cannot be read is told by `advance`, after those before it were handed out.
+        """
         last = self._waiting[-1].id if self._waiting else self.cursor
         for frame in frames:
-            event = _event(frame)
+            try:
+                event = _event(frame)
+            except StefanBrainError as error:
+                if not self._waiting:
+                    raise
+                self._unreadable = error
+                break
             if event.id <= last:
                 continue
+            if event.id > last + 1 and last != self._gap:
+                return False
             last = event.id
-            self._waiting.append(event)
-            self._failures, self._events_here = 0, self._events_here + 1
-            if event.type == "run.ended":
-                self._done = True
-                return
+            self._add(event)
+            if self._done:
+                break
+        return True
+
+    def _add(self, event: RunEvent) -> None:
+        self._waiting.append(event)
+        self._failures, self._events_here = 0, self._events_here + 1
+        self._done = self._done or event.type == "run.ended"
+
+    async def _take_page(self) -> None:
+        """Take the next events from a page, which has them in order, and connect again after it: ids have no gaps, so
+        the stream left events out or sends them out of order."""
+        await self._hang_up()
+        last = self._waiting[-1].id if self._waiting else self.cursor
+        page = await self._core.ask(EventPage, self._request("runs.events", after=last))
+        if self._done:  # closed by another thread
+            return
+        self._gap = last  # if there is nothing between, there never was
+        for event in sorted(page.data, key=attrgetter("id")):
+            if event.id > last:
+                last = event.id
+                self._add(event)
 
     async def _at_end(self, response: Response) -> None:
         """Handle a connection that ended without `run.ended`. Raises `APIConnectionError` if events are missing.
@@ -214,8 +267,7 @@ class ResumableEventStream:
         If it brought no event, ask whether any is left: a stream that begins after the last event is empty.
         """
         if not self._events_here:
-            query = {"after": self.cursor, "limit": 1}
-            page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self.run.run_id}, query))
+            page = await self._core.ask(EventPage, self._request("runs.events", after=self.cursor, limit=1))
             self._done = not page.data and page.status in TERMINAL
         if not self._done:
             raise described(APIConnectionError("The event stream ended before the run."), response)

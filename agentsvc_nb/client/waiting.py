@@ -130,6 +130,8 @@ async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
     except JobTimeoutError:
         raise
     except StefanBrainError as error:
+        if error.closed:
+            raise
         log.info("%s has no event stream, it is read instead: %s", run.run_id, error.message)
     finally:
         await stream.close()

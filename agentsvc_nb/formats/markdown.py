@@ -161,6 +161,8 @@ def _last_line(state: StateBlock, closing: str, first: int) -> int:
 
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
 
+_BOXES: Final = {"[ ] ": "☐ ", "[x] ": "☑ "}
+
 _PLACE = re.compile(r", (page \d+, line \d+|(?:line|row|page) \d+)")
 
 HTML_CHARS: Final = 400_000
@@ -189,10 +191,14 @@ class SafeRenderer(RendererHTML):
         if tokens[idx].info.strip() == "math":
             return formula(r"\[", tokens[idx].content, "p", env) + "\n"
         # The info string would become a class name, by which untrusted text could use the style sheet of the page.
-        block = f"<pre><code>{html.escape(tokens[idx].content)}</code></pre>"
-        if tokens[idx].info.strip() == FOLDED:
-            return self.folded("SQL", block)
-        return f"{block}\n"
+        folded = tokens[idx].info.strip() == FOLDED
+        language = "sql" if folded else tokens[idx].info.strip().partition(" ")[0]
+        block = f"<pre><code>{self.code(tokens[idx].content, language)}</code></pre>"
+        return self.folded("SQL", block) if folded else f"{block}\n"
+
+    def code(self, code: str, language: str) -> str:
+        """The escaped code of a block; the language is what the text says that it is."""
+        return html.escape(code)
 
     def folded(self, summary: str, block: str) -> str:
         """HTML below a line that unfolds it."""
@@ -215,6 +221,17 @@ class SafeRenderer(RendererHTML):
             return shown
         path, fragment = quote(tokens[idx].content, errors="replace"), place[1].replace(" ", "=").replace(",=", ",")
         return f"{_anchor(env['text_page'] + path + '#' + fragment)}{shown}</a>"
+
+    def list_item_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        """A list item; of a list of tasks with the box that the text draws as `[ ]` or `[x]`."""
+        inside = tokens[idx + 2] if len(tokens) > idx + 2 else tokens[idx]
+        first = inside.children[0] if inside.type == "inline" and inside.children else None
+        box = _BOXES.get(first.content[:4].lower(), "") if first is not None and first.type == "text" else ""
+        if first is not None and box:
+            first.content = first.content[4:]
+        return f"<li>{box}"
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # Without the alignment that the text asks for: it would be a style attribute.

@@ -150,7 +150,7 @@ class LimitedChild:
     def resident_bytes(self) -> int:
         """The child's memory; 0 where the system does not say."""
         try:
-            pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
+            pages = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="utf-8").split()[1]
         except (OSError, IndexError):
             return 0
         return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -7,6 +7,8 @@ Example:
 
 from __future__ import annotations
 
+from agentsvc_nb import embedded
+from agentsvc_nb.formats.markdown import anchor
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.asking import ask, ask_in_background, ask_variants
 from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
@@ -21,12 +23,11 @@ from agentsvc_nb.notebook.connection import (
     feedback_send,
     feedback_show,
     last_error,
-    project,
     status,
     workstream,
 )
-from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.display.results import Preview, ResultTable
+from agentsvc_nb.notebook.display.render import note_bundle, size
+from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.files.gallery import found_pictures, gallery_bundle, static_gallery
 from agentsvc_nb.notebook.files.workspace import files, files_get, files_preview, files_put, files_table, listed, search
@@ -37,12 +38,16 @@ from agentsvc_nb.notebook.jobs.catalog import tools, tools_describe
 from agentsvc_nb.notebook.jobs.foreground import work
 from agentsvc_nb.notebook.jobs.history import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_tend, jobs_watch
 from agentsvc_nb.notebook.jobs.servers import servers, servers_add, servers_remove
-from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.models import choose_model, models, switch_model
+from agentsvc_nb.notebook.projects import SkillChanges, project
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
+from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire.text import label
 
 __all__ = [
+    "SkillChanges",
     "ToolForm",
     "approvals",
     "approve",
@@ -54,6 +59,7 @@ __all__ = [
     "call",
     "cancel",
     "chat",
+    "choose_model",
     "connect",
     "diff",
     "export",
@@ -73,6 +79,8 @@ __all__ = [
     "jobs_tend",
     "jobs_watch",
     "last_error",
+    "models",
+    "page",
     "project",
     "runs",
     "search",
@@ -84,6 +92,7 @@ __all__ = [
     "start",
     "static_gallery",
     "status",
+    "switch_model",
     "tools",
     "tools_describe",
     "wait",
@@ -147,3 +156,26 @@ def files_gallery(session: Session, pattern: str = "*", *, widgets: bool) -> Wid
     count = f"{len(found.files)} picture{'s' * (len(found.files) != 1)}"
     shown = fallback(f"A gallery of this notebook's chat: {count}.", "`%files gallery`", gallery_bundle(found))
     return WidgetWithFallback(shown, Gallery(found).parts.box)
+
+
+def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText:
+    """The page of this notebook's chat: on this machine's own service a link that signs the browser in.
+
+    The link is a secret, so it stands in a widget, which is not saved with the notebook; without `widgets` only the
+    page's address is told. Raises `AskError` when the service cannot be asked.
+    """
+    with errors_as_cells(session):
+        base = session.client().base_url
+    chat = session.known_chat(session.address())
+    address = f"{base}/app/chats/{chat}" if chat else f"{base}/app"
+    ready = embedded.status(data_folder(session.environ)) if session.base_url == EMBEDDED else None
+    if ready is None:
+        return PrintedText(f"{address}\nSign in there as its team has told you.")
+    if not widgets:
+        return PrintedText(f"{address}\n`agentsvc sign-in` in a terminal prints the link that signs a browser in.")
+    from agentsvc_nb.notebook.widgets import design
+
+    link = f"{ready.sign_in_url}&chat={chat}" if chat else ready.sign_in_url
+    shown = f"{anchor(link)}Open {'this chat' if chat else 'the chats'} in the browser, signed in</a>"
+    told = fallback("A link to the page of this chat.", "`%agentsvc open`", note_bundle(address))
+    return WidgetWithFallback(told, design.frame([design.place(shown)], card=False))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
-from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -15,15 +16,18 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.display.markdown import to_html
-from agentsvc_nb.notebook.display.render import MUTED, Bundle, moment
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, cost, moment
 from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
+from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
+from agentsvc_nb.wire.models import ModelInfo
 from agentsvc_nb.wire.resources import Category, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.text import escape, label, plain
+from agentsvc_nb.wire.times import utc_month
 
 AskKey = Callable[[str], str]
 """Prompts for a key without echo, and returns it; empty if none was typed."""
@@ -78,57 +82,19 @@ def workstream(session: Session, name: str | None = None) -> PrintedText:
     return status(session)
 
 
-def project(
-    session: Session, named: str | None = None, *, create: bool = False, instructions: str | None = None
-) -> PrintedText:
-    """Ask in the project of this id or name from now on; without one, in no project.
-
-    With `create`, a missing project is created. `instructions` is a text file that the agent is told in all chats of
-    the project (of the one in use, without a name); `-` takes them back. Raises `AskError` when none or several have
-    the name, the file can't be read, or the service fails.
-    """
-    text = None if instructions is None else _instructions(instructions)
-    found = _project(session, named, create) if named is not None else session.project if text is not None else None
-    if text is not None:
-        if found is None:
-            raise AskError("Which project?", "For example: %agentsvc project NAME --instructions FILE")
-        with errors_as_cells(session):
-            session.client().projects.update(found, instructions=text)
-    session.turn_to(label=session.workstream, project=found)
-    return status(session)
-
-
-def _instructions(file: str) -> str:
-    try:
-        return "" if file == "-" else Path(file).expanduser().read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise AskError(f"{label(file, 200)} can't be read: {error}", "It is a text file in UTF-8.") from None
-
-
-def _project(session: Session, named: str, create: bool) -> str:
-    with errors_as_cells(session):
-        known = session.client().projects.list()
-        session.known.projects = {each.name: each.id for each in known}
-        found = [each.id for each in known if named in (each.id, each.name)]
-        if not found and create:
-            found = [session.client().projects.create(named).id]
-            session.known.projects[named] = found[0]
-    if len(found) != 1:
-        problem = "There is no project" if not found else f"{len(found)} projects are called"
-        hint = "--create makes one." if not found else "Name it by its id."
-        raise AskError(f"{problem} {label(named, 80)}.", hint)
-    return found[0]
-
-
-def status(session: Session) -> PrintedText:
-    """Describe the service, the origin of the key, the chat and the journal in use. Sends nothing, shows no secret."""
-    lines = [f"service  {_service(session)}"]
+def status(session: Session, chosen: str = "") -> PrintedText:
+    """Describe the service, the origin of the key, the model, the chat and the journal in use. Sends nothing, shows no
+    secret. `chosen`: the notebook's own default of a model."""
+    lines = [f"service  {_service(session)}", f"model    {_model(session, chosen)}"]
+    lines += [f"data     {data_folder(session.environ)}"] if session.base_url == EMBEDDED else []
     lines += [f"project  {session.project}"] if session.project else []
     lines += [f"session  {session.workstream}"] if session.workstream else []
     lines.append(f"chat     {session.known_chat(session.address()) or 'none yet; the first ask begins one'}")
     count = len(session.journal.runs(session.notebook or session.label))
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
+    if spent := session.journal.spent(utc_month(time.time_ns() // 1_000_000)):
+        lines.append(f"month    {cost(spent)} for language models, by the notebooks on this machine (UTC)")
     return PrintedText("\n".join([*lines, *session.take_notes()]))
 
 
@@ -140,6 +106,22 @@ def _service(session: Session) -> str:
         return f"the embedded service of this machine ({known})"
     found = session.keys.of(session.base_url)
     return f"{session.base_url} ({found[1] if found else 'no SERVICE_API_KEY'})"
+
+
+def _model(session: Session, chosen: str) -> str:
+    others = "`%agentsvc model` lists what could answer"
+    if chosen:
+        return f"{chosen} (`%config Ask.model`)"
+    if session.base_url != EMBEDDED or session.undecided():
+        return f"{session.known.models[0]}, its default" if session.known.models else f"its default; {others}"
+    from agentsvc_nb.service.folder import DataFolder
+    from agentsvc_nb.service.plan import model_of
+    from agentsvc_nb.settings import SettingsError, data_folder
+
+    try:
+        return f"{model_of(DataFolder(data_folder(os.environ)))}; {others}"
+    except SettingsError as error:
+        return str(error)
 
 
 def service_address(url: str) -> str:
@@ -178,6 +160,14 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
+
+
+def service_models(session: Session) -> list[ModelInfo]:
+    """The models that a question may name, the default first. Raises `AskError` when the service fails."""
+    with errors_as_cells(session):
+        found = session.client().models.list()
+    session.known.models = [model.id for model in found]
+    return found
 
 
 LIST_LIMIT: Final = 100
@@ -243,9 +233,9 @@ def report_bundle(report: FeedbackReport) -> Bundle:
     """A report and its reply as an output. The reply is untrusted text, as an agent's answer is."""
     facts = [report.id, report.status, report.category, report.impact, report.endpoint, report.error_code]
     head = " · ".join(label(fact, 80) for fact in facts if fact)
-    said = f"**You:** {report.summary}\n\n" + (f"**The team:** {report.reply}" if report.reply else "*No reply yet.*")
+    said = f"**You:** {report.summary}\n\n" + (f"**Reply:** {report.reply}" if report.reply else "*No reply yet.*")
     return {
-        "text/plain": f"{head}\n\nYou: {plain(report.summary)}\n\nThe team: {plain(report.reply or 'no reply yet')}",
+        "text/plain": f"{head}\n\nYou: {plain(report.summary)}\n\nReply: {plain(report.reply or 'none yet')}",
         "text/html": f'<div style="{MUTED}">{escape(head, 600)}</div>{to_html(said)}',
     }
 
@@ -275,6 +265,9 @@ def feedback_send(
             request_id=known.request_id,
         )
     session.known.feedback.insert(0, receipt.id)
+    if session.base_url == EMBEDDED:
+        kept = f"Kept as {receipt.id} by the service on this machine, which is your own: nobody else reads it."
+        return PrintedText(f"{kept} `%feedback` lists your reports.")
     return PrintedText(f"Sent as {receipt.id}. {receipt.guidance}".strip())
 
 

@@ -166,7 +166,7 @@ _SHAPES: Final = (
 _AFTER: Final = (
     re.compile(r"(?i)(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
     re.compile(r"(?<=://)([^\s:/@]*:)[^\s/@]+(?=@)"),
-    re.compile(rf"(?i)(\w*{_SECRET_NAME}\w*[\"']?\]?\s*[:=]\s*(?:[rbfu]{{0,2}})[\"'])[^\"'\n]+"),
+    re.compile(rf"(?i)(\b\w*{_SECRET_NAME}\w*[\"']?\]?\s*[:=]\s*(?:[rbfu]{{0,2}})[\"'])[^\"'\n]+"),
 )
 
 

@@ -63,6 +63,11 @@ def asker(shell: Any) -> Callable[[str], str] | None:
     return getpass.getpass if can else None
 
 
+def confirmer(shell: Any) -> Callable[[str], bool] | None:
+    """Return a prompt for a yes or no, in which anything but a yes is a no; None if the host has no input."""
+    return (lambda question: input(question).strip().lower() in ("y", "yes")) if asker(shell) else None
+
+
 def cell_id(shell: Any) -> str:
     """Return the id of the running cell; empty if the host sends none."""
     parent = shell.get_parent() if hasattr(shell, "get_parent") else None
@@ -70,12 +75,20 @@ def cell_id(shell: Any) -> str:
     return str(metadata.get("cellId") or "") if isinstance(metadata, Mapping) else ""
 
 
+def page(shell: Any) -> str:
+    """Return the front end's connection that runs the cell: another one after the page was loaded again. Empty if the
+    host tells none."""
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else None
+    header = (parent or {}).get("header") or {}
+    return str(header.get("session") or "") if isinstance(header, Mapping) else ""
+
+
 def place(shell: Any, body: str) -> Place:
     """Return the execution of the running cell; a cell without an id is identified by its content."""
     from agentsvc_nb.notebook.state.journal import Place  # imports SQLite, which `%load_ext` must not
 
     cell = cell_id(shell) or hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
-    return Place(cell, int(getattr(shell, "execution_count", 0) or 0))
+    return Place(cell, int(getattr(shell, "execution_count", 0) or 0), page(shell))
 
 
 def notebook(shell: Any) -> str | None:
@@ -93,6 +106,7 @@ class LoadedMagics(Protocol):
     def session(self) -> Session: ...
     @property
     def widgets(self) -> bool: ...
+    def kernel_offer(self, mode: Any = None, *, between: bool = False) -> Any: ...
 
 
 contexts: WeakKeyDictionary[Any, LoadedMagics] = WeakKeyDictionary()
@@ -111,6 +125,15 @@ def here() -> tuple[Session, bool]:
     if context := contexts.get(shell):
         return context.session, context.widgets
     return _alone(notebook(shell)), shows_widgets(shell)
+
+
+def kernel_offer_here() -> Any:
+    """Return what an agent may do in this kernel between cells, by `%config Ask.kernel`; None for nothing."""
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    context = None if shell is None else contexts.get(shell)
+    return context.kernel_offer(between=True) if context else None
 
 
 @functools.cache

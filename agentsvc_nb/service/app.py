@@ -30,6 +30,8 @@ from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import health, routes, unknown_path
+from agentsvc_nb.service.mcp.endpoint import routing as mcp_endpoint
+from agentsvc_nb.service.mcp.oauth import routing as oauth
 from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.mcp.tools import ToolServers
 from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
@@ -49,7 +51,7 @@ from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.setting_values import model_id
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.catalog import tools, within
+from agentsvc_nb.tools.catalog import taken_names, tools, within
 from agentsvc_nb.tools.port import Complete, Meter, WorkFailure
 from agentsvc_nb.wire.failures import build_all
 
@@ -212,9 +214,9 @@ def create_app(
         )
         return state.lifecycle
 
-    answered = [*readiness.routes(), *metrics.routes(settings), *(health() if role == "worker" else routes())]
-    if role != "worker":
-        answered += pages()
+    answered = [*readiness.routes(), *metrics.routes(settings)]
+    # MCP's one path carries all that its clients ask, and routes are tried in their order.
+    answered += health() if role == "worker" else [*mcp_endpoint.routes(), *routes(), *oauth.routes(), *pages()]
     app = _Application(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
     app.state.service = state
     return app
@@ -268,9 +270,10 @@ def _assemble(
     workers.readings = storage.readings
     catalog = tools(settings, _complete(models))
     workers.jobs = JobRunner(storage, catalog)
-    workers.runs = RunRunner(storage, models, within(catalog, settings), workers.jobs, judges, servers)
+    own = within(catalog, settings)
+    workers.runs = RunRunner(storage, models, own, workers.jobs, judges, servers)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
-    keys = KnownKeys(database, settings.shared_secret)
+    keys = KnownKeys(database, engines.clock, settings.shared_secret)
     services = Services(
         instance=instance,
         names=names,
@@ -283,6 +286,7 @@ def _assemble(
         streams=Streams(use_case),
         blobs=blobs,
         tools=catalog,
+        taken_names=taken_names(own),
         runs=workers.runs,
         jobs=workers.jobs,
         models=models,

@@ -17,10 +17,11 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, BinaryIO, Final
+from typing import IO, Any, BinaryIO, Final
 
 from agentsvc_nb import __version__
 from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs, is_intact
@@ -31,6 +32,8 @@ FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 DATABASE: Final = "service.sqlite3"
 BLOBS: Final = "blobs/"
+SERVERS: Final = "mcp.json"
+"""The servers of tools that the user added, without their keys; in no backup where there are none."""
 WAIT_SECONDS: Final = 60.0
 
 Progress = Callable[[int, int], None]
@@ -44,7 +47,7 @@ class BackupError(Exception):
 @dataclass(frozen=True)
 class Manifest:
     """The first member of a backup: what the backup holds. Sizes are in bytes; `missing` counts blobs that the database
-    names but the folder lacked, or had with another content."""
+    names but the folder lacked, or had with another content; `servers` has the names of the servers of tools."""
 
     format: int
     version: str
@@ -54,6 +57,7 @@ class Manifest:
     blobs: int
     blob_bytes: int
     missing: int
+    servers: list[str]
 
     @property
     def total_bytes(self) -> int:
@@ -80,9 +84,10 @@ def back_up(folder: DataFolder, file: Path, progress: Progress, *, contents: boo
                 named.clear()
             blobs = LocalBlobs(folder.blobs)
             present = {sha256: path for sha256 in sorted(named) if is_intact(path := blobs.path(sha256))}
-            manifest = _manifest(copy, list(present.values()), missing=len(named) - len(present))
+            servers = OwnServers(folder).without_keys()
+            manifest = _manifest(copy, list(present.values()), len(named) - len(present), list(servers))
             with os.fdopen(os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
-                _write(target, manifest, copy, present, progress)
+                _write(target, manifest, copy, present, servers, progress)
                 target.flush()
                 os.fsync(target.fileno())
             os.replace(archive, file)
@@ -106,19 +111,29 @@ def _copied(folder: DataFolder, copy: Path) -> set[str]:
         database.close()
 
 
-def _manifest(copy: Path, blobs: list[Path], missing: int) -> Manifest:
+def _manifest(copy: Path, blobs: list[Path], missing: int, servers: list[str]) -> Manifest:
     with copy.open("rb") as database:
         digest = hashlib.file_digest(database, "sha256").hexdigest()
     sizes = [path.stat().st_size for path in blobs]
     now = rfc3339(time.time_ns() // 1_000_000)
-    return Manifest(FORMAT, __version__, now, digest, copy.stat().st_size, len(sizes), sum(sizes), missing)
+    held = copy.stat().st_size, len(sizes), sum(sizes), missing, servers
+    return Manifest(FORMAT, __version__, now, digest, *held)
 
 
-def _write(target: BinaryIO, manifest: Manifest, copy: Path, blobs: dict[str, Path], progress: Progress) -> None:
+def _write(
+    target: BinaryIO,
+    manifest: Manifest,
+    copy: Path,
+    blobs: dict[str, Path],
+    servers: dict[str, Any],
+    progress: Progress,
+) -> None:
     done = 0
     with tarfile.open(fileobj=target, mode="w") as tar:
-        text = json.dumps(asdict(manifest), indent=1).encode()
-        tar.addfile(_member(MANIFEST, len(text)), io.BytesIO(text))
+        for name, value in ((MANIFEST, asdict(manifest)), (SERVERS, servers)):
+            if value:
+                text = json.dumps(value, indent=1).encode()
+                tar.addfile(_member(name, len(text)), io.BytesIO(text))
         members = [(DATABASE, copy), *((BLOBS + sha256, path) for sha256, path in blobs.items())]
         for name, path in members:
             with path.open("rb") as content:
@@ -135,7 +150,8 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
 
 
 CHUNK_BYTES: Final = 1_048_576
-MANIFEST_BYTES: Final = 100_000
+JSON_BYTES: Final = 1_000_000
+"""More of a manifest, or of the servers of tools, is not read."""
 _STAGING: Final = ".restore-"
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -179,15 +195,19 @@ def _restore(tar: tarfile.TarFile, manifest: Manifest, folder: DataFolder, progr
         shutil.rmtree(left)
     with tempfile.TemporaryDirectory(dir=folder.path, prefix=_STAGING) as beside:
         database = Path(beside, DATABASE)
-        found = _unpack(tar, manifest, Path(beside), progress)
+        found, servers = _unpack(tar, manifest, Path(beside), progress)
         _check_database(database, manifest)
         if len(found) != manifest.blobs:
             raise BackupError(f"The backup is not whole: {len(found)} of {manifest.blobs} contents are in it.")
+        if list(servers) != manifest.servers:
+            raise BackupError("The backup is not whole: the servers of tools are not those that its manifest names.")
         kept = LocalBlobs(folder.blobs)
         for sha256 in found:
             kept.place(Path(beside, sha256), sha256)
         for ending in ("-wal", "-shm"):  # left by a database that was removed: they would corrupt this one
             Path(f"{folder.database}{ending}").unlink(missing_ok=True)
+        if servers:
+            OwnServers(folder).restore(servers)
         _sync()
         os.replace(database, folder.database)
 
@@ -198,7 +218,7 @@ def _read_manifest(tar: tarfile.TarFile) -> Manifest:
     if content is None:
         raise BackupError("This is no backup of agentsvc: it does not begin with a manifest.")
     try:
-        known = json.loads(content.read(MANIFEST_BYTES))
+        known = json.loads(content.read(JSON_BYTES))
         if known["format"] != FORMAT:
             raise BackupError(f"The backup has format {known['format']}, and this version reads {FORMAT}: upgrade.")
         return Manifest(**{field.name: known[field.name] for field in dataclasses.fields(Manifest)})
@@ -206,10 +226,13 @@ def _read_manifest(tar: tarfile.TarFile) -> Manifest:
         raise BackupError("The backup's manifest can't be read.") from None
 
 
-def _unpack(tar: tarfile.TarFile, manifest: Manifest, beside: Path, progress: Progress) -> set[str]:
-    """Write the database and the blobs to the folder `beside`, and return the blobs' hashes. Raises `BackupError` for
-    any other member and for a blob with a wrong hash."""
+def _unpack(
+    tar: tarfile.TarFile, manifest: Manifest, beside: Path, progress: Progress
+) -> tuple[set[str], dict[str, Any]]:
+    """Write the database and the blobs to the folder `beside`; the blobs' hashes, and the servers of tools. Raises
+    `BackupError` for any other member and for a blob with a wrong hash."""
     found: set[str] = set()
+    servers: dict[str, Any] = {}
     done = 0
     while member := tar.next():
         sha256 = member.name.removeprefix(BLOBS)
@@ -220,11 +243,21 @@ def _unpack(tar: tarfile.TarFile, manifest: Manifest, beside: Path, progress: Pr
             if _write_member(content, beside / sha256) != sha256:
                 raise BackupError(f"The backup is damaged: the content {sha256} has another hash.")
             found.add(sha256)
+        elif content is not None and member.name == SERVERS:
+            servers = _servers(content)
+            continue
         else:
             raise BackupError(f"The backup holds {member.name!r}, which no backup of agentsvc does.")
         done += member.size
         progress(done, manifest.total_bytes)
-    return found
+    return found, servers
+
+
+def _servers(content: IO[bytes]) -> dict[str, Any]:
+    try:
+        return dict(json.loads(content.read(JSON_BYTES)))
+    except (TypeError, ValueError):
+        raise BackupError("The backup is damaged: its servers of tools can't be read.") from None
 
 
 def _write_member(content: IO[bytes], target: Path) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import re
 import shlex
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb.service.disk import inode
 from agentsvc_nb.service.moved import moved_to
 
 LOG_MAX_BYTES: Final = 10_000_000
@@ -45,9 +44,9 @@ class DatabaseLost(FolderFault):
 
 _OUR_FILES: Final = re.compile(
     r"lock|moved|blobs|blobs\.lock|cache|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
-    r"|mcp(?:-seen)?\.json|embeddings\.sqlite3(-journal)?"
+    r"|mcp(?:-seen)?\.json|model-keys\.json|embeddings\.sqlite3(-journal)?"
     r"|serve\.log(\.\d+)?"
-    r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|moved|port|settings\.json|mcp(?:-seen)?\.json)\..*"
+    r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|moved|port|settings\.json|mcp(?:-seen)?\.json|model-keys\.json)\..*"
     r"|lost\+found|\.snapshot|\.nfs.*|\.Trash-.*|\.fseventsd|System Volume Information|\$RECYCLE\.BIN"  # file systems'
     r"|\.DS_Store|\.localized|Thumbs\.db|desktop\.ini|\.gitkeep"  # file managers'
 )
@@ -140,6 +139,11 @@ class DataFolder:
     def settings(self) -> Path:
         """The file with the last service's settings, without secrets (`plan.KeptSettings`)."""
         return self.path / "settings.json"
+
+    @property
+    def model_keys(self) -> Path:
+        """The file with the keys of models' providers that the user typed (`model_keys`)."""
+        return self.path / "model-keys.json"
 
     @property
     def mcp(self) -> Path:
@@ -268,7 +272,7 @@ class DataFolder:
     def last_port(self) -> int:
         """The port of the last server; 0 if there was none."""
         try:
-            return int(self.port.read_text())
+            return int(self.port.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return 0
 
@@ -359,52 +363,3 @@ def _is_foreign(database: Path) -> bool:
     except sqlite3.Error:
         return False
     return bool(tables) and not tables >= {"api_key", "run_event"}
-
-
-def disk_fault(error: BaseException) -> str | None:
-    """What a disk did not do, as a clause; None for any other error."""
-    if isinstance(error, OSError):
-        return _ERRNO_FAULTS.get(error.errno or 0)
-    import sqlite3
-
-    code = getattr(error, "sqlite_errorcode", 0) if isinstance(error, sqlite3.Error) else 0
-    return {
-        sqlite3.SQLITE_FULL: _FULL,
-        sqlite3.SQLITE_IOERR: "the disk is full or fails",  # a quota, for one: SQLite does not tell them apart
-        sqlite3.SQLITE_READONLY: _READ_ONLY,
-        sqlite3.SQLITE_CANTOPEN: "the database's files can't be opened: they are gone, not ours to read, or too many "
-        "files are open",
-    }.get(code & 0xFF)
-
-
-_FULL: Final = "the disk is full"
-_READ_ONLY: Final = "the disk, or a file of the data folder, can't be written to"
-_ERRNO_FAULTS: Final = {
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
-    errno.EFBIG: _FULL,
-    errno.EROFS: _READ_ONLY,
-    errno.EIO: "the disk fails",
-}
-
-
-def inode(path: Path) -> tuple[int, int] | None:
-    """Device and number of a file; None when there is none. Raises `OSError` when that can't be told now."""
-    try:
-        found = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return found.st_dev, found.st_ino
-
-
-def write_private(path: Path, text: str) -> None:
-    """Replace the file at `path` atomically by one that only this user can read (0600). Raises `OSError`."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, disk_fault
+from agentsvc_nb.service.disk import disk_fault
+from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder
 from agentsvc_nb.service.telemetry import tracing
 
 _SECRET: Final = re.compile(r"(svc_sk_|svc_oat_|token=)[A-Za-z0-9_-]+")

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import setting_values as values
-from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.setting_values import model_id
 from agentsvc_nb.settings import (
     SETTINGS,
@@ -212,13 +213,14 @@ class ServicePlan:
             return None
         from agentsvc_nb import agents
 
-        fault = self._address_fault() or agents.fault(self.settings, self.kept_url)
+        fault = self.address_fault() or agents.fault(self.settings, self.kept_url)
         if fault and self.model_is_kept:
             again, without = (restart_command(self.settings.data, named) for named in ({}, {MODEL: "offline"}))
-            return f"{fault} Then restart the service there: {again} (or go on without the model: {without})."
+            asks = f"`agentsvc model {model_id(self.settings.model)}`, in a notebook with a `%` before it, does both"
+            return f"{fault} Then restart the service there: {again} (or go on without the model: {without}). {asks}."
         return fault
 
-    def _address_fault(self) -> str | None:
+    def address_fault(self) -> str | None:
         """Why the model can't be asked at its address: only a part of the address was kept, or a key from this
         environment would go to a kept address that is not named beside it."""
         provider = provider_of(self.settings.model)
@@ -303,6 +305,12 @@ def plan_of(data: str | Path | None = None, model: str | None = None, *, embedde
     kept_url = _kept_url(settings, before, env)
     named = {name: env[name].strip() for name in _counting(settings, kept_url) if name in env}
     return ServicePlan(settings, kept, named, before.changed(named, settings), kept_url)
+
+
+def model_of(folder: DataFolder) -> str:
+    """The model that answers in a folder, or would once its service starts. Raises `SettingsError`."""
+    ready = Ready.read(folder.ready)  # which an ended service takes away, but not one that was killed
+    return (ready.model if ready else "") or plan_of(folder.path, embedded=True).settings.model
 
 
 def for_embedded(env: Mapping[str, str]) -> dict[str, str]:

@@ -20,15 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import __version__
-from agentsvc_nb.service.folder import (
-    LOG_MAX_BYTES,
-    DataFolder,
-    FolderFault,
-    HeldFiles,
-    Ready,
-    disk_fault,
-    write_private,
-)
+from agentsvc_nb.service.disk import disk_fault, write_private
+from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, FolderFault, HeldFiles, Ready
 from agentsvc_nb.service.plan import ServicePlan
 
 if TYPE_CHECKING:

@@ -67,15 +67,14 @@ class RunningService:
         self.pid = ready.pid
         self.sign_in_url = ready.sign_in_url
         self._port = int(ready.base_url.rpartition(":")[2])
-        self.api_key = self.folder.key.read_text().strip()
+        self.api_key = self.folder.key.read_text(encoding="utf-8").strip()
 
     def stop(self) -> None:
         """Stop it with SIGTERM; active runs go on after the next start. Raises `subprocess.TimeoutExpired`, and
         `RuntimeError` with the end of its log if it had crashed."""
         if (child := self._child) is not None:
-            exit_code = child.exit_code()
             child.terminate()
-            child.wait(STOP_SECONDS)
+            exit_code = child.wait(STOP_SECONDS)  # 0 after SIGTERM; not asked before, when it may not be known yet
             self._child = None
             if exit_code:
                 raise RuntimeError(f"The service had crashed (exit {exit_code}):\n{child.last_lines()}")

@@ -15,7 +15,16 @@ from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 from pydantic import BaseModel, Field, StringConstraints
 
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.port import BaseTool, Complete, Described, Tool, ToolDeclaration, ToolServices, WebAddress
+from agentsvc_nb.tools.port import (
+    RESERVED_NAMES,
+    BaseTool,
+    Complete,
+    Described,
+    Tool,
+    ToolDeclaration,
+    ToolServices,
+    WebAddress,
+)
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import UploadId
 from agentsvc_nb.wire.tools import ToolDescription
@@ -73,6 +82,12 @@ def offered(tools: Mapping[str, Tool]) -> dict[str, Described]:
 def within(tools: Mapping[str, Tool], settings: Settings) -> dict[str, Tool]:
     """The tools offered to an agent. Includes those for the chat's files, for which HTTP callers have endpoints."""
     return {**tools, **_constructed(WORKSPACE_TOOLS, ToolServices(settings))}
+
+
+def taken_names(within: Mapping[str, Tool]) -> frozenset[str]:
+    """The names that no tool of a caller may have: those of the agent's tools, whether or not they work on this machine
+    or the run's model is offered them, of `ask_stefanbrain`, and the names that its answer goes by."""
+    return frozenset({*offered(within), *RESERVED_NAMES})
 
 
 def describe(tool: Described) -> ToolDescription:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from agentsvc_nb.formats.engine.messages import FileTables, Plot, QueryAnswer
-from agentsvc_nb.formats.plans.charts import ChartKind
-from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.tools.workspace_port import MediaSource, Workspace
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, URL_CHARS
 
 FIELD_CHARS: Final = 200
@@ -71,103 +66,14 @@ class WorkFailure(Exception):
         self.code, self.message = code[:CODE_CHARS], message[:MESSAGE_CHARS]
 
 
-class WorkspaceEntry(Protocol):
-    """A file of a chat, as agents and tools see it."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def media_type(self) -> str: ...
-    @property
-    def size_bytes(self) -> int: ...
-    @property
-    def sha256(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def output_type(self) -> str | None:
-        """The type of the typed output that it belongs to."""
-        ...
-
-
 RESERVED_NAMES: Final = ("answer", "final_result")
 """Names by which models are asked for their answer: no tool has them."""
-COMPUTED: Final = ("table", "chart")
-"""The types of what was computed from other files of the chat: no question is answered from it unless it is named."""
-
-
-class Workspace(Protocol):
-    """The files of one chat. Paths are logical, relative, with `/`."""
-
-    async def list(self) -> Sequence[WorkspaceEntry]:
-        """All files, by path."""
-        ...
-
-    def open(self, path: str) -> AbstractAsyncContextManager[Path]:
-        """A local file with the content, to read only, for as long as the context lasts. Raises
-        `FileNotFoundError`."""
-        ...
-
-    async def text(self, path: str) -> str:
-        """The readable text of a file (at most 1 MB; empty when it has none). Raises `FileNotFoundError`."""
-        ...
-
-    async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Paths whose name or contents match the query (the grammar of `/files/search`), best first, at most 100."""
-        ...
-
-    @property
-    def tables(self) -> WorkspaceTables: ...
-
-
-class WorkspaceTables(Protocol):
-    """The tables in the files of one chat. They are read and asked in a process of their own. `compute` and `query`
-    raise `WorkFailure("too_much_work")` when that takes too long or too much memory."""
-
-    async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
-        """The tables of these files, or of all that may have some, by path; a file that can't be read is among them. No
-        two tables of the chat have the same name. Raises `FileNotFoundError`."""
-        ...
-
-    async def compute(self, plan: Plan) -> Result:
-        """The result of a plan over tables as `profiles` named them. Raises `PlanError`."""
-        ...
-
-    async def query(
-        self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None, *, save: bool = False
-    ) -> QueryAnswer:
-        """The answer to a query over the tables of these files, or of all; `save`: with its rows as CSV. Raises
-        `FileNotFoundError`, and `WorkFailure("query_failed")` with the engine's message."""
-        ...
-
-    async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
-        """The result as a PNG; without `kind`, of the kind that suits it. Raises `ChartError` when there is nothing to
-        compare."""
-        ...
-
-
-class MediaSource(Protocol):
-    """A stored video, sound or picture."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def url(self) -> str | None: ...
-    @property
-    def duration_s(self) -> float | None: ...
-    @property
-    def transcript(self) -> dict[str, Any] | None: ...
-    def open(self) -> AbstractAsyncContextManager[Path]:
-        """A local file with the content, to read only, for as long as the context lasts."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class SentPart:
-    """A part of what a model was sent: `what` it is (instructions, tools, message, picture, answer, call, result), its
-    beginning, and how many characters it has in all."""
+    """A part of what a model was sent: `what` it is (`wire.runs.SentPart`), its beginning, and how many characters it
+    has in all."""
 
     what: str
     text: str
@@ -354,6 +260,9 @@ class ToolDeclaration:
     shows: ClassVar[bool] = False
     Output: ClassVar[type[BaseModel] | None] = None
 
+    works_on: ClassVar[str] = ""
+    """What of a chat it works on: `files`, `tables`, `pictures` (or pages of PDFs), `skills` (of its project). A model
+    with a small context is offered it where there are some."""
     settings_used: ClassVar[tuple[str, ...]] = ()
     """The names of the settings that the tool reads."""
     requirements: ClassVar[str] = ""
@@ -400,6 +309,16 @@ class BaseTool(ToolDeclaration):
 def repeatable(tool: Tool) -> bool:
     """Whether a call of the tool that a crash interrupted may be made again."""
     return bool(getattr(tool, "repeatable", not tool.effect))
+
+
+def works_on(tool: Tool) -> str:
+    """What of a chat the tool works on (`ToolDeclaration.works_on`); nothing for the tools of servers."""
+    return str(getattr(tool, "works_on", ""))
+
+
+def is_remote(tool: Tool) -> bool:
+    """Whether the tool is another server's."""
+    return not isinstance(tool, BaseTool)
 
 
 def always_waits(tool: Tool) -> bool:

@@ -184,6 +184,13 @@ _ROWS = (
         "Send `content` as a list of blocks, or `pending` alone; name only files that the chat has.",
         "ours",
     ),
+    Code(
+        "invalid_skill",
+        400,
+        "A skill can't be used: its name, its front matter, a path, or its size.",
+        "Send texts by path, with a `SKILL.md` whose front matter has `name` and `description`.",
+        "ours",
+    ),
     Code("invalid_label", 400, "A label, its value or the version is wrong.", "See the label list.", "ours"),
     Code("invalid_scope", 400, "A scope is unknown.", "Use runs, tools, jobs or mcp.", "ours"),
     Code(
@@ -301,9 +308,8 @@ _ROWS = (
     Code(
         "request_too_large",
         413,
-        "A request to the MCP endpoint is over 150 MB (the endpoint is outside this project).",
+        "A request to the MCP endpoint is over 150 MB.",
         "Send a smaller request.",
-        unreached="The MCP endpoint is outside this project.",
     ),
     Code("range_not_satisfiable", 416, "The file has no such range of bytes.", "Ask for the whole file.", "ours"),
     Code(

@@ -25,7 +25,11 @@ if hasattr(os, "register_at_fork"):
 
 
 class Model(BaseModel):
-    """An answer of the service. Unknown fields are kept: a service may send more than this version knows."""
+    """An answer of the service. Unknown fields are kept: a service may send more than this version knows.
+
+    Modules with many models do without `from __future__ import annotations`: pydantic would evaluate the text of each
+    annotation as it is imported, a third of what making the classes takes.
+    """
 
     model_config = ConfigDict(
         extra="allow",
@@ -96,7 +100,11 @@ FAILURES: dict[str, Failure] = {
             "The answer has more than 4 MB; its beginning is the output.",
             "Ask for less, or for a file.",
         ),
-        Failure("model_required", "This needs a language model.", "Set AGENTSVC_MODEL; see docs/models.md."),
+        Failure(
+            "model_required",
+            "This needs a language model.",
+            "Choose one: `agentsvc model`, in a notebook `%agentsvc model`.",
+        ),
         Failure(
             "not_configured",
             "The model or the tool lacks a credential, an address, a package or the network.",
@@ -165,11 +173,16 @@ FAILURES: dict[str, Failure] = {
         ),
         Failure("no_text", "The file has no text that can be read.", "Use a file with text."),
         Failure("query_failed", "The question to the tables is wrong.", "Correct what its message names."),
+        Failure(
+            "skill_not_found",
+            "The project has no such skill, or the skill no such file.",
+            "Use a name that was listed.",
+        ),
         Failure("program_failed", "A program that the agent ran ended with an error.", "See its message."),
         Failure("too_much_work", "A query or a program took too long or too much memory.", "Ask for less."),
         Failure(
             "attempts_exhausted",
-            "The work was restarted three times and did not end.",
+            "The work was restarted three times without progress.",
             "Resume the run; start a job again.",
             resumable=True,
         ),

@@ -1,10 +1,8 @@
 """Projects, chats, workspace files, staged uploads and search."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, JsonValue, StringConstraints
 
 from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.ids import SHA256
@@ -51,11 +49,35 @@ class NewProject(Request):
     instructions: Instructions | None = None
 
 
+_FILES_OF_A_SKILL: Final[dict[str, JsonValue]] = {
+    "anyOf": [
+        {"type": "object", "additionalProperties": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+        {"type": "null"},
+    ]
+}
+
+
 class ProjectChange(Request):
     """The body of `PATCH /projects/{project}`: what is left out stays."""
 
     name: ProjectName | None = None
     instructions: Instructions | None = None
+    skills: dict[str, dict[str, str]] | None = Field(
+        default=None,
+        # A name whose value is null counts as left out (docs/api/conventions.md "Values"), in a map, too.
+        json_schema_extra={"anyOf": [{"type": "object", "additionalProperties": _FILES_OF_A_SKILL}, {"type": "null"}]},
+        description="Skills by name, each with its files' texts by path; one without files is taken away.",
+        examples=[{"tone": {"SKILL.md": "---\nname: tone\ndescription: How we write.\n---\nShort sentences."}}],
+    )
+
+
+class SkillFacts(Model):
+    """A skill of a project: instructions for certain work, which the agent reads when they are needed."""
+
+    object: str = "skill"
+    name: str = ""
+    description: str = Field(default="", description="What it is for: this is what the agent is told of it.")
+    files: list[str] = Field(default_factory=list, description="Paths within the skill.")
 
 
 class Project(Model):
@@ -65,6 +87,7 @@ class Project(Model):
     id: str
     name: str = ""
     instructions: str = Field(default="", description="What the agent is told in every chat of the project.")
+    skills: list[SkillFacts] = Field(default_factory=list)
 
 
 class ProjectList(Model):
@@ -106,6 +129,7 @@ class StagedFile(Model):
     size_bytes: int = 0
     sha256: str = ""
     expires_at: str | None = None
+    chat: str | None = Field(default=None, description="The chat that it was also put into.")
 
 
 class StagedFiles(Model):

@@ -19,6 +19,7 @@ INDEXED_TEXT_BYTES: Final = 1 * MB  # docs/api/files.md "What is read"
 
 # Runs and files
 ATTACHMENTS_MAX: Final = 10
+FILES_FROM_MAX: Final = 200  # ours: files of another chat that a new one begins with
 PARTS_MAX: Final = 100  # ours: of a multipart body, fields that count for nothing among them
 FILE_MAX_BYTES: Final = 100 * MB
 JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start, which is read into memory
@@ -44,12 +45,15 @@ CALL_RESULT_BYTES: Final = MIB
 CALL_WAIT_SECONDS: Final = 120  # how long a call waits for its caller
 CALL_PENDING_SECONDS: Final = 40  # how often a caller that still works says so
 CALL_WAIT_MAX_SECONDS: Final = 24 * 3600  # how long a caller may go on saying so
-RESTARTS_MAX: Final = 3  # ours: takeovers of a run or job; one that crashes the service each time must not loop
+RESTARTS_MAX: Final = 3  # ours: takeovers without progress; work that crashes the service each time must not loop
 
 # Names and media (ours)
 PROJECT_NAME_CHARS: Final = 200
 INSTRUCTIONS_CHARS: Final = 20_000
 """Of a project's instructions."""
+SKILLS_MAX: Final = 50  # of a project
+SKILL_FILES_MAX: Final = 100
+SKILL_BYTES: Final = 500_000  # of a skill's files together
 SESSION_CHARS: Final = 200
 REASON_CHARS: Final = 2_000
 FILE_NAME_CHARS: Final = 200
@@ -103,6 +107,19 @@ MCP_PICTURE_BYTES: Final = 10 * MB
 MCP_CONNECT_SECONDS: Final = 60.0  # for a server to start, and to say what it has
 MCP_CALL_SECONDS: Final = 300.0
 
+# The service as a server of MCP (docs/mcp.md)
+MCP_BODY_BYTES: Final = 150 * MB  # stated
+MCP_READ_CHARS: Final = 50_000  # of a file's text at once
+MCP_CONTENT_BYTES: Final = 10 * MB  # of a file read as a resource
+MCP_LISTEN_TASKS_MAX: Final = 100  # that one stream listens to
+
+# Connectors that sign in by OAuth (ours, docs/mcp.md)
+OAUTH_CODE_SECONDS: Final = 60  # in which an authorization code is good for a token
+OAUTH_CLIENT_BYTES: Final = 16 * 1024  # of the document that a connector's id names
+OAUTH_CLIENT_SECONDS: Final = 5  # for fetching it
+OAUTH_CLIENT_KEPT_SECONDS: Final = 3_600  # how long it is kept, whatever its server allows
+OAUTH_REDIRECTS_MAX: Final = 50  # addresses in it that are looked at
+
 # The event stream (docs/api/events.md "The stream")
 STREAM_RETRY_MS: Final = 1_000
 STREAM_READ_BYTES: Final = 64_000  # ours: what a stream holds for a slow reader, but for a larger event
@@ -129,6 +146,7 @@ UNREAD_BYTES: Final = 128 * MB  # of all answers that wait for their readers; be
 FEEDBACK_PER_HOUR: Final = 60
 FEEDBACK_SUMMARY_CHARS: Final = 2_000  # docs/api/feedback.md
 FEEDBACK_FIELD_CHARS: Final = 300  # ours
+WORK_PAGE_DEFAULT: Final = 100  # ours
 FEEDBACK_PAGE_DEFAULT: Final = 20  # ours
 FEEDBACK_PAGE_MAX: Final = 100  # ours
 BUSY_RETRY_AFTER_SECONDS: Final = 5

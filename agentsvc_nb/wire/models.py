@@ -1,7 +1,5 @@
 """The models that a service offers (docs/api/models.md "Models by choice")."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

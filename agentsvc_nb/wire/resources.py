@@ -1,7 +1,5 @@
 """What is around the work: API keys and the developer terms, feedback, stored ad media, labels of landing pages."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
@@ -77,6 +75,8 @@ class ApiKey(Model):
     monthly_budget_cents: int | None = None
     status: Literal["active", "suspended"] | str = "active"
     created_at: str | None = None
+    client_id: str | None = None
+    expires_at: str | None = None
 
 
 class CreatedKey(ApiKey):

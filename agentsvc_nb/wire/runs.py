@@ -1,7 +1,5 @@
 """Agent runs and their events."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -41,6 +39,19 @@ AnswerSchema = Annotated[
 UploadId = Annotated[str, Field(pattern=ids.UPLOAD)]
 
 
+CODE_REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
+"""What a notebook adds to a message whose answer becomes a cell; it is for language models."""
+
+
+_ADDED: Final = f"\n\n{CODE_REQUEST}"
+ADDED_CHARS: Final = len(_ADDED)
+
+
+def typed(message: str) -> str:
+    """A message without `CODE_REQUEST`: as pages show it, and as agents without a language model read it."""
+    return message.removesuffix(_ADDED)
+
+
 class NewClientTool(Request):
     """A tool that the caller of a run executes (docs/api/client-tools.md)."""
 
@@ -66,6 +77,9 @@ class NewRun(Request):
     )
     file_ids: Annotated[list[UploadId], Field(max_length=ATTACHMENTS_MAX)] | None = Field(
         default=None, description="Staged files to attach; with `files`, at most 10."
+    )
+    files_from: Chat | None = Field(
+        default=None, description="A chat whose files the new chat begins with; not with `chat` or `session`."
     )
     model: str | None = Field(default=None, description="A model of `GET /models`; left out, the default.")
     effort: Effort | None = Field(
@@ -224,6 +238,36 @@ class Run(Model):
         return self.status in TERMINAL
 
 
+class RunEntry(Model):
+    """A run in a list. `message` is the beginning of what it was asked; its answer is in its record."""
+
+    object: str = "agent_run_entry"
+    run_id: str
+    status: RunStatus | str
+    chat: str = ""
+    project: str | None = None
+    message: str = Field(default="", description="Its first 200 characters.")
+    model: str | None = None
+    steps: int = 0
+    usage: Usage = Field(default_factory=Usage)
+    last_error: str | None = None
+    created_at: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.status in TERMINAL
+
+
+class RunPage(Model):
+    """A page of runs, the newest first; pass `next_after` as `after` for the next."""
+
+    object: str = "list"
+    data: list[RunEntry] = Field(default_factory=list)
+    next_after: str | None = None
+
+
 EventType = Literal[
     "run.status",
     "text.delta",
@@ -261,7 +305,7 @@ class Event:
 class SentPart(Model):
     """A part of what a model was sent."""
 
-    what: str = Field(description="`instructions`, `tools`, `message`, `answer`, `call` or `result`.")
+    what: str = Field(description="`instructions`, `skills`, `tools`, `message`, `answer`, `call` or `result`.")
     text: str = Field(description="Its beginning: at most 500 characters.")
     chars: int = Field(description="How many characters it has in all.")
 

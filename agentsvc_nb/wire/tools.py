@@ -1,7 +1,5 @@
 """Tools and jobs (docs/api/tools-and-jobs.md "Results")."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -139,3 +137,31 @@ class Job(Model):
     @property
     def ended(self) -> bool:
         return self.status in JOB_TERMINAL
+
+
+class JobEntry(Model):
+    """A job in a list. Its result is in its record."""
+
+    object: str = "tool_job_entry"
+    job_id: str
+    tool: str = ""
+    family: str = ""
+    chat: str = ""
+    status: JobStatus | str = "queued"
+    error: ToolError | None = None
+    progress: Progress | None = None
+    created_at: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.status in JOB_TERMINAL
+
+
+class JobPage(Model):
+    """A page of jobs, the newest first; pass `next_after` as `after` for the next."""
+
+    object: str = "list"
+    data: list[JobEntry] = Field(default_factory=list)
+    next_after: str | None = None

@@ -16,6 +16,7 @@ CANNED: Final = (
     "- Keep the **Starter** plan at $49.\n- Move $1,000 from search to `video` in May.\n"
 )
 FILE: Final = re.compile(r"[\w./-]+\.(?:csv|tsv|txt|md|json|html|pdf|xlsx|docx|parquet)\b")
+THERE: Final = re.compile(r"\[Files in the workspace:.*?\]", re.DOTALL)
 READS: Final = re.compile(r"\b(read|open|look|file|summar\w+)\b", re.IGNORECASE)
 BOUND: Final = re.compile(r"(\w+): (-?\d+(?:\.\d+)?)")
 QUOTED_CHARS: Final = 300
@@ -125,15 +126,15 @@ def _meant(body: Body) -> tuple[str, dict[str, Any]] | None:
     for name, tool in offered.items():
         if re.search(rf"\b{name}\b", asked):
             return name, made(tool["input_schema"])
-    if "read_file" in offered and READS.search(asked) and (path := _path(asked, _plain(body.get("system", "")))):
+    if "read_file" in offered and READS.search(asked) and (path := _path(asked)):
         return "read_file", {"path": path}
     return None
 
 
-def _path(asked: str, system: str) -> str | None:
+def _path(asked: str) -> str | None:
     """The file that the question names, by its path in the workspace; the first one there when it names none."""
-    there = FILE.findall(system.rpartition("Files in the workspace:")[2])
-    named = FILE.findall(asked)
+    there = [path for told in THERE.findall(asked) for path in FILE.findall(told)]
+    named = FILE.findall(THERE.sub("", asked))
     if not named:
         return there[0] if there else None
     return next((path for path in there if path.endswith(named[0])), named[0])

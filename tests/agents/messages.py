@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -25,6 +27,10 @@ STRICT: Final = frozenset(
     | {"$defs", "title", "description", "default", "format", "minItems"}
 )
 """What a schema for an answer may say; all else is a 400."""
+
+
+THOUGHTFUL: Final = "_thought"
+"""How the id of a call ends that came with thinking."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ def complaint(headers: Message, body: Body) -> tuple[int, str, str] | None:
     forced = body.get("tool_choice", {}).get("type") in ("any", "tool")
     if forced and REFUSES_FORCING.match(body["model"]):
         return _invalid("tool_choice: forced tool use is not supported on this model")
-    return _wrong_schema(body) or _wrong_results(body["messages"])
+    return _wrong_schema(body) or _wrong_results(body["messages"]) or _wrong_thinking(body)
 
 
 def events(reply: Reply, body: Body) -> Iterator[Event]:
@@ -133,13 +139,14 @@ def _blocks(reply: Reply, body: Body) -> Iterator[tuple[dict[str, Any], list[dic
             pieces = (*pieces, *_cut(json.dumps(reply.answer)))
     if reply.thinking:
         thought = [{"type": "thinking_delta", "thinking": piece} for piece in reply.thinking]
-        signed = {"type": "signature_delta", "signature": "c2lnbmVk"}
+        signed = {"type": "signature_delta", "signature": signature("".join(reply.thinking))}
         yield {"type": "thinking", "thinking": "", "signature": ""}, [*thought, signed]
     if pieces:
         yield {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces]
     written = [*((name, json.dumps(given)) for name, given in calls), *reply.raw_calls]
     for place, (name, given) in enumerate(written):
-        block = {"type": "tool_use", "id": f"toolu_{len(body['messages'])}_{place}", "name": name, "input": {}}
+        id = f"toolu_{len(body['messages'])}_{place}{THOUGHTFUL if reply.thinking else ''}"
+        block = {"type": "tool_use", "id": id, "name": name, "input": {}}
         yield block, [{"type": "input_json_delta", "partial_json": part} for part in _cut(given)]
 
 
@@ -194,6 +201,36 @@ def _wrong_results(messages: list[dict[str, Any]]) -> tuple[int, str, str] | Non
         if called != answered:
             return _invalid("messages: each tool_use block must have a tool_result block in the next message")
     return None
+
+
+def signature(thinking: str) -> str:
+    """What the API signs thinking with."""
+    return base64.b64encode(hashlib.sha256(thinking.encode()).digest()).decode()
+
+
+def _wrong_thinking(body: Body) -> tuple[int, str, str] | None:
+    """Thinking comes back as it was signed, and within a turn with each call that it came with."""
+    messages = body["messages"]
+    begun = max((at for at, message in enumerate(messages) if _is_question(message)), default=0)
+    for at, message in enumerate(messages):
+        for place, block in enumerate(_content(message)):
+            if block["type"] == "thinking" and block["signature"] != signature(block["thinking"]):
+                return _invalid(f"messages.{at}.content.{place}: Invalid `signature` in `thinking` block")
+        called = any(block["type"] == "tool_use" and block["id"].endswith(THOUGHTFUL) for block in _content(message))
+        if at > begun and called and (body.get("thinking") or {}).get("type") in ("enabled", "adaptive"):
+            first = _content(message)[0]["type"]
+            if first not in ("thinking", "redacted_thinking"):
+                return _invalid(
+                    f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. "
+                    "When `thinking` is enabled, a final `assistant` message must start with a thinking block "
+                    "(preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+                )
+    return None
+
+
+def _is_question(message: dict[str, Any]) -> bool:
+    """Whether the user says it, and not a tool."""
+    return message["role"] == "user" and all(block["type"] != "tool_result" for block in _content(message))
 
 
 def _content(message: dict[str, Any]) -> list[dict[str, Any]]:

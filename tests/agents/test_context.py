@@ -92,6 +92,27 @@ def test_tools_that_a_small_context_has_no_room_for_are_left_out_and_it_is_said(
         assert "create_images" not in names
 
 
+def test_a_small_context_has_the_tools_that_the_chat_needs_in_short() -> None:
+    def offered(it: LanguageService) -> dict[str, Any]:
+        return {tool["function"]["name"]: tool["function"] for tool in it.server.asked[-1]["tools"]}
+
+    with language_service(DONE, model_context=8_192) as it:
+        run = it.ask("Hello")
+        assert warned(it, run) == []
+        assert {"list_files", "read_file", "create_images"} <= offered(it).keys()
+        assert not {"query_tables", "edit_image", "read_skill"} & offered(it).keys()
+        it.ask("And this?", chat=run.chat, files=[("sales.csv", ROWS.encode())])
+        small = offered(it)["query_tables"]
+        assert "DuckDB's SQL" in small["description"]
+    with language_service(DONE, model_context=32_768) as it:
+        it.ask("Hello")
+        assert {"query_tables", "edit_image"} <= offered(it).keys()
+        assert "read_skill" not in offered(it)
+        whole = offered(it)["query_tables"]
+        assert len(json.dumps(small)) < 0.7 * len(json.dumps(whole))
+        assert small["parameters"]["properties"].keys() == whole["parameters"]["properties"].keys()
+
+
 def test_a_long_chat_is_summed_up_in_a_file_and_goes_on_from_it() -> None:
     told = Reply(("So be it. " + "and so on " * 300,))
     with language_service(told, model_context=8_192, model_tools="no") as it:

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.agents.messages import Reply
 from tests.agents.messages_server import messages_server
+from tests.agents.wires.providers import PROVIDERS
 from tests.live import scenarios
 from tests.live.__main__ import main
+from tests.live.standing_in import KnowingServer
 
 
 def test_without_a_key_it_says_which(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     assert main(["--provider", "anthropic"]) == 2
     assert capsys.readouterr().err == "Anthropic needs a key: set ANTHROPIC_API_KEY.\n"
+
+
+@pytest.mark.timeout(400)  # twelve services
+@pytest.mark.parametrize("name", ["anthropic", "responses"])
+def test_of_a_model_that_answers_all_twelve_are_as_they_should_be(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider = PROVIDERS[name]
+    # With OPENAI_BASE_URL `openai` is a server of one's own, which speaks chat completions.
+    model = provider.recommended()[0].replace("openai:", "openai-responses:")
+    server = KnowingServer(provider.form)
+    monkeypatch.setenv(provider.key, "any")
+    monkeypatch.setenv(provider.address, server.url + provider.path)
+    try:
+        ended = main(["--provider", name, "--model", model, "--max-cents", "50"])
+    finally:
+        server.close()
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert (server.refused, server.faults) == ([], [])
+    assert lines == [f"ok   {each.name}" for each in scenarios.SCENARIOS]
+    assert re.fullmatch(r"12 of 12 as they should be, for \d+\.\d\d cents\.", last)
+    assert ended == 0
 
 
 def test_of_what_went_otherwise_it_says_what(

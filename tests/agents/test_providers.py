@@ -12,7 +12,7 @@ from pydantic_ai.models.openai import OpenAIResponsesModel
 from agentsvc_nb.agents.language import served
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.wire.runs import Run
-from tests.agents.wires.providers import MODELS_PAGE, PROVIDERS, Serving, serving
+from tests.agents.wires.providers import LINE, MODELS_PAGE, PROVIDERS, Serving, serving
 from tests.agents.wires.reply import Reply
 from tests.agents.wires.scenarios import PICTURE, SCENARIOS, Said, Scenario
 from tests.waiting import until
@@ -138,6 +138,21 @@ def test_the_docs_have_the_table() -> None:
     rows += [scenario.row(PROVIDERS) for scenario in SCENARIOS]
     assert len(SCENARIOS) == 20
     assert "\n".join(rows) in MODELS_PAGE.read_text(), "\n" + "\n".join(rows)
+
+
+def test_each_recommended_line_is_one_that_is_run() -> None:
+    lines = [model.partition(":")[0] for _, model in LINE.findall(MODELS_PAGE.read_text()) if ":" in model]
+    assert sorted(set(lines)) == sorted(provider.line for provider in PROVIDERS.values())
+
+
+def test_ollama_is_told_what_it_reads_and_no_more() -> None:
+    """Of chat completions it takes some fields and ignores the others: `complaint` refuses those."""
+    with serving(PROVIDERS["ollama"]) as it:
+        run = it.ask("Hi", Reply(text=("Tea.",)), effort="high")
+        assert run.output == "Tea."
+        [asked] = it.server.asked
+        assert (asked["max_tokens"], asked["model"]) == (16_384 // 4, "qwen3")
+        assert "reasoning_effort" not in asked
 
 
 def test_the_recommended_model_of_openai_speaks_responses(monkeypatch: pytest.MonkeyPatch) -> None:

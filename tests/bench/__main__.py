@@ -11,12 +11,14 @@ from tests.bench import (
     asking,
     calls,
     context,
+    deadlines,
     decoding,
     first_call,
     first_event,
     followers,
     frames,
     idle_streams,
+    mcp,
     memory,
     notebook,
     pictures,
@@ -27,6 +29,7 @@ from tests.bench import (
     search,
     starts,
     tables,
+    tasks,
     transfers,
     uploads,
 )
@@ -34,7 +37,7 @@ from tests.bench.cluster import __main__ as cluster
 from tests.bench.quality import __main__ as quality
 
 if __name__ == "__main__":
-    client = (first_call, calls, decoding, transfers, frames, previews)
+    client = (first_call, calls, decoding, deadlines, transfers, frames, previews)
     service = (
         reads,
         starts,
@@ -44,10 +47,12 @@ if __name__ == "__main__":
         uploads,
         s3,
         cluster,
+        mcp,
         memory,
         pictures,
         search,
         tables,
+        tasks,
         programs,
         asking,
         context,

@@ -1,4 +1,5 @@
-"""How long a notebook waits for its first answer: import, client and one call in a warm kernel, beside two peers.
+"""How long a notebook waits for its first answer: import, client and one call in a warm kernel, beside two peers; and
+in a fresh interpreter beside the least that a program of one's own needs for it: httpx, a pydantic model, a GET.
 
 python -m tests.bench.first_call [--quick]
 """
@@ -23,6 +24,16 @@ PEERS: Final = {
     "openai": "import openai; openai.OpenAI(api_key='x', base_url='{}/v1').models.list()",
     "anthropic": "import anthropic; anthropic.Anthropic(api_key='x', base_url='{}').models.list()",
 }
+BY_HAND: Final = """
+import httpx
+from pydantic import BaseModel
+class Page(BaseModel):
+    data: list[dict]
+with httpx.Client() as http:
+    Page.model_validate_json(http.get('{}{}').content)
+"""
+WITHOUT_CLI: Final = "import sys; sys.modules['httpx._main'] = None"
+"""As where click and rich are not installed: else httpx imports its command line, which the client keeps it from."""
 
 
 def main(quick: bool) -> None:
@@ -40,6 +51,26 @@ def main(quick: bool) -> None:
             _show(f"import {name}", partial(of_fresh_interpreter, f"import {name}"), rounds)
         for name, code in calls.items():
             _show(f"{name}, first call in a kernel", partial(in_kernel, code), rounds)
+        by_hand = BY_HAND.format(ours.base_url, ROUTES["tools.list"].path)
+        alone = {
+            "httpx, a pydantic model, one GET": by_hand,
+            "the same, no click and rich there": WITHOUT_CLI + by_hand,
+        }
+        _compare({"agentsvc_nb, first call": calls["agentsvc_nb"], **alone}, 3 * rounds)
+
+
+def _compare(works: dict[str, str], rounds: int) -> None:
+    """By turns in fresh interpreters, so that what the machine does meanwhile falls on all."""
+    found: dict[str, list[float]] = {name: [] for name in works}
+    for turn in range(rounds + 1):
+        for name, code in works.items():
+            _, processor = of_fresh_interpreter(code)
+            if turn:  # the first compiles
+                found[name].append(1000 * processor)
+    print(f"\n{'in a fresh interpreter':36} {'of processor, ms':>16} {'ours to it':>11}")
+    ours, *_ = medians = [statistics.median(each) for each in found.values()]
+    for name, median in zip(works, medians, strict=True):
+        print(f"{name:36} {median:16.1f} {ours / median:11.2f}")
 
 
 def _show(what: str, measure: Callable[[], Took], rounds: int) -> None:

@@ -31,11 +31,11 @@ def main(quick: bool) -> None:
         print(f"{name:34} {statistics.median(ms):10.2f} {ms[int(len(ms) * 0.95)]:8.2f}")
 
 
-def once(base_url: str, api_key: str) -> tuple[float, float]:
+def once(base_url: str, api_key: str, start: bytes = START) -> tuple[float, float]:
     """Seconds until the first event and until the first word."""
     with socket.create_connection(address(base_url)) as connection:
         begin = time.perf_counter()
-        connection.sendall(request("POST", PATH, api_key, START))
+        connection.sendall(request("POST", PATH, api_key, start))
         run_id = json.loads(_answer(connection, 202).read())["run_id"]
         follow = request("GET", f"{PATH}/{run_id}/events", api_key, accept="text/event-stream")
         connection.sendall(follow)

@@ -1,10 +1,13 @@
-"""A large file from a path and to a file: how fast beside curl, and in how much of the client's memory.
+"""A large file from a path and to a file: how fast beside curl, and in how much of the client's processor and memory.
+
+A download is compared with `curl | sha256sum`, since the client hashes, too.
 
 python -m tests.bench.transfers [--quick]
 """
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import statistics
@@ -19,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb import AgentService
+from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes.route import V1
 from tests.bench.process import peak_mb, resident_mb
@@ -58,10 +61,11 @@ def main(quick: bool) -> None:
     with running_service() as service, tempfile.TemporaryDirectory() as folder:
         place = _place(service, Path(folder), megabytes)
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-            print(f"{f'{megabytes} MB':16} {'MB/s':>7} {'curl MB/s':>10} {'of curl':>8} {'memory, MB more':>16}")
-            for what, ours, curl in (("up", _up, _curl_up), ("down", _down, _curl_down)):
+            head = f"{f'{megabytes} MB':16} {'MB/s':>7} {'curl MB/s':>10} {'of curl':>8}"
+            print(f"{head} {'processor, s':>13} {'memory, MB more':>16}")
+            for what, ours, curl in COMPARED:
                 _compare(what, partial(_in_client, pool, ours, place), partial(curl, place), megabytes, rounds)
-            grown = [pool.submit(_measured, both, place).result()[1] for both in [_up_and_down] * files]
+            grown = [pool.submit(_measured, both, place).result()[2] for both in [_up_and_down] * files]
         print(f"{files} files up and down, one after the other, MB more at the most: {max(grown):.1f}")
         assert max(grown) < GROWTH_MB, grown
 
@@ -78,13 +82,13 @@ def _place(service: RunningService, folder: Path, megabytes: int) -> Place:
 
 
 def _compare(
-    what: str, ours: Callable[[], tuple[float, float]], curl: Callable[[], float], megabytes: int, rounds: int
+    what: str, ours: Callable[[], tuple[float, ...]], curl: Callable[[], float], megabytes: int, rounds: int
 ) -> None:
     """By turns, so that what the machine does meanwhile falls on both."""
     found = [(*ours(), curl()) for _ in range(rounds)]
-    mine, grown, theirs = (statistics.median(column) for column in zip(*found, strict=True))
+    mine, processor, grown, theirs = (statistics.median(column) for column in zip(*found, strict=True))
     size = megabytes * MB / 1e6
-    print(f"{what:16} {size / mine:7.0f} {size / theirs:10.0f} {theirs / mine:8.2f} {grown:16.1f}")
+    print(f"{what:16} {size / mine:7.0f} {size / theirs:10.0f} {theirs / mine:8.2f} {processor:13.2f} {grown:16.1f}")
     assert grown < GROWTH_MB, grown
 
 
@@ -93,20 +97,20 @@ def _compare(
 
 def _in_client(
     pool: ProcessPoolExecutor, work: Callable[[AgentService, Place], None], place: Place
-) -> tuple[float, float]:
+) -> tuple[float, ...]:
     return pool.submit(_measured, work, place).result()
 
 
-def _measured(work: Work, place: Place) -> tuple[float, float]:
-    """Seconds, and MB that this process held at the most beyond what it held before."""
+def _measured(work: Work, place: Place) -> tuple[float, ...]:
+    """Seconds, those of the processor, and MB that this process held at the most beyond what it held before."""
     with AgentService(place.api_key, place.base_url) as client:
         client.tools.list()  # imports and a connection
         before = resident_mb(os.getpid())
         Path("/proc/self/clear_refs").write_text(RESET_PEAK)
-        begin = time.perf_counter()
+        begin, begin_processor = time.perf_counter(), time.process_time()
         work(client, place)
-        took = time.perf_counter() - begin
-        return took, peak_mb(os.getpid()) - before
+        took, processor = time.perf_counter() - begin, time.process_time() - begin_processor
+        return took, processor, peak_mb(os.getpid()) - before
 
 
 def _up(client: AgentService, place: Place) -> None:
@@ -118,6 +122,28 @@ def _down(client: AgentService, place: Place) -> None:
     to = place.folder / "down.bin"
     to.unlink(missing_ok=True)
     client.files.download("uploads/up.bin", chat=place.chat, to=to)
+    assert to.stat().st_size == place.megabytes * MB
+
+
+def _up_async(client: AgentService, place: Place) -> None:
+    asyncio.run(_awaited_up(place))
+
+
+async def _awaited_up(place: Place) -> None:
+    async with AsyncAgentService(place.api_key, place.base_url) as client:
+        (staged,) = await client.files.upload(place.source, chat=place.chat)
+        assert staged.size_bytes == place.megabytes * MB
+
+
+def _down_async(client: AgentService, place: Place) -> None:
+    asyncio.run(_awaited_down(place))
+
+
+async def _awaited_down(place: Place) -> None:
+    to = place.folder / "down.bin"
+    to.unlink(missing_ok=True)
+    async with AsyncAgentService(place.api_key, place.base_url) as client:
+        await client.files.download("uploads/up.bin", chat=place.chat, to=to)
     assert to.stat().st_size == place.megabytes * MB
 
 
@@ -134,17 +160,25 @@ def _curl_up(place: Place) -> float:
 
 
 def _curl_down(place: Place) -> float:
-    to = place.folder / "curl.bin"
-    to.unlink(missing_ok=True)
-    return _curl(place, "-o", str(to), place.url("/download?path=uploads/up.bin&"))
+    return _curl(place, place.url("/download?path=uploads/up.bin&"))
 
 
 def _curl(place: Place, *arguments: str) -> float:
-    """Seconds, the start of curl's process included."""
+    """Seconds, the start of both processes included. What comes is hashed."""
     head = ["curl", "-sSf", "-H", f"Authorization: Bearer {place.api_key}"]
     begin = time.perf_counter()
-    subprocess.run([*head, *arguments], check=True, stdout=subprocess.DEVNULL)
+    with subprocess.Popen([*head, *arguments], stdout=subprocess.PIPE) as curl:
+        subprocess.run(["sha256sum"], check=True, stdin=curl.stdout, stdout=subprocess.DEVNULL)
+    assert curl.returncode == 0
     return time.perf_counter() - begin
+
+
+COMPARED: Final[tuple[tuple[str, Work, Callable[[Place], float]], ...]] = (
+    ("up", _up, _curl_up),
+    ("up, asyncio", _up_async, _curl_up),
+    ("down", _down, _curl_down),
+    ("down, asyncio", _down_async, _curl_down),
+)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def _filled_in_by_keyboard(notebook: Notebook) -> None:
     keyboard.press("Enter")
     until(lambda: "✓ succeeded" in notebook.output(IMAGES))
     expect(form.get_by_role("button", name="Run", exact=True)).to_be_enabled()
-    assert notebook.page.locator(".jp-CodeCell").nth(IMAGES).locator("table img").count() == 1
+    assert notebook.page.locator(".jp-CodeCell").nth(IMAGES).locator("figure img").count() == 1
 
 
 def _no_rule_of_accessibility_is_broken(notebook: Notebook) -> None:

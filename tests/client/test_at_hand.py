@@ -20,6 +20,7 @@ from agentsvc_nb import AgentService, AsyncAgentService, JobAccepted, StefanBrai
 from agentsvc_nb.client import downloads
 from agentsvc_nb.client.event_streams import EventStream
 from agentsvc_nb.client.events import OtherEvent, RunEnded, TextDelta, parse_event
+from agentsvc_nb.client.methods import Pages
 from agentsvc_nb.client.operations import jobs, resources, runs, tools
 from agentsvc_nb.client.request.log import log, write_to_stderr
 from agentsvc_nb.client.transport.io import step
@@ -118,6 +119,31 @@ def test_the_id_of_its_request_is_on_a_result(network: Networks) -> None:
     assert type(found)(**run())._request_id is None
 
 
+def test_the_id_of_the_last_page_is_on_what_was_listed(network: Networks) -> None:
+    def files(name: str, after: str | None) -> dict[str, Any]:
+        return {"files": [{"id": "1", "path": name}], "next_after": after}
+
+    pages = [answer(200, files("a", "a"), x_request_id="req_1"), answer(200, files("b", None), x_request_id="req_2")]
+    found = Pages(resources.list_files(network(*pages).core, "chat_1")).all()
+    assert (len(found), found._request_id) == (2, "req_2")
+    events = answer(200, {"data": [], "next_after": 0, "status": "completed"}, x_request_id="req_3")
+    assert Pages(runs.iterate_events(network(events).core, RUN_ID)).all()._request_id == "req_3"
+
+
+def test_the_id_of_its_latest_request_is_on_a_stream(network: Networks) -> None:
+    def part(*ids: int) -> httpx.Response:
+        some = b"".join(b'id: %d\ndata: {"id": %d, "type": "x"}\n\n' % (number, number) for number in ids)
+        headers = {"content-type": "text/event-stream", "x-request-id": f"req_{ids[0] + 1}"}
+        return httpx.Response(200, content=iter([some]), headers=headers)
+
+    stream = EventStream(
+        step(runs.attach(network(answer(200, run(), x_request_id="req_1"), part(1), part(2)).core, RUN_ID))
+    )
+    assert stream._request_id == "req_1"
+    assert (next(stream).id, stream._request_id) == (1, "req_2")
+    assert (next(stream).id, stream._request_id) == (2, "req_3")
+
+
 def test_records_stand_for_their_ids(network: Networks) -> None:
     started = step(runs.start(network(answer(202, run())).core, "x"))
     accepted = JobAccepted(family="f", job_id="job_1", chat="chat_2")
@@ -161,11 +187,16 @@ def test_records_stand_for_their_ids(network: Networks) -> None:
     ],
 )
 def test_a_file_is_fetched_where_its_entry_says_on_the_same_origin(network: Networks, link: str, asked: str) -> None:
-    net = network(httpx.Response(200, content=iter([b"x"])))
-    assert step(downloads.download(net.core, WorkspaceFile(id="", path="a", download_url=link), chat="c")) == b"x"
+    net = network(httpx.Response(200, content=iter([b"x"])), answer(404))
+    file = WorkspaceFile(id="", path="a", download_url=link)
+    assert step(downloads.download(net.core, file, chat="c")) == b"x"
     assert (net.requests[0].url.host, net.requests[0].url.port) == ("service.test", None)
     assert net.requests[0].url.path == asked
     assert net.requests[0].url.params.get("sign") == ("1" if "sign" in link else None)
+    assert net.core.history[-1].path == asked
+    with pytest.raises(StefanBrainError) as caught:
+        step(downloads.download(net.core, file, chat="c"))
+    assert (caught.value.path, net.core.history[-1].path) == (asked, asked)
 
 
 # -- the constructor -----------------------------------------------------------------------------------------------

@@ -89,6 +89,7 @@ def test_ids_cannot_leave_their_place_in_the_path(network: Networks) -> None:
         ("//elsewhere.test/x", r"to //elsewhere\.test;"),
         ("/sign-in", "to another path;"),
         ("http://[", "to an address that cannot be read;"),
+        ("javascript:1", "redirected to an address that cannot be read;"),
     ],
 )
 def test_the_key_does_not_follow_redirects(network: Networks, location: str, named: str) -> None:
@@ -126,7 +127,7 @@ def test_what_is_of_another_library_is_refused(name: str, wrong: Any, named: str
 
 
 def test_ones_own_client_is_used_and_left_open() -> None:
-    """Its proxies and hooks count; its redirects, its authentication and its keys do not."""
+    """Its proxies, hooks, headers and cookies count; its redirects, timeouts, authentication and keys do not."""
     sent: list[httpx.Request] = []
 
     def service(request: httpx.Request) -> httpx.Response:
@@ -135,7 +136,10 @@ def test_ones_own_client_is_used_and_left_open() -> None:
 
     headers = {"x-api-key": "another", "authorization": "Bearer another", "x-own": "1"}
     transport = httpx.MockTransport(service)
-    own = httpx.Client(transport=transport, headers=headers, auth=("user", "password"), follow_redirects=True)
+    own = httpx.Client(
+        transport=transport, headers=headers, auth=("user", "password"), follow_redirects=True, timeout=9
+    )
+    own.cookies.set("site", "a")
     with own:
         with AgentService(KEY, "http://service.test", http_client=own) as client:
             client.runs.get(RUN_ID)
@@ -144,6 +148,8 @@ def test_ones_own_client_is_used_and_left_open() -> None:
         assert not own.is_closed
     assert len(sent) == 2
     assert [sent[0].headers.get(name) for name in headers] == [None, f"Bearer {KEY}", "1"]
+    assert sent[0].headers["cookie"] == "site=a"
+    assert sent[0].extensions["timeout"]["read"] == 60
 
 
 def test_ones_own_async_client() -> None:

@@ -35,6 +35,7 @@ def accepted() -> dict[str, Any]:
 class StallingServer:
     """Answers well, but for the requests whose first line has `stalls` in it: begins, and says nothing more.
 
+    It stalls `after` its own head, what its body begins with, or the head of the request, whose body it does not read.
     With `pinged` set it says one thing more, which ends nothing: a ping, a space, another header.
     """
 
@@ -86,7 +87,8 @@ class StallingServer:
         first, length = reader.readline().decode(), 0
         while (line := reader.readline().decode().lower()).strip():
             length = int(line.split(":")[1]) if line.startswith("content-length") else length
-        reader.read(length)
+        if self.after != "request":  # else it takes no more of it than the connection holds
+            reader.read(length)
         if not first:
             return False
         if self.stalls in first:
@@ -99,6 +101,10 @@ class StallingServer:
         return True
 
     def _stall(self, connection: socket.socket) -> None:
+        if self.after == "request":
+            self.stalled.set()
+            self.pinged.wait()
+            return
         kind = b"text/event-stream" if "events" in self.stalls else b"application/json"
         begun = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n" % kind
         first = frames(events(2)[:1]) if "events" in self.stalls else b'{"run_id":'
@@ -207,6 +213,19 @@ def test_it_ends_a_call_to_a_silent_service(face: Any, case: str) -> None:
         assert type(failed) is raised
         assert failed.late or raised is JobTimeoutError
         assert getattr(failed, "job_id", None) in (None, "job_1", RUN_ID)
+
+
+@pytest.mark.parametrize("face", [AgentService, AsyncAgentService], ids=["sync", "async"])
+@pytest.mark.parametrize("kind", ["bytes", "path"])
+def test_it_ends_an_upload_that_nobody_takes(face: Any, kind: str, tmp_path: Path) -> None:
+    content = bytes(30_000_000)
+    (tmp_path / "a.bin").write_bytes(content)
+    given = content if kind == "bytes" else tmp_path / "a.bin"
+    with StallingServer("POST", "request") as server:
+        failed = outcome(face, server.base_url, lambda client: client.files.upload(("a", given), deadline=0.3))
+        assert server.stalled.is_set()
+        assert type(failed) is APIConnectionError
+        assert failed.late
 
 
 @pytest.mark.parametrize("case", CASES)

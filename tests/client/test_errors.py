@@ -59,6 +59,13 @@ def test_any_body_is_survived(body: bytes) -> None:
     assert str(error) == "The service answered 502 without an explanation (text/html)."
 
 
+def test_numbers_and_characters_that_python_refuses_hide_no_message() -> None:
+    body = envelope(code="request_per_day").replace(b'"No."', b'"No\\ud800.", "limit": ' + b"9" * 5_000)
+    error = from_response(429, {}, body)
+    assert (error.code, error.message) == ("request_per_day", "No?.")
+    assert str(error).encode()
+
+
 def test_a_long_body_is_kept_in_part_only() -> None:
     assert from_response(500, {}, "é".encode() * 9_000).body == "é" * 2_000
 
@@ -92,7 +99,24 @@ def test_a_busy_chat_names_its_run() -> None:
         ("5", 5.0),
         ("0", 0.0),
         (" 1.5 ", 1.5),
+        ("007", 7.0),
         ("Thu, 01 Jan 2026 00:00:09 GMT", 9.0),
+        # What Python reads as a number, and HTTP does not.
+        ("1_0", None),
+        ("١٠", None),
+        ("１０", None),
+        ("+5", None),
+        ("5e1", None),
+        (".5", None),
+        ("5.", None),
+        ("1 0", None),
+        ("\x0b5", None),
+        ("\xa05", None),
+        ("1e400", None),
+        ("9" * 400, 1e9),
+        ("9" * 5_000, 1e9),
+        ("infinity", None),
+        ("0x10", None),
         ("nan", None),
         ("inf", None),
         ("-1", None),

@@ -14,8 +14,8 @@ from tests.client.cutting import CuttingServer
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
 HEAD = """
-import gc, os, sys, threading, httpx
-from agentsvc_nb import AgentService
+import asyncio, gc, os, socket, sys, threading, httpx
+from agentsvc_nb import AgentService, AsyncAgentService, JobTimeoutError
 from agentsvc_nb.wire import failures
 from agentsvc_nb.client.models import Run
 RUN_ID = "6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11"
@@ -64,6 +64,95 @@ def work():
     gc.collect()
 in_child(work)
 """,
+    "a stream that the child drops": """
+client = AgentService(key, url)
+stream = client.runs.attach(RUN_ID)
+next(stream)
+held(pool_lock(client._core.io._client()))
+def work():
+    global stream
+    del stream
+    gc.collect()
+in_child(work)
+""",
+    "a stream that the child closes": """
+client = AgentService(key, url)
+stream = client.runs.attach(RUN_ID)
+next(stream)
+held(pool_lock(client._core.io._client()))
+in_child(stream.close)
+""",
+    "a stream that the child leaves when it ends": """
+client = AgentService(key, url)
+stream = client.runs.attach(RUN_ID)
+next(stream)
+held(pool_lock(client._core.io._client()))
+child = os.fork()
+if not child:
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+""",
+    "a stream that the parent goes on reading": """
+client = AgentService(key, url)
+stream = client.runs.attach(RUN_ID, deadline=1)
+next(stream)
+def work():
+    global stream, client
+    stream.close()
+    client.close()
+    del stream, client
+    gc.collect()
+in_child(work)
+try:
+    stream.final_status()
+except JobTimeoutError:
+    pass
+assert stream.reconnects == 0
+""",
+    "a stream that the child goes on reading": """
+client = AgentService(key, url)
+stream = client.runs.attach(RUN_ID)
+next(stream)
+def work():
+    assert next(stream).id == 2
+    assert stream.reconnects == 1
+in_child(work)
+""",
+    "a stream on the loop of both": """
+listener, left = socket.create_server(("127.0.0.1", 0)), threading.Event()
+def serve():
+    for body in (b'{"run_id": "%s", "status": "running", "chat": "c"}' % RUN_ID.encode(), None):
+        connection, _ = listener.accept()
+        connection.recv(65536)
+        kind, end = b"application/json", b"Content-Length: %d\\r\\n\\r\\n%s" % (len(body or b""), body or b"")
+        if body is None:
+            kind, end = b"text/event-stream", b"\\r\\n" + event(1)
+        connection.sendall(b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Type: " + kind + b"\\r\\n" + end)
+        if body is not None:
+            connection.close()
+    left.wait()
+    connection.sendall(event(2))
+def event(number):
+    return b'id: %d\\ndata: {"id": %d, "type": "step", "created_at": "", "payload": {}}\\n\\n' % (number, number)
+threading.Thread(target=serve, daemon=True).start()
+async def begin():
+    stream = await client.runs.attach(RUN_ID)
+    assert (await anext(stream)).id == 1
+    return stream
+async def leave():
+    await stream.close()
+    await client.close()
+async def go_on():
+    async with asyncio.timeout(10):
+        assert (await anext(stream)).id == 2
+    assert stream.reconnects == 0
+loop = asyncio.new_event_loop()
+client = AsyncAgentService(key, f"http://127.0.0.1:{listener.getsockname()[1]}")
+stream = loop.run_until_complete(begin())
+in_child(lambda: loop.run_until_complete(leave()))
+left.set()
+loop.run_until_complete(go_on())
+""",
     "a client of the caller's own": """
 http = httpx.Client()
 client = AgentService(key, url, http_client=http)
@@ -88,7 +177,7 @@ in_child(work)
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_fork_never_hangs_on_a_lock_of_its_parent(case: str) -> None:
-    with CuttingServer(2) as server:
+    with CuttingServer(5, silent=True, each=1) as server:
         code = f"{HEAD}{CASES[case]}\nprint('done', flush=True)\nos._exit(0)\n"
         done = subprocess.run([sys.executable, "-c", code, server.base_url], capture_output=True, text=True, timeout=30)
         assert done.stdout == "done\n", done.stdout + done.stderr

@@ -25,6 +25,8 @@ OPERATIONS = sorted(operations_of(AgentService(KEY)))
 WITH_OPERATIONS = pytest.mark.parametrize("name", OPERATIONS)
 FACES = pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
 VARIADIC = {"files.upload": {"files"}}
+OPTIONS = "Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours."
+OF_WAITS = "Options: `deadline`, seconds for the call; `max_retries`; `headers`, `extra_body` of yours."
 BUILT_IN = {"ImportError", "OSError", "TypeError"}
 
 
@@ -81,6 +83,16 @@ def test_what_is_raised_is_said_in_words_that_exist(name: str) -> None:
 def _parameters(name: str) -> set[str]:
     """What a docstring may name in backticks that is no code."""
     return {*inspect.signature(attrgetter(name)(AgentService(KEY))).parameters, "job_id", "active_run_id"}
+
+
+@WITH_OPERATIONS
+def test_the_options_of_every_call_are_explained(name: str) -> None:
+    """An editor shows the docstring as it stands in the source, so nothing can be added to it here."""
+    operation = attrgetter(name)(AgentService(KEY))
+    [options] = [line.strip() for line in operation.__doc__.splitlines() if "Options: " in line]
+    names = list(inspect.signature(operation).parameters)
+    waits = names.index("timeout") < names.index("deadline")  # then `timeout` is an argument of its own
+    assert options == (OF_WAITS if waits else OPTIONS)
 
 
 @pytest.fixture(scope="module")

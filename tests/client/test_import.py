@@ -55,6 +55,23 @@ def test_the_client_loads_no_command_line() -> None:
     assert {"httpx", "click"} <= loaded_by("import httpx, httpx._main; import agentsvc_nb.client.api")
 
 
+FIRST_CALL = """
+import httpx
+from agentsvc_nb import AgentService
+body = {"data": [], "run_id": "r", "status": "completed"}
+answer = httpx.MockTransport(lambda request: httpx.Response(200, json=body))
+client = AgentService("svc_sk_x", "http://service.test", transport=answer)
+client.tools.list()
+client.runs.start("hello")
+client.runs.attach("r").close()
+"""
+
+
+def test_a_blocking_call_loads_no_event_loop_and_nothing_for_functions() -> None:
+    unused = "{'asyncio', 'agentsvc_nb.client.client_tools', 'pydantic.type_adapter'}"
+    assert loaded_by(f"{FIRST_CALL}\nimport sys; assert not {unused} & {{*sys.modules}}")
+
+
 def test_models_are_built_at_first_use_also_by_many_threads() -> None:
     assert "done" in loaded_by(FIRST_USE + "\nsys.modules['done'] = sys")
 

@@ -13,7 +13,9 @@ import httpx
 import pytest
 
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
-from agentsvc_nb.client.transport.http import AsyncIO, SyncIO
+from agentsvc_nb.client.transport.aio import AsyncIO
+from agentsvc_nb.client.transport.http import SyncIO
+from agentsvc_nb.client.transport.io import PieceSize
 from agentsvc_nb.client.transport.messages import _no_tls, _options, _ssl_context
 from tests.client.conftest import KEY, RUN_ID, answer, run
 
@@ -130,3 +132,33 @@ def test_loopback_is_never_asked_of_a_proxy(monkeypatch: pytest.MonkeyPatch, url
     io = SyncIO()  # which closes its client when it goes
     with io._client() as client:
         assert (client._transport_for_url(httpx.URL(url)) is client._transport) is direct
+
+
+def test_what_comes_fast_is_read_in_large_pieces() -> None:
+    pieces, found = PieceSize(), []
+    for came in (10, 100, 400, 99, 20):
+        found.append(pieces.most(100))
+        pieces.came = came
+    assert found == [100, 100, 400, 400, 100]
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_a_file_is_sent_in_large_pieces(tmp_path: Path, face: str) -> None:
+    (tmp_path / "up.bin").write_bytes(b"x" * 1_000_000)
+    sent: list[int] = []
+
+    def note(done: int, total: int | None) -> None:
+        sent.append(done)
+
+    if face == "sync":
+        with AgentService(KEY, transport=httpx.MockTransport(service)) as client:
+            client.files.upload(tmp_path / "up.bin", on_progress=note)
+    else:
+        asyncio.run(_upload(tmp_path / "up.bin", note))
+    assert sent[-1] > 1_000_000
+    assert len(sent) < 12
+
+
+async def _upload(file: Path, note: Any) -> None:
+    async with AsyncAgentService(KEY, transport=httpx.MockTransport(service)) as client:
+        await client.files.upload(file, on_progress=note)

@@ -17,11 +17,13 @@ import pytest
 
 from agentsvc_nb.client import downloads
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
+from agentsvc_nb.client.approvals import waiting_calls
 from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.methods import Pages
 from agentsvc_nb.client.operations import jobs, resources, runs, tools
 from agentsvc_nb.client.request.files import FileInput
 from agentsvc_nb.client.request.options import WaitNotice
+from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.wire.tools import Job
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
@@ -191,6 +193,43 @@ def test_events_are_walked_until_the_run_ends(network: Networks) -> None:
     assert [event.id for event in Pages(runs.iterate_events(net.core, RUN_ID))] == [1, 2, 3, 4]
     assert [request.url.params["after"] for request in net.requests] == ["0", "2", "2"]
     assert net.io.slept == [3.0]
+
+
+def test_events_that_come_twice_or_out_of_order_are_walked_once_and_in_order(network: Networks) -> None:
+    one, two, three, four = events(4)
+    net = network(
+        answer(200, {"data": [two, one, two], "next_after": 2, "has_more": True, "status": "completed"}),
+        answer(200, {"data": [one, two, three, four], "next_after": 4, "status": "completed"}),
+    )
+    assert [event.id for event in Pages(runs.iterate_events(net.core, RUN_ID))] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("cursors", [[1, 1], [2, 1, 2]])
+def test_pages_that_go_round_in_a_circle_end(network: Networks, cursors: list[int]) -> None:
+    """Otherwise the walk would never end."""
+    walks: list[Callable[[Core], Any]] = [
+        lambda core: runs.iterate_events(core, RUN_ID),
+        lambda core: resources.list_files(core, "chat_1"),
+    ]
+    for walk, items, kind in zip(walks, (events(3)[:2], []), (int, str), strict=True):
+        pages = [{"data": items, "files": items, "next_after": kind(cursor), "has_more": True} for cursor in cursors]
+        net = network(*[answer(200, {**page, "status": "completed"}) for page in pages])
+        with pytest.raises(StefanBrainError, match="round in a circle"):
+            Pages(walk(net.core)).all()
+
+
+@pytest.mark.parametrize("cursors", [[0], [1, 1], [2, 1, 2]])
+def test_events_that_are_read_whole_end_too(network: Networks, cursors: list[int]) -> None:
+    """Their tables, and the calls that wait for approval."""
+    page = {"data": events(3)[:2], "has_more": True, "status": "running"}
+    reads: list[Callable[[AgentService], Any]] = [
+        lambda client: client.runs.tables(client.runs.get(RUN_ID)),
+        lambda client: waiting_calls(client, RUN_ID),
+    ]
+    for read, first in zip(reads, ([answer(200, run("running"))], []), strict=True):
+        net = network(*first, *[answer(200, {**page, "next_after": cursor}) for cursor in cursors])
+        with pytest.raises(StefanBrainError, match="round in a circle"):
+            read(AgentService(KEY, "http://service.test", transport=net.io._transport))
 
 
 def test_a_walk_from_past_the_end(network: Networks) -> None:

@@ -15,10 +15,12 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from agentsvc_nb.client.operations import resources
+from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.client.errors import APIConnectionError
+from agentsvc_nb.client.operations import resources, runs
 from agentsvc_nb.client.request.files import parts
 from agentsvc_nb.client.transport.io import step
-from tests.client.conftest import Network, answer
+from tests.client.conftest import KEY, Network, answer
 
 Networks = Callable[..., Network]
 PRICES = pd.DataFrame({"product": ["lamp", "chäir"], "price": [12.5, 80.0]})
@@ -41,6 +43,47 @@ def contents(request: httpx.Request) -> list[tuple[str, bytes]]:
         assert name
         found.append((name[1].decode(), body.removesuffix(b"\r\n")))
     return found
+
+
+class Sizes(httpx.BaseTransport):
+    """Keeps the sizes of the pieces in which a body is sent."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        assert isinstance(request.stream, httpx.SyncByteStream)
+        self.seen += map(len, request.stream)
+        return answer(200, {"files": []})
+
+
+@pytest.mark.parametrize("kind", ["bytes", "file", "path"])
+def test_much_goes_in_pieces(tmp_path: Path, kind: str) -> None:
+    """One large piece is copied several times over before the deadline is looked at again."""
+    content, network = bytes(1_000_000), Sizes()
+    (tmp_path / "a.bin").write_bytes(content)
+    given: dict[str, Any] = {"bytes": content, "file": io.BytesIO(content), "path": tmp_path / "a.bin"}
+    AgentService(KEY, "http://service.test", transport=network).files.upload(given[kind])
+    assert sum(network.seen) > 1_000_000
+    assert max(network.seen) == 256 * 1024
+
+
+def test_what_is_made_of_content_takes_of_the_deadline(network: Networks) -> None:
+    net = network()
+
+    class Large(pd.DataFrame):
+        def to_csv(self, *args: Any, **options: Any) -> Any:
+            net.io.slept.append(10.0)
+            return super().to_csv(*args, **options)
+
+    sends: list[Callable[[], Any]] = [
+        lambda: step(resources.upload_files(net.core, Large(PRICES), deadline=5)),
+        lambda: step(runs.start(net.core, "x", files=[Large(PRICES)], deadline=5)),
+    ]
+    for send in sends:
+        with pytest.raises(APIConnectionError, match="deadline passed"):
+            send()
+    assert net.requests == []
 
 
 def test_a_dataframe_goes_as_csv(network: Networks) -> None:

@@ -25,6 +25,7 @@ from agentsvc_nb.client.sse import ServerSentEvent
 from agentsvc_nb.client.transport.io import step
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 from tests.client.cutting import CuttingServer, events, frames
+from tests.waiting import until
 
 Networks = Callable[..., Network]
 
@@ -114,6 +115,16 @@ def test_every_cut_of_a_short_stream(network: Networks) -> None:
         assert net.requests[-1].headers.get("last-event-id", "0") == str(after)
 
 
+def test_a_deadline_that_passes_between_two_connections_is_raised(network: Networks) -> None:
+    """And not taken for the end of the run."""
+    net = network(answer(200, run("running")))
+    stream = EventStream(step(runs.attach(net.core, RUN_ID, deadline=1)))
+    net.io.slept.append(5)
+    with pytest.raises(JobTimeoutError) as caught:
+        next(stream)
+    assert caught.value.last_event_id == 0
+
+
 def test_an_end_that_was_too_large_gets_its_record(network: Networks) -> None:
     """Also when that could not be had at first: the end is not handed out without."""
     every = events(2)
@@ -165,13 +176,13 @@ def test_closing_from_another_thread_ends_a_blocked_read(after: int) -> None:
         stream, got = client.runs.attach(RUN_ID, after=after), list[RunEvent]()
         reader = threading.Thread(target=lambda: got.extend(stream))
         reader.start()
+        until(lambda: len(server.seen) == 2 and len(got) == 2 - after)  # the run, and its stream
         wait_until_blocked(reader)
-        asked = len(server.seen)
         stream.close()
         reader.join(10)
         assert not reader.is_alive()
         assert [event.id for event in got] == [1, 2][after:]
-        assert len(server.seen) == asked, "a closed stream asks nothing"
+        assert len(server.seen) == 2, "a closed stream asks nothing"
 
 
 def wait_until_blocked(reader: threading.Thread) -> None:

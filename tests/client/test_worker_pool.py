@@ -13,8 +13,9 @@ import pytest
 
 from agentsvc_nb.client.batch.mapping import map_
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.transport.http import AsyncIO, SyncIO
-from agentsvc_nb.client.transport.io import IO, TaskPool, ThreadPool, step
+from agentsvc_nb.client.transport.aio import AsyncIO, TaskPool
+from agentsvc_nb.client.transport.http import SyncIO
+from agentsvc_nb.client.transport.io import IO, ThreadPool, step
 from tests.client.conftest import Network, answer, failure, run
 from tests.waiting import until
 

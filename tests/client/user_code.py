@@ -30,12 +30,13 @@ from agentsvc_nb import (
     RateLimitError,
     RetryNotice,
     Run,
+    RunEvent,
     StefanBrainError,
     ToolResult,
     WaitNotice,
     WorkspaceFile,
 )
-from agentsvc_nb.client.events import EventPage, OtherEvent, RunEvent, TextDelta
+from agentsvc_nb.client.events import EventPage, OtherEvent, TextDelta
 from agentsvc_nb.client.methods import AsyncPages, Pages
 from agentsvc_nb.client.models import FileSearch, Listing
 from agentsvc_nb.client.request.history import Attempt, History
@@ -75,6 +76,7 @@ def runs(client: AgentService) -> None:
     assert_type(client.runs.wait(run.run_id, timeout=None), Run)
     assert_type(client.runs.get(run, deadline=5.0, headers={"x-team": "blue"}), Run[Any])
     assert_type(client.runs.sent(run), Listing[SentCall])
+    assert_type([run.message for run in client.runs.list(chat=run, status="failed")], list[str])
     assert_type(client.runs.cancel(run), Run[Any])
     assert_type(client.runs.approve(run.run_id, "call_1"), CallApproval)
     assert_type(client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
@@ -145,6 +147,7 @@ def files(client: AgentService, table: pd.DataFrame) -> None:
 def jobs_and_tools(client: AgentService) -> None:
     accepted = client.jobs.submit("create_images", {"request": {}}, idempotency_key="k")
     assert_type(accepted, JobAccepted)
+    assert_type([job.job_id for job in client.jobs.list(chat=accepted.chat, status="running")], list[str])
     assert_type(client.jobs.status(accepted.job_id, chat=accepted.chat), Job)
     assert_type(client.jobs.wait(accepted, poll=1, on_progress=print), Job)
     assert_type(client.jobs.result(accepted.job_id, session="s"), Job)
@@ -224,6 +227,7 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(await client.runs.wait(run), Run[Offer])
     assert_type(await client.runs.get(run.run_id), Run[Any])
     assert_type(await client.runs.sent(run.run_id), Listing[SentCall])
+    assert_type([run.message async for run in client.runs.list()], list[str])
     assert_type(await client.runs.cancel(run.run_id), Run[Any])
     assert_type(await client.runs.approve(run.run_id, "call_1"), CallApproval)
     assert_type(await client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
@@ -248,6 +252,7 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
 
 async def awaited_too(client: AsyncAgentService) -> None:
     accepted = await client.jobs.submit("create_images", {})
+    assert_type([job.job_id async for job in client.jobs.list()], list[str])
     assert_type(await client.jobs.status(accepted.job_id), Job)
     assert_type(await client.jobs.wait(accepted.job_id), Job)
     assert_type(await client.jobs.result(accepted.job_id), Job)

@@ -69,6 +69,7 @@ def run(history: History, load: Load) -> None:
     ):
         cluster.workers[0].module = "tests.cluster.clock_off"
         cluster.start()
+        history.note("limits", plan_pool_cents=SETTINGS["plan_pool_cents"])
         balancer = Balancer(cluster)
         try:
             _work(cluster, pooler, balancer, history, load)

@@ -15,6 +15,7 @@ from typing import Any, Final
 Fact = dict[str, Any]
 """`kind` says what it is, `t` when it was noted, in seconds from the beginning. The kinds and their fields:
 
+limits       plan_pool_cents: a setting of all processes
 start        token, key, group (which key of the service), chat, begun, outcome (ok, refused, unknown), code, run_id,
              status; what the script comes to: said, costs (micro-cents), ends (completed, cancelled)
 read         run_id, begun, status: what a look at the run answered

@@ -245,6 +245,20 @@ def money_is_exact(facts: Facts) -> Iterator[str]:
             yield f"the key {key['name']} has a budget of {key['budget_cents']} cents and spent {of_key} micro-cents"
 
 
+def the_plan_pool_is_not_overrun(facts: Facts) -> Iterator[str]:
+    """What members' tokens have used in a month is no more than the pool and the call that crossed it: of all replicas
+    and workers one at most has let work begin that crosses it (docs/decisions/0012-money-and-limits.md)."""
+    used: Counter[tuple[str, str]] = Counter()
+    for line in facts.rows("usage"):
+        if line["pool"] == "plan":
+            used[line["account"], line["month"]] += line["microcents"]
+    for limits in facts.of("limits"):
+        for (account, month), microcents in used.items():
+            if microcents > (limits["plan_pool_cents"] + 1) * MICROCENTS:
+                pool = f"has {limits['plan_pool_cents']} cents in its plan pool"
+                yield f"the account {account} {pool} and used {microcents} micro-cents of it in {month}"
+
+
 RULES: Final[tuple[Rule, ...]] = (
     nothing_accepted_is_lost,
     nothing_refused_is_done,
@@ -258,6 +272,7 @@ RULES: Final[tuple[Rule, ...]] = (
     a_mail_is_sent_once,
     the_effect_of_a_job_is_there_once,
     money_is_exact,
+    the_plan_pool_is_not_overrun,
 )
 
 

@@ -14,8 +14,10 @@ from tests.cluster.history import History
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
-MOST_SECONDS = 20.0
-"""Twice what is promised of a dead worker's runs: the machine of a test is full."""
+MOST_SECONDS = 12.0
+"""How long a dead worker's run may wait, as it is measured here, of the 10 s that are promised: a lease of 9 s, then
+another worker takes it (docs/decisions/0057-leases.md). Two seconds more, since a look at the runs comes every 0.25 s
+at best, and clients, replicas and workers share this machine's processor. `.ci/long` has the machine to itself."""
 
 
 def checked(path: Path, load: Load) -> History:

@@ -53,6 +53,7 @@ def sound() -> list[Fact]:
     sent = ("tool.result", {"tool": "send_email", "is_error": False, "call_id": "call"})
     held = {"what": "kill worker", "target": 0, "at": 3.0, "away": False, "held": {RUN: 1}}
     verdict = {"run_id": MAIL, "call_id": "call", "token": "m", "approved": True, "outcome": "ok"}
+    of_month = {"account": "account", "month": "2026-11"}
     upload = {"token": "u", "chat": "chat", "path": "uploads/u.txt", "sha256": "abc"}
     return [
         *of_run(RUN, "a", "hello"),
@@ -72,6 +73,8 @@ def sound() -> list[Fact]:
         stored("job", job_id="job-2", tool="create_images", status="succeeded", attempt=2, error=None, files=["a.png"]),
         stored("usage", key_id="key", pool="wallet", kind="tokens", quantity=3, microcents=450_000),
         stored("usage", key_id="key", pool="wallet", kind="picture", quantity=1, microcents=1_000_000),
+        {"kind": "limits", "t": 0, "plan_pool_cents": 5},
+        stored("usage", key_id="member", pool="plan", kind="web_search", quantity=6, microcents=6_000_000, **of_month),
         stored("api_key", id="key", name="first", budget_cents=3),
     ]
 
@@ -181,6 +184,10 @@ FAULTS: dict[str, tuple[str, Callable[[list[Fact]], None]]] = {
     "a cent too little": ("money_is_exact", lambda h: set_stored(h, "run", {"cost_microcents": 1_150_000}, run_id=RUN)),
     "a picture is billed twice": ("money_is_exact", lambda h: set_stored(h, "usage", {"quantity": 2}, kind="picture")),
     "a budget is overrun": ("money_is_exact", lambda h: set_stored(h, "api_key", {"budget_cents": -1}, id="key")),
+    "a plan pool is overrun": (
+        "the_plan_pool_is_not_overrun",
+        lambda h: set_stored(h, "usage", {"microcents": 6_000_001}, kind="web_search"),
+    ),
 }  # fmt: skip
 
 

@@ -23,6 +23,8 @@ INPUTS: Final[dict[str, dict[str, Any]]] = {
     "echo_job": {"steps": 1, "seconds": 0, "files": {}},
     "ask_stefanbrain": {"message": "say Hello"},
 }
+SKILLS: Final[dict[str, Any]] = {"tone": {"SKILL.md": "---\nname: tone\ndescription: Ours.\n---\nShort sentences."}}
+"""What the front matter of a `SKILL.md` has to say is said in words."""
 JOB: Final = "echo_job"
 RESULT: Final[dict[str, Any]] = {"content": [{"type": "text", "text": "seven lamps"}], "is_error": True}
 TOOL: Final[dict[str, Any]] = {"description": "Looks up.", "input_schema": {"type": "object"}, "effect": True}
@@ -37,15 +39,18 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
     if case.meta is None or not case.meta.generation.mode.is_positive or not isinstance(case.body, dict):
         return
     if case.operation.path == ROUTES["runs.start"].path:
-        body = _with_a_model(case.body)
+        body = _as_said_in_words(case.body)
         payload = body.get("payload")
         if isinstance(payload, dict):
-            body = {**body, "payload": _with_a_model(payload)}
+            body = {**body, "payload": _as_said_in_words(payload)}
         if isinstance(files := body.get("files"), list):
             named = (payload if isinstance(payload, dict) else body).get("file_ids")
             body = {**body, "files": files[: ATTACHMENTS_MAX - (len(named) if isinstance(named, list) else 0)]}
         if body != case.body:  # what is set is judged anew, and a right one with files then counts as wrong
             case.body = body
+    elif case.operation.path == ROUTES["projects.update"].path:
+        if case.body.get("skills") and case.body["skills"] != SKILLS:
+            case.body = {**case.body, "skills": SKILLS}
     elif case.operation.path == ROUTES["runs.answer"].path:
         case.body = {"pending": True} if case.body.get("pending") else {**case.body, **RESULT}
     elif case.operation.path == ROUTES["jobs.submit"].path:
@@ -60,9 +65,11 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
         case.body = {**case.body, "input": INPUTS.get(tool, {})}
 
 
-def _with_a_model(body: dict[str, Any]) -> dict[str, Any]:
-    """Which models are offered is said by `GET /models` and not by the document; and that no two client tools have one
-    name, that together they are small, and that they exclude `sync`, is said in words."""
+def _as_said_in_words(body: dict[str, Any]) -> dict[str, Any]:
+    """Which models are offered is said by `GET /models` and not by the document. That no two client tools have one
+    name, that together they are small and exclude `sync`, and that `files_from` is for a new chat, is said in words."""
+    if body.get("files_from") is not None:
+        body = {name: value for name, value in body.items() if name not in ("chat", "session")}
     if isinstance(tools := body.get("client_tools"), list):
         body = {**body, "client_tools": [{**TOOL, "name": f"tool_{n}"} for n in range(len(tools))], "sync": False}
     return {**body, "model": "scripted"} if isinstance(body.get("model"), str) else body

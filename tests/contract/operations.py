@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from agentsvc_nb import AgentService, AsyncAgentService
-from agentsvc_nb.client.api import OperationGroup
+from agentsvc_nb.client.groups import OperationGroup
 from tests.contract.service_fixture import ServiceFixture
 
 Case = Callable[[Any, ServiceFixture], Coroutine[Any, Any, None]]

@@ -96,6 +96,20 @@ async def refuse(client: Any, stage: ServiceFixture) -> None:
         pytest.fail("the call was made already")
 
 
+@case("runs.list")
+async def list_runs(client: Any, stage: ServiceFixture) -> None:
+    first = stage.wire.finish("say x")
+    second = stage.wire.finish("fail broken It broke.", chat=first["chat"])
+    found = await each(client.runs.list(chat=first["chat"]))
+    assert [(run.run_id, run.message, run.status) for run in found] == [
+        (second["run_id"], "fail broken It broke.", "failed"),
+        (first["run_id"], "say x", "completed"),
+    ]
+    assert [run.run_id for run in await each(client.runs.list(chat=first["chat"], status="failed"))] == [
+        second["run_id"]
+    ]
+
+
 @case("runs.events")
 async def events(client: Any, stage: ServiceFixture) -> None:
     ended = stage.wire.finish("say x")
@@ -252,6 +266,8 @@ async def change(client: Any, stage: ServiceFixture) -> None:
     assert (changed.id, changed.name, changed.instructions) == (project.id, "Autumn", "Prices are gross.")
     renamed = await got(client.projects.update(project.id, name="Winter"))
     assert (renamed.name, renamed.instructions) == ("Winter", "Prices are gross.")
+    tone = {"tone": {"SKILL.md": "---\nname: tone\ndescription: Ours.\n---\n"}}
+    assert [skill.name for skill in (await got(client.projects.update(project, skills=tone))).skills] == ["tone"]
     assert (await got(client.projects.update(project, instructions=""))).instructions == ""
     with pytest.raises(StefanBrainError) as refused:
         await got(client.projects.update(project, instructions="x" * 20_001))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client.errors import JobFailedError, StefanBrainError
-from tests.contract.operations import case, got
+from tests.contract.operations import case, each, got
 from tests.contract.service_fixture import ServiceFixture
 
 IMAGES = {"request": {"brief": "Autumn sale"}}
@@ -30,6 +30,18 @@ async def status(client: Any, stage: ServiceFixture) -> None:
     job = stage.ended(stage.job(steps=0))
     found = await got(client.jobs.status(job["job_id"], chat=job["chat"]))
     assert (found.job_id, found.tool, found.status) == (job["job_id"], "echo_job", "succeeded")
+
+
+@case("jobs.list")
+async def list_jobs(client: Any, stage: ServiceFixture) -> None:
+    first = stage.ended(stage.job(steps=0))
+    second = stage.ended(stage.job(steps=1, fail="no luck"))
+    found = await each(client.jobs.list(chat=first["chat"]))  # what other tests left in it is older
+    assert [(job.job_id, job.status) for job in found[:2]] == [
+        (second["job_id"], "failed"),
+        (first["job_id"], "succeeded"),
+    ]
+    assert (await each(client.jobs.list(chat=first["chat"], status="failed")))[0].job_id == second["job_id"]
 
 
 @case("jobs.wait")

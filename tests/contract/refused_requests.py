@@ -9,7 +9,9 @@ from uuid import UUID
 
 import httpx
 
+from agentsvc_nb.wire.limits import MCP_BODY_BYTES
 from tests.contract.conftest import Wire
+from tests.contract.mcp_caller import announced
 from tests.contract.service_fixture import ServiceFixture
 from tests.contract.signing import ACCEPTED, KEYS
 
@@ -62,6 +64,11 @@ def _label(stage: ServiceFixture) -> httpx.Response:
     return stage.wire("PUT", f"/landing-pages/{stage.page()}/labels", json=body)
 
 
+def _bad_skill(stage: ServiceFixture) -> httpx.Response:
+    project = stage.wire("POST", "/projects", json={"name": "Spring"}).json()["id"]
+    return stage.wire("PATCH", f"/projects/{project}", json={"skills": {"tone": {"SKILL.md": "Be dry."}}})
+
+
 def _eleven(stage: ServiceFixture, path: str) -> httpx.Response:
     return attach(stage, *((f"{number}.txt", b"x") for number in range(11)), path=path)
 
@@ -108,6 +115,7 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "invalid_feedback": lambda s: s.wire("POST", "/feedback", json={"summary": ""}),
     "invalid_label": _label,
     "invalid_approval": lambda s: _approval(s, approved="yes"),
+    "invalid_skill": _bad_skill,
     "invalid_client_tool": lambda s: start(s, client_tools=[{"name": "look_up"}]),
     "invalid_call_result": lambda s: _result(s, pending=True, content=[]),
     "call_result_too_large": lambda s: _result(s, content=[{"type": "text", "text": "x" * 1_048_576}]),
@@ -132,6 +140,7 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "landing_page_not_found": lambda s: s.wire("GET", "/landing-pages/page_none"),
     "method_not_allowed": lambda s: s.wire("DELETE", "/runs"),
     "attachment_too_large": lambda s: _too_large(s, "/runs"),
+    "request_too_large": lambda s: announced(s.service, MCP_BODY_BYTES + 1),
     "range_not_satisfiable": _range,
     "headers_too_large": lambda s: s.wire("GET", "/tools", headers={"X-Long": "x" * 70_000}),
 }

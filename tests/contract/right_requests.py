@@ -67,6 +67,7 @@ def _report(stage: ServiceFixture) -> Right:
 
 RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "runs.start": lambda s: Right(options={"json": {"message": "say x"}}),
+    "runs.list": lambda s: Right(),
     "runs.get": _ended_run,
     "runs.sent": _ended_run,
     "runs.events": _ended_run,
@@ -84,6 +85,7 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "tools.describe": lambda s: Right({"name": "create_images"}),
     "tools.invoke": lambda s: Right({"name": "ask_stefanbrain"}, {"json": {"input": {"message": "say x"}}}),
     "jobs.submit": lambda s: Right(options={"json": {"tool": "echo_job", "input": {"steps": 0}}}),
+    "jobs.list": lambda s: Right(),
     "jobs.status": _job,
     "jobs.result": _job,
     "jobs.cancel": _job,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -123,6 +124,12 @@ def test_it_is_approved_at_the_command_line(
     assert ended(client, run.run_id).output == "done"
     assert main(["runs", "approve", "--data", str(asking.data), run.run_id]) == 1
     assert "No call of this run waits" in capsys.readouterr().err
+    refused = client.runs.start(CALL).run_id
+    call = waiting(client, refused)
+    assert main(["runs", "approve", "--data", str(asking.data), refused, "--refuse", "--json"]) == 0
+    (decided,) = json.loads(capsys.readouterr().out)
+    assert (decided["call_id"], decided["tool"], decided["approved"]) == (call, "echo_job", False)
+    assert ended(client, refused).output == "done"
 
 
 def test_it_is_approved_or_refused_on_the_page_of_the_chat(client: AgentService, asking: RunningService) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -154,6 +155,13 @@ def test_a_late_answer_is_a_job_with_the_same_data(late: Wire, handles: RunningS
         handle = client.tools.invoke("ask_stefanbrain", {"message": "say x"}, chat="new")
         assert isinstance(handle, JobAccepted)
         assert client.jobs.wait(handle.job_id, chat=handle.chat).data["answer"] == "x"  # type: ignore[index]
+
+
+def test_without_seconds_to_wait_the_handle_comes_however_fast_the_run_is(late: Wire) -> None:
+    """On PostgreSQL the run could end while it was looked at, when others were looked at, too."""
+    with ThreadPoolExecutor(20) as pool:
+        asked = [pool.submit(ask, late, "say x", where=NEW) for _ in range(100)]
+    assert {one.result().status_code for one in asked} == {202}
 
 
 def test_a_busy_chat_is_refused_with_the_run_that_holds_it(late: Wire, fresh_key: str) -> None:

@@ -14,7 +14,7 @@ def test_projects_are_made_and_listed(wire: Wire, client: AgentService) -> None:
     made = wire("POST", "/projects", json={"name": "  Autumn ", "colour": "red"})
     assert made.status_code == 201
     project = made.json()
-    assert project == {"object": "project", "id": project["id"], "name": "Autumn", "instructions": ""}
+    assert project == {"object": "project", "id": project["id"], "name": "Autumn", "instructions": "", "skills": []}
     later = client.projects.create("Winter")
     listed = [one.id for one in client.projects.list()]
     assert listed.index(project["id"]) < listed.index(later.id)

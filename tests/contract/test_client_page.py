@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.client import api
+from agentsvc_nb.client import groups
 from agentsvc_nb.client.api import AgentService
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
@@ -57,7 +57,7 @@ def test_the_example_without_a_client_runs(client: AgentService, monkeypatch: py
 
 
 def test_each_operation_is_shown() -> None:
-    for group in api.OperationGroup.__subclasses__():
+    for group in groups.OperationGroup.__subclasses__():
         shown = {name for name in vars(group) if not name.startswith("_")}
         missing = {name for name in shown if f"{group.__name__.lower()}.{name}" not in PAGE}
         assert missing <= {"rename", "get"}, group.__name__

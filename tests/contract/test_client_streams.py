@@ -112,3 +112,20 @@ def test_what_came_shortly_before_the_deadline_does_not_put_it_off(silent: str, 
             reader.join(10)
             assert not reader.is_alive()
     assert [type(error) for error in raised] == [JobTimeoutError]
+
+
+def test_a_cancelled_task_ends_its_request_and_not_the_run(service: RunningService) -> None:
+    async def leave() -> str:
+        followed = asyncio.Event()
+        async with AsyncAgentService(service.api_key, service.base_url, on_wait=lambda _: followed.set()) as client:
+            run = await client.runs.start("wait 600")
+            task = asyncio.create_task(client.runs.wait(run))
+            await followed.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            left = (await client.runs.get(run)).status
+            await client.runs.cancel(run)
+            return left
+
+    assert asyncio.run(leave()) in ("queued", "running")

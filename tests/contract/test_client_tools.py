@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.tools.catalog import within
+from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Opened, Wire, code
 from tests.contract.service_fixture import ServiceFixture, stop
+from tests.contract.signing import signed_in
 from tests.waiting import until
 
+ROOT = Path(__file__).parents[2]
 ORDER: dict[str, Any] = {
     "name": "look_up",
     "description": "Looks up an order.",
@@ -84,6 +91,19 @@ def test_sixteen_are_taken_and_unknown_fields_ignored(wire: Wire) -> None:
 
 LONG = {"type": "object", "description": "x" * 60_000}
 NUL: dict[str, Any] = {"type": "object", "properties": {"a": {"$ref": "#"}}}
+OF_THE_AGENT = [
+    "list_files",
+    "search_files",
+    "read_file",
+    "write_file",
+    "read_page",
+    "read_skill",
+    "look_at",
+    "profile_table",
+    "query_tables",
+    "plot_tables",
+    "run_python",
+]
 WRONG: dict[str, Any] = {
     "no list": {"name": "look_up"},
     "no object": ["look_up"],
@@ -98,6 +118,7 @@ WRONG: dict[str, Any] = {
     "ask": [{**ORDER, "name": "ask_stefanbrain"}],
     "answer": [{**ORDER, "name": "answer"}],
     "final_result": [{**ORDER, "name": "final_result"}],
+    **{name: [{**ORDER, "name": name}] for name in OF_THE_AGENT},
     "no description": [{**ORDER, "description": ""}],
     "a long description": [{**ORDER, "description": "x" * 2_001}],
     "no effect": [{key: ORDER[key] for key in ORDER if key != "effect"}],
@@ -116,6 +137,13 @@ def test_anything_else_is_refused(tools: Any, wire: Wire) -> None:
     answer = wire("POST", "/runs", json={"message": "say x", "client_tools": tools})
     assert refused(answer) == (400, "invalid_client_tool")
     assert answer.json()["error"]["field"].startswith("client_tools")
+
+
+def test_the_page_names_the_tools_of_the_agent() -> None:
+    page = (ROOT / "docs/api/client-tools.md").read_text("utf-8")
+    [named] = re.findall(r"of the agent's own tools\s\(([^)]+)\)", page)
+    assert re.findall(r"`(\w+)`", named) == OF_THE_AGENT
+    assert set(within({}, Settings(Path("data")))) == set(OF_THE_AGENT)
 
 
 def test_nobody_could_answer_while_a_start_is_held(wire: Wire) -> None:
@@ -305,7 +333,14 @@ def test_only_the_key_that_started_the_run_answers(stage: ServiceFixture, waitin
     for other in (stage.keyed(), stage.keyed(member=True)):
         assert refused(give(other, run, call_id)) == (404, "call_not_found")
         assert refused(give(other, run, call_id, {"pending": True})) == (404, "call_not_found")
-    assert give(stage.browser, run, call_id).status_code == 401, "a session has no key at all"
+    with signed_in(stage.service) as browser:
+        for body in (ANSWER, {"pending": True}):
+            assert refused(give(Wire(browser), run, call_id, body)) == (404, "call_not_found")
+        path = f"{V1}/runs/{run['run_id']}/calls/{call_id}/result"
+        elsewhere = browser.post(path, json=ANSWER, headers={"Origin": "http://elsewhere.example"})
+        assert elsewhere.status_code == 401, "a page of another site does not learn who is signed in"
+        browser.post("/app/sign-out")
+        assert browser.post(path, json=ANSWER).status_code == 401
     assert refused(give(wire, run, "call_none")) == (404, "call_not_found")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 import tracemalloc
 from collections.abc import Callable
@@ -49,6 +50,8 @@ def test_a_download_goes_on_where_it_broke(face: Face, chat: str, tmp_path: Path
     assert cuts.ranges == [None, *[f"bytes={n * (MIB + 1)}-" for n in range(1, 5)]]
     assert told[-1] == (len(CONTENT), len(CONTENT))
     assert [done for done, _ in told] == sorted({done for done, _ in told})
+    steps = [later - earlier for (earlier, _), (later, _) in itertools.pairwise([(0, 0), *told])]
+    assert max(steps) <= MIB  # after each half megabyte, and at most a chunk more
     assert [path.name for path in tmp_path.iterdir()] == ["big.bin"]
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.service.folder import Ready
+from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig
+from agentsvc_nb.service.serve import Child
 from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.test_approval import ended, of, waiting
-from tests.tool_server import RunningToolServer, tool_server
-from tests.waiting import until
+from tests.tool_server import RunningToolServer, command, tool_server
+from tests.waiting import PATIENCE_SECONDS, until
 
 KEY = "svr_0123456789"
 
@@ -48,6 +53,28 @@ def call(tool: str, text: str = "x") -> str:
 
 def result(client: AgentService, run_id: str) -> dict[str, Any]:
     return of(client, run_id, "tool.result")[-1]
+
+
+def test_a_command_in_the_folder_is_for_an_embedded_service_alone(tmp_path: Path) -> None:
+    """`agentsvc serve` starts no program that a file in its data folder names; the same folder embedded does."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    script = call("small_stamp")
+    with running_service() as plain, AgentService(plain.api_key, plain.base_url) as client:
+        OwnServers(plain.folder).add(ServerConfig("small", command=command(folder)))
+        run = ended(client, client.runs.start(script).run_id)
+        assert "no tool" in result(client, run.run_id)["content"][0]["text"]
+        assert of(client, run.run_id, "warning") == []
+        assert list(folder.iterdir()) == [], "it was not started"
+        plain.stop()
+        embedded = Child(plain.folder, ["--port", "last", "--model", "scripted"], env=dict(os.environ))
+        try:
+            until(lambda: (ready := Ready.read(plain.folder.ready)) and ready.pid == embedded.pid)
+            waiting(client, client.runs.start(script).run_id)
+            assert (folder / "pid").exists()
+        finally:
+            embedded.terminate()
+            embedded.wait(PATIENCE_SECONDS)
 
 
 def test_every_call_waits_whatever_the_settings_say(client: AgentService, server: RunningToolServer) -> None:

@@ -280,7 +280,7 @@ def test_direct_searches_hold_their_price(opened: Opened) -> None:
             assert held(service) == 0
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("fills the disk under the database's file")
 @pytest.mark.parametrize("how", ["directly", "in a run"])
 def test_a_search_on_a_full_disk_is_billed_once_there_is_room(how: str, opened: Opened) -> None:
     """It was made, and its charge was lost; of a direct one the hold stayed until the next start."""

@@ -9,6 +9,7 @@ import pytest
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.routes import OTHERS
 from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import code
 from tests.contract.signing import KEYS, signed_in
@@ -26,7 +27,9 @@ FOREIGN = (
 )
 
 
-@pytest.mark.parametrize("path", [f"{V1}/tools", "/healthz", "/app", "/app/sign-in", "/nothing", KEYS])
+@pytest.mark.parametrize(
+    "path", [f"{V1}/tools", "/healthz", "/app", "/app/sign-in", "/nothing", KEYS, *(route.path for route in OTHERS)]
+)
 def test_another_name_is_refused_on_every_route(service: RunningService, path: str) -> None:
     port = service.base_url.rpartition(":")[2]
     for host in FOREIGN:

@@ -15,6 +15,7 @@ from tests.s3_server import S3Server
 from tests.test_cli import agentsvc
 
 
+@pytest.mark.sqlite("`agentsvc backup` is of a folder's own database")
 def test_a_backup_has_the_database_and_the_doctor_lists_the_bucket(
     s3: S3Server, opened: Opened, tmp_path: Path
 ) -> None:
@@ -60,6 +61,7 @@ def test_the_embedded_service_keeps_its_contents_and_says_so(
         stop(tmp_path)
 
 
+@pytest.mark.sqlite("the refusal names the database first")
 def test_no_embedded_service_is_started_where_contents_lie_in_s3(s3: S3Server) -> None:
     with running_service(blobs=s3.address()) as service:
         service.stop()

@@ -18,6 +18,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.service import telemetry
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes.route import V1
+from tests.contract.mcp_caller import McpCaller, messages, meta
 from tests.otlp import Collector, Span, collector
 from tests.waiting import until
 
@@ -139,6 +140,18 @@ def test_what_failed_says_its_code(traced: RunningService, collected: Collector)
     until(lambda: collected.named("execute_tool echo_job") and collected.named("execute_tool read_file"))
     codes = {span.name: span.attributes["error.type"] for span in collected.spans if span.error}
     assert codes == {"execute_tool read_file": "file_not_found", "execute_tool echo_job": code}
+
+
+def test_an_ask_over_mcp_goes_on_in_its_clients_trace(traced: RunningService, collected: Collector) -> None:
+    """By `_meta.traceparent`, which comes through stdio, too; what is no such value is left alone."""
+    with McpCaller(traced) as caller:
+        for given in (GIVEN, "00-" + "x" * 5_000, 5):
+            said = {"name": "ask", "arguments": {"message": "say hello"}, "_meta": meta(traceparent=given)}
+            message = caller.request("tools/call", **said)
+            last = messages(caller.post(message, caller.repeated(message)))[-1]
+            assert last["result"]["structuredContent"]["output"] == "hello"
+    received(collected, "run", 3)
+    assert [run.trace == TRACE for run in collected.named("run")].count(True) == 1
 
 
 def test_a_line_of_the_log_names_its_trace(collected: Collector) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import re
 import shutil
@@ -13,6 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
+from agentsvc_nb.service.http import readiness
+from agentsvc_nb.tools.programs import running
+from agentsvc_nb.tools.workspace import run_python
 from docs.tables import METRICS
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +92,8 @@ def test_the_image_runs_as_nobody_in_particular() -> None:
     known = dict(instructions())
     assert known["FROM"].count(":") == 1
     assert ":latest" not in known["FROM"]
-    assert known["USER"] == "agentsvc"
+    assert f"--uid {int(known['USER'])} " in next(rest for name, rest in instructions() if name == "RUN")
+    assert int(known["USER"]) > 0
     order = [name for name, _ in instructions()]
     assert order.index("USER") > max(index for index, name in enumerate(order) if name in ("RUN", "COPY"))
 
@@ -120,20 +125,49 @@ def test_the_image_is_made_of_what_there_is(tmp_path: Path) -> None:
     assert {word for word in command if word.startswith("--")} <= set(re.findall(r"--[\w-]+", help.stdout))
 
 
-def test_the_compose_file_names_what_there_is() -> None:
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-    own = services["services"]["agentsvc"]
-    assert (DEPLOY / own["build"]["context"]).resolve() == ROOT
-    assert (ROOT / own["build"]["dockerfile"]).is_file()
-    mounted = [volume.partition(":")[0] for one in services["services"].values() for volume in one["volumes"]]
+@pytest.mark.parametrize(("name", "count"), [("compose.yaml", 1), ("compose.cluster.yaml", 3)])
+def test_a_compose_file_names_what_there_is(name: str, count: int) -> None:
+    services = yaml.safe_load((DEPLOY / name).read_text())
+    built = [one for one in services["services"].values() if "build" in one]
+    assert len(built) == count
+    for own in built:
+        assert (DEPLOY / own["build"]["context"]).resolve() == ROOT
+        assert (ROOT / own["build"]["dockerfile"]).is_file()
+        settings = {name for name in _env(own) if name.startswith("AGENTSVC_")}
+        assert settings <= set(re.findall(r"AGENTSVC_\w+", (ROOT / "docs" / "settings.md").read_text()))
+        assert own.get("depends_on", {}).keys() <= services["services"].keys()
+        _check_command(own.get("command", json.loads(dict(instructions())["CMD"])))
+    mounted = [volume.partition(":")[0] for one in services["services"].values() for volume in one.get("volumes", ())]
     made = {"metrics-token"}  # by the command at its top
     for source in mounted:
-        name = source.removeprefix("./")
-        assert source in services["volumes"] or name in made or (DEPLOY / name).is_file(), source
-    published = [port for one in services["services"].values() for port in one["ports"]]
+        file = source.removeprefix("./")
+        assert source in services["volumes"] or file in made or (DEPLOY / file).is_file(), source
+    published = [port for one in services["services"].values() for port in one.get("ports", ())]
     assert all(port.startswith("127.0.0.1:") for port in published)
-    settings = {name for name in _env(own) if name.startswith("AGENTSVC_")}
-    assert settings <= set(re.findall(r"AGENTSVC_\w+", (ROOT / "docs" / "settings.md").read_text()))
+
+
+def test_the_cluster_is_one_service_before_the_proxy() -> None:
+    """The processes have the same settings, each has a folder of its own, and the proxy asks each replica."""
+    services = yaml.safe_load((DEPLOY / "compose.cluster.yaml").read_text())["services"]
+    replicas = [name for name in services if name.startswith("replica-")]
+    assert len(replicas) == services["worker"]["deploy"]["replicas"] == 2
+    assert all(services[name] == services[replicas[0]] for name in replicas)
+    assert _env(services["worker"]) == _env(services[replicas[0]])
+    assert _env(services["worker"]).keys() >= {"AGENTSVC_DATABASE", "AGENTSVC_BLOBS", "AGENTSVC_SECRET"}
+    assert not any("volumes" in services[name] for name in (*replicas, "worker"))
+    proxy = (DEPLOY / "haproxy.cfg").read_text()
+    port = dict(instructions())["EXPOSE"]
+    assert re.findall(r"^    server (\S+) (\S+)$", proxy, re.MULTILINE) == [(one, f"{one}:{port}") for one in replicas]
+    (asked,) = re.findall(r"http-check send meth GET uri (\S+)", proxy)
+    assert asked == readiness.PATH
+    assert services["s3"]["image"] == services["bucket"]["image"]
+
+
+def _check_command(command: list[str]) -> None:
+    """The subcommand knows all options that it is given."""
+    run = [sys.executable, "-m", "agentsvc_nb", command[0], "--help"]
+    told = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert {word for word in command if word.startswith("--")} <= set(re.findall(r"--[\w-]+", told))
 
 
 def _env(service: dict[str, Any]) -> dict[str, str]:
@@ -141,11 +175,30 @@ def _env(service: dict[str, Any]) -> dict[str, str]:
     return found
 
 
+@pytest.mark.parametrize("name", ["agentsvc.service", "agentsvc-worker.service"])
+def test_a_unit_starts_a_command_that_there_is(name: str) -> None:
+    (command,) = re.findall(r"^ExecStart=\S+/agentsvc (.*)", (DEPLOY / name).read_text(), re.MULTILINE)
+    _check_command(command.split())
+
+
 @needs("systemd-analyze")
-def test_systemd_reads_the_unit(tmp_path: Path) -> None:
-    unit = (DEPLOY / "agentsvc.service").read_text()
+@pytest.mark.parametrize("name", ["agentsvc.service", "agentsvc-worker.service"])
+def test_systemd_reads_the_unit(name: str, tmp_path: Path) -> None:
+    unit = (DEPLOY / name).read_text()
     (program,) = re.findall(r"^ExecStart=(\S+)", unit, re.MULTILINE)
-    (tmp_path / "agentsvc.service").write_text(unit.replace(program, sys.executable))
-    verify = ["systemd-analyze", "verify", str(tmp_path / "agentsvc.service")]
+    (tmp_path / name).write_text(unit.replace(program, sys.executable))
+    verify = ["systemd-analyze", "verify", str(tmp_path / name)]
     told = subprocess.run(verify, capture_output=True, text=True, check=False)
-    assert (told.returncode, [line for line in told.stderr.splitlines() if "agentsvc.service" in line]) == (0, [])
+    assert (told.returncode, [line for line in told.stderr.splitlines() if name in line]) == (0, [])
+
+
+@pytest.mark.parametrize("name", ["agentsvc.service", "agentsvc-worker.service"])
+def test_a_unit_bounds_what_programs_take_together(name: str) -> None:
+    """The service watches each program; the unit bounds all of them with the service, which goes on without them."""
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.read_string((DEPLOY / name).read_text())
+    service = unit["Service"]
+    programs = max(run_python.AT_ONCE, 4)  # four on a machine with eight processors
+    assert int(service["TasksMax"]) > 2 * programs * running.PROCESSES_MAX
+    assert re.fullmatch(r"[1-9]\d%", service["MemoryMax"]), "of the machine, whose size we do not know"
+    assert service["OOMPolicy"] == "continue"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ from typing import Any
 
 import httpx
 
+from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.wire.routes.route import V1
+from tests import databases
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -22,15 +25,24 @@ DAY_MS = 24 * 3600 * 1000
 
 
 class CrashingServer:
-    """A launcher process on one data folder; after it died, `start` reuses folder, port and key.
+    """A launcher process on one data folder, and one database; after it died, `start` reuses folder, port and key.
 
     `days` is how many days its clock is ahead.
     """
 
     def __init__(self, data: Path, *arguments: str) -> None:
         self.data = data
+        given = databases.settings()
+        if given:
+            given["secret"] = secrets.token_hex(32)
+            self.folder = DataFolder(data, str(given["database"]), str(given["secret"]))
+        else:
+            self.folder = DataFolder(data)
         self.days = 0
-        self._arguments = arguments
+        self._arguments = [
+            *arguments,
+            *(part for name, value in given.items() for part in ("--set", f"{name}={value}")),
+        ]
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
         self.http = httpx.Client(timeout=30)
@@ -71,7 +83,7 @@ class CrashingServer:
 
     def see_it_die(self) -> None:
         """Wait until the process has died at its point."""
-        until(self.has_died, patience=10)
+        until(self.has_died)
 
     def next_day(self) -> None:
         """Move the service's clock forward by a day."""

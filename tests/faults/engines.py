@@ -8,11 +8,15 @@ A point is written as a moment, an operation and a count:
     blob write 3          after the third write to a blob; also `blob rename 1` (before it gets its name) and
                           `blob kept 1` (after)
     full write 1          the disk has no room for the first write to a blob
+
+While the file `reads-fail` is in the data folder, quick reads raise what it names (`FAILURES`), and the file
+`reads-failed` has a line for each, with the function that wanted to read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import signal
@@ -20,15 +24,17 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import files, idempotency, jobs, media, runs, tool_calls
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.ports import Channel, DatabaseEngine, Index, Row, StoreAway, StoreBusy, Tx
+from agentsvc_nb.service.records import files, idempotency, jobs, leases, media, run_events, runs, tool_calls
 from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
 T = TypeVar("T")
+FAILURES: Final = {"away": StoreAway, "busy": StoreBusy, "bug": RuntimeError}
 
 
 def die() -> None:
@@ -46,6 +52,7 @@ class Point:
     @classmethod
     def parse(cls, text: str) -> Point:
         moment, what, nth = text.split()
+        assert what in (*names().values(), "write", "rename", "kept", "never"), f"no statement is called {what}"
         return cls(moment, what, int(nth))
 
     def reached(self, moment: str, what: str) -> bool:
@@ -60,9 +67,10 @@ NOWHERE = Point("never", "", 0)
 
 def names() -> dict[str, str]:
     """The names of the SQL statements (`runs.claim`) by their text, read from the loaded modules."""
-    modules = (files, jobs, media, idempotency, runs, tool_calls)
+    modules = (files, jobs, media, idempotency, run_events, runs, tool_calls)
     named = {module.__name__.rpartition(".")[2]: module._sql for module in modules} | {"landing_pages": media._pages}
-    return {sql: f"{file}.{name}" for file, statements in named.items() for name, sql in statements.items()}
+    found = {sql: f"{file}.{name}" for file, statements in named.items() for name, sql in statements.items()}
+    return {**found, leases._sql["claim_run"]: "runs.claim"}  # in a database that processes share
 
 
 class WatchedTx:
@@ -88,20 +96,58 @@ class WatchedTx:
         self._tx.check_time()
 
 
-class FaultyDatabase(SqliteDatabase):
+class WrappedDatabase:
+    """The database of a data folder's service, SQLite or PostgreSQL; subclasses do something at its writes."""
+
+    def __init__(self, folder: DataFolder) -> None:
+        self._inner = database_of(folder)
+
+    @property
+    def index(self) -> Index:
+        return self._inner.index
+
+    def open(self) -> DatabaseEngine:
+        self._inner.open()
+        return self
+
+    def channel(self) -> Channel | None:
+        return self._inner.channel()
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def version(self) -> int | None:
+        return self._inner.version()
+
+    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
+        return self._inner.read(use, seconds)
+
+    async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
+        return await self._inner.read_soon(use, single=single)
+
+    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+        return await self._inner.write(use, long=long)
+
+    def write_now(self, use: Callable[[Tx], T]) -> T:
+        return self._inner.write_now(use)
+
+
+class FaultyDatabase(WrappedDatabase):
     """A database that kills the process, or finds the disk full, at its point.
 
     With `group`, the first writes wait until there are so many, so that they are committed as one group.
     """
 
-    def __init__(self, path: Path, point: Point, group: int = 0) -> None:
-        super().__init__(path)
+    def __init__(self, folder: DataFolder, point: Point, group: int = 0) -> None:
+        super().__init__(folder)
+        self._full = _disk_full(folder)
+        self._reads_fail = folder.path / "reads-fail"
         self._point = point
         self._group = group
         self._requested = False
         self._together = asyncio.Event()
 
-    def version(self) -> int:
+    def version(self) -> int | None:
         self._requested = True  # a request has come: its key is looked up
         return super().version()
 
@@ -120,6 +166,14 @@ class FaultyDatabase(SqliteDatabase):
             die()
         return result
 
+    async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
+        with contextlib.suppress(FileNotFoundError):
+            failure = FAILURES[self._reads_fail.read_text()]("as the test wants it")
+            with self._reads_fail.with_name("reads-failed").open("a") as failed:
+                failed.write(f"{use.__module__}.{use.__qualname__}\n")
+            raise failure
+        return await super().read_soon(use, single=single)
+
     async def _gather(self) -> None:
         self._group -= 1
         if not self._group:
@@ -130,8 +184,19 @@ class FaultyDatabase(SqliteDatabase):
         if self._point.moment == "in":
             die()
         if self._point.moment == "full":
-            raise sqlite3.OperationalError("database or disk is full")
+            raise self._full
         return self._point.moment == "after"
+
+
+def _disk_full(folder: DataFolder) -> Exception:
+    """What the folder's database raises when its disk is full."""
+    if not folder.address:
+        full = sqlite3.OperationalError("database or disk is full")
+        full.sqlite_errorcode = sqlite3.SQLITE_FULL
+        return full
+    from psycopg.errors import DiskFull
+
+    return DiskFull('could not extend file "base/5/16384": No space left on device')
 
 
 class FaultyBlobs(LocalBlobs):

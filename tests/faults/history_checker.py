@@ -11,11 +11,10 @@ from typing import Final, TypeVar
 
 from agentsvc_nb.agents.port import Agent, RunContext
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.records import run_events
 from agentsvc_nb.service.records.runs import Ending
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.usecases import runs as run_usecases
-from tests.faults.engines import WatchedTx
+from tests.faults.engines import WatchedTx, WrappedDatabase
 
 T = TypeVar("T")
 LATE: Final = "a late worker's words"
@@ -46,7 +45,7 @@ class HistoryChecker:
             log.write(json.dumps(line) + "\n")
 
 
-class LateWritersDatabase(SqliteDatabase):
+class LateWritersDatabase(WrappedDatabase):
     """Simulates late workers, whose writes the service must refuse.
 
     After each takeover of a run the previous attempt writes an event and ends the run; after each end of a run the
@@ -67,5 +66,5 @@ class LateWritersDatabase(SqliteDatabase):
 
 
 def _write_late(tx: Tx, run_id: str, attempt: int) -> None:
-    runs.append(tx, run_id, attempt, "text.delta", {"text": LATE}, 0)
+    run_events.append(tx, run_id, attempt, "text.delta", {"text": LATE}, 0)
     run_usecases.end(tx, run_id, attempt, Ending("completed", output=LATE), "", 0)

@@ -2,7 +2,7 @@
 
     python -m tests.faults.launcher --data DIR --port 0
         [--point "in runs.claim 1"] [--group N] [--late-writers] [--mutant M]
-        [--set smtp_url=smtp://127.0.0.1:2525]
+        [--set smtp_url=smtp://127.0.0.1:2525] [--set database=postgresql://...]
 
 The product has no switch for this: the engines are arguments of `create_app`, like the agent.
 """
@@ -18,10 +18,11 @@ from pathlib import Path
 from agentsvc_nb import __version__
 from agentsvc_nb.agents import choose
 from agentsvc_nb.service.app import Engines, create_app
-from agentsvc_nb.service.folder import DataFolder, write_private
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import ensure_own_key
+from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.server.listener import Listener, bind, origin
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
 from tests.faults.effects import offer
 from tests.faults.engines import FaultyBlobs, FaultyDatabase, MovableClock, Point
@@ -35,7 +36,7 @@ def main() -> None:
     if given.mutant:
         MUTANTS[given.mutant].apply()
     settings = Settings.from_env({}, data=given.data, model="scripted", **dict(one.split("=", 1) for one in given.set))
-    folder = DataFolder(settings.data)
+    folder = DataFolder(settings.data, settings.database, settings.shared_secret)
     folder.make()
     with folder.hold(), bind("127.0.0.1", given.port) as listening:
         ensure_own_key(folder)
@@ -52,11 +53,11 @@ def main() -> None:
 
 
 def _engines(given: argparse.Namespace, folder: DataFolder) -> Engines:
-    database: SqliteDatabase
+    database: DatabaseEngine
     if given.late_writers:
-        database = LateWritersDatabase(folder.database)
+        database = LateWritersDatabase(folder)
     else:
-        database = FaultyDatabase(folder.database, Point.parse(given.point), given.group)
+        database = FaultyDatabase(folder, Point.parse(given.point), given.group)
     blobs = FaultyBlobs(folder.path / "blobs", Point.parse(given.point))
     return Engines(database, blobs, MovableClock(folder.path))
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import responses
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import idempotency, runs
+from agentsvc_nb.service.records import idempotency, run_events, runs
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.store import migrations
@@ -128,13 +128,13 @@ def _resumed_without_what_was_said() -> None:
 
 
 def _end_untold() -> None:
-    note = runs.note
+    note = run_events.note
 
     def without_last_words(tx: Tx, run_id: str, event_id: int, type: str, *rest: Any) -> None:
         if type != "run.ended":
             note(tx, run_id, event_id, type, *rest)
 
-    _replace(runs, "note", without_last_words)
+    _replace(run_events, "note", without_last_words)
 
 
 def _stream_from_the_start() -> None:

@@ -6,7 +6,6 @@ import contextlib
 import gc
 import inspect
 import random
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -14,9 +13,9 @@ from typing import Any, Literal
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
+from tests import databases
 from tests.faults.proxy import HOWS
 from tests.waiting import until
 
@@ -34,14 +33,14 @@ KINDS = pytest.mark.parametrize(
 
 def count(service: RunningService, table: Literal["run", "job", "upload", "file"]) -> int:
     """The number of rows in a table of the service's database."""
-    path = f"file:{DataFolder(service.data).database}?mode=ro"
-    with contextlib.closing(sqlite3.connect(path, uri=True)) as connection:
-        return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+    return databases.count(service.folder, table)
 
 
-def sockets(pid: int | Literal["self"] = "self") -> int:
-    """The number of sockets that a process has open."""
-    return sum(_links_to(link).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
+def tcp_sockets(pid: int | Literal["self"] = "self") -> int:
+    """The number of TCP sockets that a process has open. The connections to its database, which it keeps, are none."""
+    lines = [line for name in ("tcp", "tcp6") for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]]
+    tcp = {f"socket:[{line.split()[9]}]" for line in lines}
+    return sum(_links_to(link) in tcp for link in Path(f"/proc/{pid}/fd").iterdir())
 
 
 def descriptors() -> dict[str, str]:
@@ -52,11 +51,11 @@ def descriptors() -> dict[str, str]:
 @contextlib.contextmanager
 def nothing_left_open(service: RunningService) -> Iterator[None]:
     """Fail if the block leaves a descriptor of this process or a socket of the service open."""
-    mine, theirs = descriptors(), sockets(service.pid)
+    mine, theirs = descriptors(), tcp_sockets(service.pid)
     yield
     gc.collect()  # unreferenced objects are no leak
     until(lambda: dict(descriptors().items() - mine.items()), lambda new: len(descriptors()) <= len(mine), patience=10)
-    until(lambda: sockets(service.pid), lambda now: now <= theirs, patience=10)
+    until(lambda: tcp_sockets(service.pid), lambda now: now <= theirs, patience=10)
 
 
 def new_chat(client: AgentService) -> str:

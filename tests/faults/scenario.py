@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
-from contextlib import closing
 from typing import Any, Final
 
 import httpx
 
 from agentsvc_nb.wire.runs import TERMINAL
 from agentsvc_nb.wire.tools import JOB_TERMINAL
+from tests import databases
 from tests.faults.crashing_server import CrashingServer
 from tests.faults.history import check_run, check_turns, hold
 from tests.waiting import until
@@ -95,12 +94,12 @@ class Morning:
         return self.service.get(f"/runs/{self.runs[key]}")
 
     def await_end(self, key: str) -> None:
-        until(lambda: self.record(key)["status"] in TERMINAL, patience=20)
+        until(lambda: self.record(key)["status"] in TERMINAL)
 
     def await_job(self) -> dict[str, Any]:
         assert self.job is not None
         path, chat = f"/jobs/{self.job['job_id']}", self.job["chat"]
-        until(lambda: self.service.get(path, chat=chat)["status"] in JOB_TERMINAL, patience=20)
+        until(lambda: self.service.get(path, chat=chat)["status"] in JOB_TERMINAL)
         return self.service.get(path + "/result", chat=chat)
 
     def _post_start(self, key: str, message: str, **fields: Any) -> httpx.Response:
@@ -123,8 +122,7 @@ class Morning:
             hold("a cancelled run is cancelled", self.record("third")["status"] == "cancelled", self.record("third"))
 
     def _check_nothing_doubled(self) -> None:
-        with closing(sqlite3.connect(self.service.data / "service.sqlite3")) as database:
-            count = database.execute("SELECT COUNT(*) FROM run").fetchone()[0]
+        count = databases.count(self.service.folder, "run")
         hold("there are as many runs as keys", count == len(self.runs), count)
 
     def _check_job(self) -> None:

@@ -24,7 +24,7 @@ def restarted(service: CrashingServer, script: str) -> list[dict[str, Any]]:
     run_id: str = service.post("/runs", {"message": script}).json()["run_id"]
     service.see_it_die()
     service.start("--point", "never never 0")
-    until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL, patience=20)
+    until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL)
     assert service.get(f"/runs/{run_id}")["status"] == "completed"
     return service.events(run_id)
 
@@ -122,7 +122,7 @@ def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(moment: str
         if asks == 2:
             until(lambda: len(waiting(service, run_id)) == asks)
         assert service.post(path, ANSWER).json()["accepted"] is True
-        until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL, patience=20)
+        until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL)
         assert waiting(service, run_id) == [call_id] * asks, "what is answered is never asked again"
         assert last_result(service.events(run_id))["content"] == ANSWER["content"]
 
@@ -136,5 +136,5 @@ def test_a_service_that_dies_when_it_asks_asks_again() -> None:
         service.start("--point", "never never 0")
         [call_id] = until(lambda: waiting(service, run_id))
         assert service.post(f"/runs/{run_id}/calls/{call_id}/result", ANSWER).status_code == 200
-        until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL, patience=20)
+        until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL)
         assert last_result(service.events(run_id))["is_error"] is False

@@ -21,6 +21,8 @@ from agentsvc_nb.service.store.blobs import LocalBlobs
 from tests.service.test_serve import ENV, client_of, ready_of, serve, serving
 from tests.waiting import PATIENCE_SECONDS, until
 
+pytestmark = pytest.mark.sqlite("loses, replaces and restores a folder's own database")
+
 
 def agentsvc(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]

@@ -28,7 +28,7 @@ from tests import databases
 from tests.s3_server import S3Server
 from tests.waiting import PATIENCE_SECONDS, until
 
-pytestmark = pytest.mark.sqlite  # it begins with a folder's own database
+pytestmark = pytest.mark.sqlite("moves a folder's own database to PostgreSQL")
 
 LARGE = os.urandom(6_000_000)  # sent to S3 in parts
 QUERIES = ("lantern", "lant", '"paper lantern" or soup', "notes", "crème -lantern", "nothere")
@@ -139,10 +139,10 @@ def moving(ended: Moving, tmp_path: Path) -> Moving:
 
 @pytest.fixture
 def place(s3: S3Server, moving: Moving) -> Place:
-    return Place(s3.address(), _secret(moving.data))
+    return Place(s3.address(), secret_of(moving.data))
 
 
-def _secret(data: Path) -> str:
+def secret_of(data: Path) -> str:
     shown = agentsvc("export", data, "--secret")
     assert shown.returncode == 0, shown.stderr
     return shown.stdout.strip()
@@ -232,7 +232,7 @@ def test_a_target_with_rows_or_contents_of_others_is_refused(
     moved(moving, place)
     with running_service() as service:
         service.stop()
-        secret = _secret(service.data)
+        secret = secret_of(service.data)
         for env in (
             {**place.env, "AGENTSVC_SECRET": secret},  # its database has rows of the other
             Place(place.blobs, secret).env,  # an empty database, with its contents

@@ -45,6 +45,7 @@ def incoming(service: CrashingServer) -> list[str]:
     return [path.name for path in (service.data / "blobs" / "incoming").iterdir()]
 
 
+@pytest.mark.sqlite("fills the disk under the folder's own database")
 def test_what_finds_no_room_is_refused_and_goes_when_there_is_room(service: CrashingServer) -> None:
     morning = Morning(service)
     morning.work()
@@ -60,6 +61,7 @@ def test_what_finds_no_room_is_refused_and_goes_when_there_is_room(service: Cras
     assert service.post("/runs", {"message": "say now", "sync": True}, "lost").json()["output"] == "now"
 
 
+@pytest.mark.sqlite("fills the disk under the folder's own database")
 def test_a_run_at_work_ends_when_there_is_room_again(service: CrashingServer) -> None:
     run = service.post("/runs", {"message": "say a\nwait 0.2\nsay b"}).json()
     until(lambda: service.get(f"/runs/{run['run_id']}")["status"] == "running")
@@ -72,6 +74,7 @@ def test_a_run_at_work_ends_when_there_is_room_again(service: CrashingServer) ->
     assert service.post("/runs", {"message": "say free", "chat": run["chat"]}).status_code == 202
 
 
+@pytest.mark.sqlite("fills the disk under the folder's own database")
 def test_who_waits_for_a_run_that_cannot_end_is_told_at_once(service: CrashingServer) -> None:
     """The request was held for as long as it may be."""
     start = {"message": "say a\nwait 1\nsay b"}
@@ -110,6 +113,16 @@ def test_work_that_finds_no_room_to_begin_begins_later(point: str, path: str, do
         until(lambda: service.get(where)["status"], lambda status: status in ("completed", "succeeded"))
 
 
+def test_a_request_that_finds_no_room_is_told_so_in_a_sentence() -> None:
+    with crashing_server() as service:
+        service.start("--point", "full runs.insert 1")
+        answer = service.post("/runs", {"message": "say it"}, "k")
+        assert refused(answer)
+        assert answer.json()["error"]["message"].startswith("Nothing was stored: at the service, the ")
+        assert "disk is full" in answer.json()["error"]["message"]
+        assert service.post("/runs", {"message": "say it", "sync": True}, "k").json()["output"] == "it"
+
+
 def test_an_upload_that_finds_no_room_leaves_nothing() -> None:
     with crashing_server() as service:
         service.start("--point", "full write 2")
@@ -118,6 +131,7 @@ def test_an_upload_that_finds_no_room_leaves_nothing() -> None:
         assert service.http.post("/files", files={"files": ("bytes.bin", CONTENT)}).status_code == 200
 
 
+@pytest.mark.sqlite("fills the disk under the folder's own database")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -159,6 +173,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.sqlite("fills the disk under the folder's own database")
 def test_the_log_says_so_in_a_line_and_the_answer_in_a_sentence(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(data, "--port", 0, stderr=subprocess.PIPE) as process, client_of(data) as client:
@@ -180,6 +195,7 @@ def test_the_log_says_so_in_a_line_and_the_answer_in_a_sentence(tmp_path: Path) 
     assert "the disk is full" in said
 
 
+@pytest.mark.sqlite("fills the disk under the folder's own database")
 @pytest.mark.parametrize("full", ["the ready file", "standard output", "a first start"])
 def test_a_start_that_finds_no_room_says_so_and_leaves_nothing_running(full: str, tmp_path: Path) -> None:
     """The folder starts when there is room."""

@@ -13,19 +13,20 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.service.http import responses
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import runs
-from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.records import run_events, runs
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts
 from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.runs import Start
+from tests import databases
+from tests.faults.engines import WrappedDatabase
 from tests.service.contexts import use_case
 from tests.waiting import until
 
 T = TypeVar("T")
 
 
-class InterruptedDatabase(SqliteDatabase):
+class InterruptedDatabase(WrappedDatabase):
     """Calls `meanwhile` once, when a read has its answer and its reader does not have it yet."""
 
     meanwhile: Callable[[], None] | None = None
@@ -40,7 +41,7 @@ class InterruptedDatabase(SqliteDatabase):
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[UseCaseContext]:
-    database = InterruptedDatabase(tmp_path / "db.sqlite3")
+    database = InterruptedDatabase(databases.folder(tmp_path))
     database.open()
     yield use_case(database)
     database.close()
@@ -76,7 +77,7 @@ def test_an_event_between_the_snapshot_and_the_wait_is_sent_at_once(context: Use
     assert isinstance(database, InterruptedDatabase)
 
     def append(tx: Tx) -> int | None:
-        return runs.append(tx, run.run_id, run.attempt, "progress", {"done": 1}, 0)
+        return run_events.append(tx, run.run_id, run.attempt, "progress", {"done": 1}, 0)
 
     def write() -> None:  # as a worker would, while the reader is held up
         worker = threading.Thread(target=lambda: database.write_now(append))

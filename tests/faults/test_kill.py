@@ -38,6 +38,11 @@ def said(client: AgentService, run_id: str, text: str) -> bool:
     return any(text in event.payload.get("text", "") for event in page.data)
 
 
+def until_said(client: AgentService, run_id: str, times: int) -> None:
+    """Wait until so many attempts have said something, each once."""
+    until(lambda: sum(event.type == "text.delta" for event in client.runs.events(run_id).data) == times)
+
+
 def test_a_run_goes_on_at_its_last_step(crashing_server: RunningService) -> None:
     with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         run = client.runs.start("say first step\nstep 1\nsay second step\nwait 1.5\nsay end")
@@ -89,8 +94,8 @@ def test_a_job_runs_again_and_is_seen_to(crashing_server: RunningService) -> Non
 def test_work_that_is_cut_off_again_and_again_ends(crashing_server: RunningService) -> None:
     with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
         run = client.runs.start("say x\nwait 60")
-        for _ in range(4):
-            until(lambda: client.runs.get(run.run_id).status == "running")
+        for attempt in range(1, 5):
+            until_said(client, run.run_id, attempt)
             crashing_server.kill()
             crashing_server.start()
         ended = client.runs.wait(run.run_id, poll=0.05)
@@ -108,12 +113,14 @@ def test_a_graceful_stop_leaves_runs_for_the_next_start(crashing_server: Running
 
 def test_stops_in_good_order_do_not_count_against_a_run(crashing_server: RunningService) -> None:
     with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
-        run = client.runs.start("say x\nwait 3\nsay end")
-        for _ in range(4):
-            until(lambda: client.runs.get(run.run_id).status == "running")
+        run = client.runs.start("say x\nwait 60")
+        for attempt in range(1, 5):
+            until_said(client, run.run_id, attempt)
             crashing_server.stop()
             crashing_server.start()
-        assert client.runs.wait(run.run_id, poll=0.05).status == "completed"
+        until_said(client, run.run_id, 5)
+        client.runs.cancel(run.run_id)
+        assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"
 
 
 def test_a_run_that_waits_for_its_job_does_not_hold_up_the_stop(crashing_server: RunningService) -> None:
@@ -134,7 +141,7 @@ def test_another_model_does_not_finish_a_run() -> None:
         service.stop()
         service.model = "offline"
         service.start()
-        ended = client.runs.get(run.run_id)
+        ended = client.runs.wait(run.run_id, poll=0.05)
         assert (ended.status, ended.last_error) == ("failed", "model_changed")
         assert "scripted" in (ended.last_error_message or "")
         assert client.runs.start("say", chat=ended.chat, sync=True).status == "completed"

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from agentsvc_nb.service.backup import back_up
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import Tx
@@ -18,6 +20,7 @@ from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from tests.waiting import PATIENCE_SECONDS, until
 
 FILES = 1_500
+pytestmark = pytest.mark.sqlite("restores a folder's own database")
 
 
 def big_service(folder: DataFolder) -> None:

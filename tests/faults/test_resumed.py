@@ -22,7 +22,7 @@ def stamp(line: str, dies: str | None = None, tool: str = "stamp") -> str:
 
 
 def ended(service: CrashingServer, run_id: str) -> dict[str, Any]:
-    until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL, patience=20)
+    until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL)
     return service.get(f"/runs/{run_id}")
 
 
@@ -33,6 +33,11 @@ def finished(service: CrashingServer, script: str) -> dict[str, Any]:
 def stamps(service: CrashingServer) -> list[str]:
     log = service.data / STAMPS
     return [line.partition(" ")[0] for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def until_submitted(service: CrashingServer, run_id: str, times: int) -> None:
+    """Wait until so many attempts of the run have told of its job."""
+    until(lambda: sum(event["type"] == "job.submitted" for event in service.events(run_id)) == times)
 
 
 @pytest.mark.parametrize("tool", ["stamp", "post"])
@@ -97,8 +102,8 @@ def test_a_run_that_kept_being_cut_off_goes_on() -> None:
         service.start(*NEVER)
         script = f'say one\nstep 1\n{stamp("a")}\ncall echo_job {{"steps": 1, "seconds": 3}}\nsay two'
         run_id = service.post("/runs", {"message": script}).json()["run_id"]
-        for _ in range(4):
-            until(lambda: any(event["type"] == "job.submitted" for event in service.events(run_id)))
+        for attempt in range(1, 5):
+            until_submitted(service, run_id, attempt)
             service.kill()
             service.start(*NEVER)
         old = ended(service, run_id)

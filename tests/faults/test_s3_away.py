@@ -18,6 +18,7 @@ import pytest
 from agentsvc_nb.service.store.s3.bucket import Bucket
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes.route import V1
+from tests.contents import forget
 from tests.contract.conftest import Wire, code
 from tests.contract.test_tables_http import asked as told
 from tests.s3_server import S3Server, running_s3
@@ -93,6 +94,7 @@ def test_nothing_is_lost_while_the_server_is_away(server: S3Server, opened: Open
         table = [("files", ("sales.csv", b"city,revenue\nGraz,40\nLinz,2\n"))]
         assert wire("POST", "/files", params={"chat_id": chat}, files=table).status_code == 200
         listed = wire("GET", "/files", params={"chat_id": chat}).json()
+        forget(service)
         server.kill()
         key = {"Idempotency-Key": uuid.uuid4().hex}
         payload = {"payload": '{"message": "say again", "sync": true}'}
@@ -137,6 +139,7 @@ def test_a_download_breaks_off_with_the_server_and_goes_on_later(server: S3Serve
         chat = wire.new_chat()
         put = wire("POST", "/files", params={"chat_id": chat}, files=[("files", ("whole.bin", whole))])
         assert put.status_code == 200
+        forget(service)
         params = {"chat_id": chat, "path": "uploads/whole.bin"}
         received = bytearray()
 

@@ -45,6 +45,7 @@ def test_whatever_happens_the_rules_hold() -> None:
         assert machine.ended > 50, "the machine did too little to say anything"
 
 
+@pytest.mark.sqlite("shows that the state machine finds faults; the same one runs on PostgreSQL")
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught(name: str) -> None:
     Violation.found.clear()

@@ -7,17 +7,16 @@ import contextlib
 import json
 import os
 import signal
-import sqlite3
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import httpx
 import pytest
 
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.tools.ads.creating import designs
 from agentsvc_nb.tools.ads.models import ImageRequest
 from agentsvc_nb.wire.runs import TERMINAL
+from tests import databases
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.test_calls import last_result
 from tests.service.mailbox import Box, mail_server
@@ -43,7 +42,7 @@ def start(service: CrashingServer, script: str) -> dict[str, Any]:
 def ended(service: CrashingServer, run: dict[str, Any]) -> list[dict[str, Any]]:
     """The events of a run that completes."""
     run_id = run["run_id"]
-    until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL, patience=30)
+    until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL)
     assert service.get(f"/runs/{run_id}")["status"] == "completed"
     return service.events(run_id)
 
@@ -157,7 +156,7 @@ def test_what_an_ask_wrote_is_there_once() -> None:
         found = [service.post("/tools/ask_stefanbrain/invoke", body, key="k").json() for _ in range(2)]
         assert found[0]["chat"] == found[1]["chat"]
         assert [path for path, _ in files(service, found[0])] == ["a.txt"]
-        assert _count(service, "run") == 1
+        assert databases.count(service.folder, "run") == 1
 
 
 @pytest.fixture
@@ -189,10 +188,4 @@ def test_what_is_kept_for_the_account_is_kept_once(tool: str, point: str, table:
         service.start("--point", point)
         _, events = cut_off(service, call(tool, inputs[tool]))
         assert last_result(events)["is_error"] is False, last_result(events)
-        assert _count(service, table) == 1
-
-
-def _count(service: CrashingServer, table: str) -> int:
-    with contextlib.closing(sqlite3.connect(DataFolder(service.data).database)) as database:
-        (found,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
-        return int(found)
+        assert databases.count(service.folder, table) == 1

@@ -6,6 +6,7 @@ what nest-asyncio does to them.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -69,6 +70,24 @@ def test_stop_cancels_and_the_kernel_goes_on(kernel: Jupyter) -> None:
     assert run.error is not None
     assert run.error["ename"] == "RunStopped"
     assert kernel.run("print(6 * 7)").printed == "42\n"
+
+
+def calling(code: str) -> str:
+    return f"%%ask --kernel\ncall run_in_kernel {json.dumps({'code': code})}\nsay and on"
+
+
+def test_code_in_the_kernel_is_asked_for_with_a_prompt(kernel: Jupyter) -> None:
+    assert "✓ Ran in your kernel" in shown(kernel.run(calling("n = 6 * 7"), cell_id="c1", answers=("y",)))
+    assert "■ Refused" in shown(kernel.run(calling("n = 0"), cell_id="c2", answers=("n", "No.")))
+    assert kernel.run("print(n)").printed == "42\n"
+
+
+def test_stop_stops_the_code_and_the_agent_goes_on(kernel: Jupyter) -> None:
+    code = "begun = 1\nwhile True: pass"
+    run = kernel.run(calling(code), "c1", stop_when=lambda run: run.shows("● Runs in your kernel"), answers=("y",))
+    assert run.error is None
+    assert "and on" in shown(run)
+    assert kernel.run("print(begun)").printed == "1\n"
 
 
 def test_rows_are_asked_many_at_once(kernel: Jupyter) -> None:

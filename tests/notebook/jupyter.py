@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jupyter_client.manager import start_new_kernel
+from jupyter_client.manager import KernelManager
 
 from tests.notebook.screens import Cell
 from tests.waiting import PATIENCE_SECONDS
@@ -36,15 +37,25 @@ class Jupyter:
     def __init__(self, manager: Any, client: Any) -> None:
         self.manager, self._client = manager, client
 
-    def run(self, code: str, cell_id: str | None = None, stop_when: Callable[[Run], bool] | None = None) -> Run:
-        """Run a cell to its end. It is interrupted once, at the first message after which `stop_when` is true.
+    def run(
+        self,
+        code: str,
+        cell_id: str | None = None,
+        stop_when: Callable[[Run], bool] | None = None,
+        answers: tuple[str, ...] = (),
+    ) -> Run:
+        """Run a cell to its end. It is interrupted once, at the first message after which `stop_when` is true; what it
+        asks with `input` gets these answers.
 
         As front ends do, it waits for the reply, too: ipykernel 7.0 to 7.3 lose what arrives while they send one.
         """
         metadata = {"cellId": cell_id} if cell_id else {}
-        content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": True}
+        content = {"code": code, "silent": False, "store_history": True, "stop_on_error": True}
+        content["allow_stdin"] = bool(answers)
         request = self._client.session.msg("execute_request", content, metadata=metadata)
         self._client.shell_channel.send(request)
+        if answers:
+            threading.Thread(target=self._answer, args=(answers,), daemon=True).start()
         run, interrupted = Run(), False
         for message in self._messages(run):
             if message["parent_header"].get("msg_id") != request["header"]["msg_id"]:
@@ -58,6 +69,14 @@ class Jupyter:
         # A kernel that was interrupted before the cell's first line sends no reply.
         assert self._replies(request["msg_id"], 1 if interrupted else PATIENCE_SECONDS) or interrupted, "no reply"
         return run
+
+    def _answer(self, answers: tuple[str, ...]) -> None:
+        # Without the client's own functions: each makes an event loop for this thread.
+        socket, session = self._client.stdin_channel.socket, self._client.session
+        for answer in answers:
+            if socket.poll(PATIENCE_SECONDS * 1000):
+                socket.recv_multipart()
+                session.send(socket, session.msg("input_reply", {"value": answer}))
 
     def _replies(self, msg_id: str, patience: float) -> bool:
         channel = self._client.shell_channel
@@ -105,12 +124,28 @@ def _apply(run: Run, kind: str, content: dict[str, Any]) -> None:
         run.error = content
 
 
+def start_kernel(folder: Path, env: dict[str, str]) -> tuple[Any, Any]:
+    """A kernel and a client of it, over sockets in files: of the ports of `start_new_kernel`, which are free when they
+    are looked for, another test's server may have taken one when the kernel binds it."""
+    manager: Any = KernelManager(transport="ipc")
+    manager.start_kernel(env=env, cwd=str(folder))
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=PATIENCE_SECONDS)
+    except RuntimeError:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        raise
+    return manager, client
+
+
 @contextmanager
 def jupyter(folder: Path, **environ: str) -> Iterator[Jupyter]:
     """A kernel with the extension loaded, working in `folder`."""
     env = {name: value for name, value in os.environ.items() if name not in ("JPY_SESSION_NAME", "SERVICE_API_KEY")}
     env |= {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / "ipython"), "XDG_STATE_HOME": str(folder / "state")}
-    manager, client = start_new_kernel(kernel_name="python3", env=env | environ, cwd=str(folder))
+    manager, client = start_kernel(folder, env | environ)
     try:
         kernel = Jupyter(manager, client)
         assert kernel.run("%load_ext agentsvc_nb").error is None

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
+from xml.sax.saxutils import escape
 
 import duckdb
 import xlsxwriter
@@ -105,6 +106,41 @@ def bomb(megabytes: int, declared: int | None = None) -> bytes:
     return made if declared is None else made.replace(struct.pack("<I", true), struct.pack("<I", declared))
 
 
+OFFICE: Final = "http://schemas.openxmlformats.org"
+
+
+def packed(members: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as put:
+        put.writestr("[Content_Types].xml", "<Types/>")
+        for name, text in members.items():
+            put.writestr(name, text)
+    return out.getvalue()
+
+
+def word(body: str) -> bytes:
+    """A Word document with this XML between its `<w:body>` and `</w:body>`."""
+    space = f'xmlns:w="{OFFICE}/wordprocessingml/2006/main"'
+    return packed({"word/document.xml": f"<w:document {space}><w:body>{body}</w:body></w:document>"})
+
+
+def paragraph(text: str, style: str = "") -> str:
+    said = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
+    return f'<w:p>{said}<w:r><w:t xml:space="preserve">{escape(text)}</w:t></w:r></w:p>'
+
+
+def deck(*slides: tuple[str, str]) -> bytes:
+    """A PowerPoint deck: the title and the text of each slide."""
+    space = f'xmlns:p="{OFFICE}/presentationml/2006/main" xmlns:a="{OFFICE}/drawingml/2006/main"'
+    words = "<p:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:txBody>"
+    shape = "<p:sp><p:nvSpPr><p:nvPr><p:ph{}/></p:nvPr></p:nvSpPr>" + words + "</p:sp>"
+    made = {}
+    for number, (title, text) in enumerate(slides, 1):
+        shapes = shape.format(' type="title"', escape(title)) + shape.format("", escape(text))
+        made[f"ppt/slides/slide{number}.xml"] = f"<p:sld {space}>{shapes}</p:sld>"
+    return packed(made)
+
+
 def parquet(names: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
     quoted = ", ".join('"{}"'.format(name.replace('"', '""')) for name in names)
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as engine:
@@ -130,6 +166,16 @@ HONEST: Final[dict[str, Callable[[], bytes]]] = {
     "plan.pdf": lambda: pdf(["The autumn plan", "Budget", "Dates", "Names"]),
     "prices.parquet": lambda: parquet(["product", "price"], [["lamp", 12.5], ["chair", 80.0]]),
     "prices.xlsx": lambda: workbook([["product", "price"], ["lamp", 12.5], ["chair", 80]]),
+    "brief.docx": lambda: word(
+        paragraph("Autumn", "Heading1")
+        + paragraph("Spend 5 * 3 in #1")
+        + "<w:tbl><w:tr><w:tc>"
+        + paragraph("lamp")
+        + "</w:tc><w:tc>"
+        + paragraph("12.5")
+        + "</w:tc></w:tr></w:tbl>"
+    ),
+    "deck.pptx": lambda: deck(("Autumn plan", "From Monday"), ("Dates", "In October")),
     "prices.csv": lambda: b"product;price\nlamp;12.5\nchair;80\n",
     "facts.json": lambda: b'{"name": "Autumn", "channels": ["mail", {"paid": true}], "budget": null}',
     "notes.md": lambda: b"# Autumn\n\n* one **bold** word\n",

@@ -157,7 +157,7 @@ def test_the_time_given_is_heeded_and_the_failure_says_what_waits(kernel: Any, c
     call = waiting(client, run_id)
     with pytest.raises(RunFailed, match=f"echo_job waits for approval: `%approve {call}`"):
         kernel.cell(f"%runs attach {run_id} --timeout 2")
-    assert f"%approve {call}" in kernel.shown.outputs[0]["text/plain"]
+    assert "waits for your approval" in kernel.shown.outputs[0]["text/plain"]
     kernel.cell(f"%approve {run_id}")
     assert client.runs.wait(run_id, poll=0.05).status == "completed"
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.testing import RunningService
 
 MODEL = """
@@ -214,3 +214,29 @@ def test_a_dataframe_in_braces_names_the_option(terminal: Any) -> None:
     with pytest.raises(AskError) as caught:
         terminal.cell("%%ask\nsum {{table}}")
     assert "--df table" in caught.value.hint
+
+
+def test_a_list_of_a_model_is_a_schema_by_itself(terminal: Any) -> None:
+    terminal.cell("import pydantic\nclass Row(pydantic.BaseModel):\n    name: str")
+    answer = terminal.cell('%%ask --schema list[Row]\nanswer {"records": [{"name": "a"}]}')
+    assert answer.data.name.tolist() == ["a"]
+    with pytest.raises(AskError, match="no variable `Missing`"):
+        terminal.cell("%%ask --schema list[Missing]\nsay x")
+
+
+@pytest.mark.parametrize("line", ["%%ask", "%%ask --timeout 0.3"])
+def test_the_end_of_a_cell_that_fails_is_said_once(kernel: Any, line: str) -> None:
+    script = "fail agent_error It broke" if line == "%%ask" else "wait 2"
+    with pytest.raises(RunFailed) as caught:
+        kernel.cell(f"{line} --new-chat -o kept\nsay so far\n{script}", cell_id="c1")
+    (output,) = kernel.shown.outputs
+    why = "It broke" if line == "%%ask" else "within 0.3 s"
+    assert why in str(caught.value)
+    assert why not in output["text/plain"] + output["text/html"]
+    assert "so far" in output["text/plain"]
+    assert why in repr(kernel.user_ns["kept"]._repr_mimebundle_()), "looked at later, the answer says it itself"
+
+
+def test_a_failure_that_does_not_fail_the_cell_is_said_in_its_output(kernel: Any) -> None:
+    kernel.cell("%%ask --no-raise-error\nfail agent_error It broke", cell_id="c1")
+    assert kernel.shown.outputs[0]["text/plain"].count("It broke") == 1

@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.browser import ROWS, Browser
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback
 from agentsvc_nb.wire.files import WorkspaceFile
-from tests.faults.network import sockets
+from tests.faults.network import tcp_sockets
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.test_folders import file
 from tests.notebook.test_hostile import HOSTILE
@@ -224,13 +224,13 @@ def test_where_no_widget_is_shown_it_is_the_table(terminal: Any) -> None:
 
 def test_another_chats_connection_is_closed_with_the_notebooks(session: Session) -> None:
     """One for each chat, however often it is looked through: widgets live as long as the kernel."""
-    before = sockets()
+    before = tcp_sockets()
     other = session.for_chat("chat_1")
     other.client().tools.list()
-    assert sockets() == before + 1
+    assert tcp_sockets() == before + 1
     assert session.for_chat("chat_1") is other
     session.close()
-    assert sockets() == before
+    assert tcp_sockets() == before
 
 
 def test_a_notebook_without_a_chat_says_so(kernel: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import pytest
 from IPython.core.completer import provisionalcompleter
 
@@ -40,8 +41,34 @@ def complete(terminal: Any) -> Complete:
     ],
 )
 def test_actions_options_and_variables(terminal: Any, complete: Complete, typed: str, whole: str) -> None:
-    terminal.user_ns["table_of_mine"] = 1
+    terminal.user_ns |= {"table_of_mine": pd.DataFrame({"a": [1]}), "table_of_none": 1}
+    if "{{" in typed:
+        del terminal.user_ns["table_of_none"]
     assert complete(typed) == [whole]
+
+
+@pytest.mark.parametrize(
+    ("typed", "kinds"),
+    [
+        ("%runs sh", {"show": "action"}),
+        ("%%ask --new-c", {"--new-chat": "option"}),
+        ("%%ask --df my_", {"my_table": "table"}),
+        ("%%ask --each my_", {"my_table": "table"}),
+        ("%%ask --schema my_", {"my_model": "schema", "my_rows": "schema"}),
+        ("%%ask --image my_", {"my_bytes": "picture"}),
+        ("%%ask\nAbout {{my_nu", {"my_number": "variable"}),
+        ("%runs show la", {"last": "run"}),
+    ],
+)
+def test_what_is_offered_fits_and_says_what_it_is(terminal: Any, typed: str, kinds: dict[str, str]) -> None:
+    class my_model:
+        pass
+
+    given = {"my_table": pd.DataFrame(), "my_model": my_model, "my_rows": list[my_model]}
+    terminal.user_ns |= given | {"my_bytes": b"x", "my_number": 5}
+    with provisionalcompleter():
+        found = {each.text: each.type for each in terminal.Completer.completions(typed, len(typed))}
+    assert found == kinds
 
 
 def test_what_was_seen_is_completed_also_when_the_service_is_gone(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, running_service
+from tests.agents.chat_server import Reply as ChatReply
+from tests.agents.chat_server import chat_server
 
 
 class Ring(KeyringBackend):
@@ -127,12 +130,76 @@ def test_a_project_has_instructions_out_of_a_file(terminal: Any, client: AgentSe
 
 
 @pytest.mark.usefixtures("connected")
+def test_a_project_has_the_skills_of_a_folder(
+    terminal: Any, client: AgentService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("tone", "größe"):
+        (tmp_path / "my skills" / name / "refs").mkdir(parents=True)
+        text = f"---\nname: {name}\ndescription: How we write.\n---\nBe dry."
+        (tmp_path / "my skills" / name / "SKILL.md").write_text(text, encoding="utf-8")
+    (tmp_path / "my skills" / "tone" / "refs" / "a.md").write_text("x")
+    (tmp_path / "my skills" / "tone" / "logo.png").write_bytes(b"\x89PNG")
+    (tmp_path / "my skills" / "tone" / "keys").symlink_to("/etc/passwd")
+    terminal.cell(f"%agentsvc project 'Skilled 7' --create --skills '{tmp_path / 'my skills'}'")
+    said = capsys.readouterr().out
+    assert "skills   2" in said
+    assert "größe: How we write." in said
+    assert "left out tone/logo.png (no text)" in said
+    (made,) = [project for project in client.projects.list() if project.name == "Skilled 7"]
+    assert [(skill.name, skill.files) for skill in made.skills][1] == ("tone", ["SKILL.md", "refs/a.md"])
+    terminal.cell("%agentsvc project --remove-skill größe")
+    terminal.cell("%agentsvc project --skills")
+    assert "skills   1\n         tone: How we write." in capsys.readouterr().out
+    with pytest.raises(AskError, match="no skill 'größe'"):
+        terminal.cell("%agentsvc project --remove-skill größe")
+    (tmp_path / "my skills" / "tone" / "SKILL.md").write_text("Be dry.")
+    with pytest.raises(AskError, match="does not begin with a front matter"):
+        terminal.cell(f"%agentsvc project --skills '{tmp_path / 'my skills' / 'tone'}'")
+    for nothing, why in ((tmp_path, "has no skills"), (tmp_path / "none", "can't be read")):
+        with pytest.raises(AskError, match=why):
+            terminal.cell(f"%agentsvc project --skills '{nothing}'")
+    (tmp_path / "my skills" / "tone" / "refs" / "long.md").write_text("x" * 600_000)
+    with pytest.raises(AskError, match="is too large"):
+        terminal.cell(f"%agentsvc project --skills '{tmp_path / 'my skills'}'")
+    terminal.cell("%agentsvc project --skills -")
+    assert [project.skills for project in client.projects.list() if project.id == made.id] == [[]]
+    terminal.cell("%agentsvc project")
+
+
+@pytest.mark.usefixtures("connected")
 def test_what_a_run_sent_to_models_is_shown(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run = terminal.cell("%%ask\nsay x").run.run_id
     terminal.cell("%agentsvc sent last")
     assert f"Run {run} sent nothing to a language model." in capsys.readouterr().out
     with pytest.raises(AskError, match="The run is missing"):
         terminal.cell("%agentsvc sent")
+
+
+def test_each_part_that_a_run_sent_is_shown(
+    terminal: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    look = ChatReply(("Let me see.",), calls=(("list_files", "{}"),))
+    with chat_server(look, ChatReply(("Blue.",))) as server:
+        settings = {"model_url": server.url, "model_context": 32_768}
+        with running_service("openai-chat:stand-in", **settings) as service:
+            monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+            monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+            run = terminal.cell("%%ask\nWhich colour\x1b[31m " + "is it? " * 100).run
+            capsys.readouterr()
+            terminal.cell(f"%agentsvc sent {run.run_id}")
+            lines = capsys.readouterr().out.splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("1. stand-in at http://127.0.0.1"))
+    second = next(place for place, line in enumerate(lines) if line.startswith("2. stand-in at http://127.0.0.1"))
+    for place in (first, second):
+        assert re.fullmatch(r".+ \(your own\), some [\d,]+ tokens; new in it:", lines[place])
+    whats = [line.split(",")[0].strip() for line in lines]
+    assert whats[first + 1 : second] == ["instructions", "tools", "message"]
+    assert whats[second + 1 :] == ["answer", "call", "result"]
+    question = lines[second - 1]
+    assert re.match(r"   message, 8\d\d characters: Which colour", question)
+    assert question.endswith("…")
+    assert "\x1b" not in question
+    assert "Let me see." in lines[second + 1]
 
 
 @pytest.mark.usefixtures("connected")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from agentsvc_nb import AgentService
 from agentsvc_nb.client.batch.runner import MapProgress
 from agentsvc_nb.notebook.ask.several import RowsBar, progress_bundle
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
@@ -52,6 +54,29 @@ def test_a_file_is_asked_over_as_the_agent_reads_it(kernel: Any, mine: str, tmp_
     (place := tmp_path / "ads.csv").write_text(f"Report\n\nCampaign;Cost\n{mine};1.234,50 €\nTotal;1.234,50 €\n")
     kernel.cell(f"%%ask --each {place} -o out\nsay {{{{Campaign}}}} {{{{Cost}}}}")
     assert kernel.user_ns["out"].answer.tolist() == [f"{mine} 1234.5"]
+
+
+def test_each_row_sees_the_files_of_the_chat_and_those_given(
+    kernel: Any, mine: str, tmp_path: Path, client: AgentService
+) -> None:
+    (tmp_path / "rules.md").write_text(f"rule {mine}")
+    (tmp_path / "brief.md").write_text(f"brief {mine}")
+    kernel.user_ns["df"] = pd.DataFrame({"text": [f"{mine} 1", f"{mine} 2"]})
+    kernel.cell(f"%files put {tmp_path / 'rules.md'}")
+    ask = f"%%ask --each df -o out --file {tmp_path / 'brief.md'}\nsay {{{{text}}}}"
+    kernel.cell(ask)
+    for chat in kernel.user_ns["out"].chat:
+        assert [file.path for file in client.files.list(chat)] == ["uploads/brief.md", "uploads/rules.md"]
+    own = kernel.cell("%%ask\nwrite out/plan.md x").chat
+    first = kernel.cell(ask).frame
+    again = kernel.cell(ask).frame
+    assert first.run_id.tolist() == again.run_id.tolist()
+    for chat in first.chat:
+        paths = [file.path for file in client.files.list(chat)]
+        assert paths == ["out/plan.md", "uploads/brief.md", "uploads/rules.md"]
+    (tmp_path / "brief.md").write_text("another brief")
+    assert not set(kernel.cell(ask).frame.run_id) & set(first.run_id), "what a row is judged against is part of it"
+    assert [file.path for file in client.files.list(own)] == ["out/plan.md", "uploads/rules.md"]
 
 
 def test_a_bar_moves_and_one_output_remains(kernel: Any, mine: str) -> None:
@@ -105,7 +130,8 @@ def test_stop_keeps_what_is_there(kernel: Any, mine: str, monkeypatch: pytest.Mo
     [
         ("--each nothing", "no variable `nothing`"),
         ("--each df --bg", "--each and --bg exclude each other"),
-        ("--each df --file a.csv", "--each and --file exclude each other"),
+        ("--each df --new-chat", "--each and --new-chat exclude each other"),
+        ("--each df --file nothing.csv", "There is no file nothing.csv"),
         ("--each df --schema rows", "one answer a row"),
         ("--each text", "is no DataFrame"),
         ("--each df --key none", "no column 'none'"),
@@ -124,6 +150,14 @@ def test_the_line_says_what_it_costs_and_how_long_it_takes() -> None:
         "412 of 1,000 rows · 3 failed · 12.40 cents of about 30.10 cents · about 2 min left"
         " · the service is busy: waiting 5 s"
     )
+
+
+def test_rows_of_the_offline_agent_are_free_on_ones_own_service() -> None:
+    progress = MapProgress(10, 5, 0, 1, 0.3, 0.6, None, 0.0, (), lambda: None, ("offline",))
+    assert progress_bundle(progress, own=True)["text/plain"] == "5 of 10 rows · free"
+    assert "0.30 cents of about" in progress_bundle(progress)["text/plain"]
+    dearer = replace(progress, models=("offline", "openai:x"))
+    assert "0.30 cents of about" in progress_bundle(dearer, own=True)["text/plain"]
 
 
 def test_a_browser_is_sent_few_of_many_rows() -> None:

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
+import pandas as pd
 import pytest
 
 from agentsvc_nb import embedded
 from agentsvc_nb.cli import main
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.runs import CODE_REQUEST, typed
 from tests.strangers import Stranger, key_of, port_of, repeats
 from tests.waiting import until
 
@@ -98,8 +101,48 @@ def test_a_note_looks_like_the_status_line(kernel: Any, data: Path) -> None:
     assert status == note
 
 
+def test_the_offline_agent_is_free_wherever_a_price_stands(
+    kernel: Any, data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AGENTSVC_MODEL", "offline")
+    kernel.user_ns["df"] = pd.DataFrame({"text": ["one", "two"]})
+    rows = kernel.cell("%%ask --each df\nWhat is {{text}}?")
+    assert "2 of 2 rows answered · free" in repr(rows)
+    kernel.cell("%%ask --each df\nWhat is {{text}}?")  # answered from what is kept, or by the same runs
+    assert "2 of 2 rows answered · free" in kernel.shown.outputs[0]["text/plain"]
+    first, second = (kernel.cell(f"%%ask\nWhat is {word}?").run_id for word in ("this", "that"))
+    compared = kernel.cell(f"%runs diff {first} {second}")._repr_mimebundle_()["text/plain"]
+    kernel.cell("%runs export told.md")
+    for shown in (compared, (tmp_path / "told.md").read_text()):
+        assert "free" in shown
+        assert "cents" not in shown
+
+
 def test_settings_that_are_wrong_are_one_short_error(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTSVC_MAX_FILE_BYTES", "many")
     with pytest.raises(Exception, match="MAX_FILE_BYTES") as caught:
         kernel.cell("%%ask\nsay hello")
     assert type(caught.value).__name__ == "AskError"
+
+
+def test_what_code_adds_to_a_question_is_for_language_models_alone(kernel: Any, data: Path) -> None:
+    long = "x" * 250  # so that only a part of what is added is among the characters that the list of chats shows
+    answer = kernel.cell(f"%%ask --code\nsay Plan {long}\nsay ```\nsay 1\nsay ```")
+    assert answer.text.strip() == f"Plan {long}\n```\n1\n```"
+    ready = embedded.status(data)
+    assert ready is not None
+    with httpx.Client(base_url=ready.base_url, follow_redirects=True) as browser:
+        browser.get(ready.sign_in_url)
+        pages = [browser.get(page).text for page in ("/app", f"/app/chats/{answer.chat}")]
+    assert all("say Plan" in page for page in pages)
+    assert not any("Answer with one" in page for page in pages)
+    assert typed(f"x\n\n{CODE_REQUEST}") == "x"
+
+
+def test_feedback_on_ones_own_service_speaks_of_no_team(kernel: Any, data: Path) -> None:
+    kernel.cell("%feedback send 'It is slow' -o said\n%feedback -o reports\n%agentsvc -o facts")
+    assert "which is your own" in kernel.user_ns["said"]
+    assert "team" not in kernel.user_ns["said"].lower()
+    shown = kernel.cell(f"%feedback show {kernel.user_ns['reports'].id[0]}")
+    assert "team" not in repr(shown).lower()
+    assert str(data) in kernel.user_ns["facts"]

@@ -19,6 +19,7 @@ from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.files import SearchResult
 from tests.notebook import samples
@@ -83,6 +84,8 @@ def test_a_file_is_looked_at_from_its_beginning(terminal: Any, client: AgentServ
         blob.seek(0, 2)
         blob.writelines(b"\n%d,lamp,x" % n for n in range(100))
         blob.truncate(2_000_000_000)
+    with open_beside(service.folder) as database:
+        database.write_now(lambda tx: tx.run("UPDATE file SET size_bytes = 2000000000 WHERE path = 'out/prices.csv'"))
     huge = prices.model_copy(update={"size_bytes": 2_000_000_000})
     tracemalloc.start()
     try:
@@ -142,3 +145,39 @@ def test_nothing_found_is_a_typed_table_and_no_words_a_sentence(terminal: Any) -
     assert [str(kind) for kind in found.df.dtypes] == [*columns(SearchResult).values(), "string"]
     with pytest.raises(AskError, match="Name the words to look for"):
         terminal.cell("%search -o x")
+
+
+def test_a_folder_is_put_with_all_below_it_also_before_the_first_question(terminal: Any, tmp_path: Path) -> None:
+    (folder := tmp_path / "many" / "deep").mkdir(parents=True)
+    for number in range(14):
+        (folder / f"{number}.txt").write_text(f"{number}")
+    (tmp_path / "many" / ".hidden").write_text("x")
+    terminal.cell(f"%files put {tmp_path / 'many'} -o said")
+    assert terminal.user_ns["said"].startswith("14 sent")
+    assert len(terminal.cell("%files")) == 14
+    answer = terminal.cell("%%ask\nsay x")
+    assert len(terminal.cell("%files")) == 14
+    assert terminal.cell("%%ask\nsay y").chat == answer.chat
+    terminal.cell(f"%files put {tmp_path / 'many'} -o said")
+    assert terminal.user_ns["said"].startswith("0 sent, 14 unchanged")
+
+
+def test_two_files_of_one_name_are_not_put_over_each_other(terminal: Any, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "plan.md").write_text(name)
+    with pytest.raises(AskError, match="have one name; nothing was sent"):
+        terminal.cell(f"%files put {tmp_path}")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(AskError, match="has no files"):
+        terminal.cell(f"%files put {tmp_path / 'empty'}")
+
+
+def test_a_name_is_enough_where_it_is_the_only_one(terminal: Any, tmp_path: Path) -> None:
+    terminal.cell("%%ask\nwrite out/plan.md # The plan\nwrite a/x.md one\nwrite b/x.md two")
+    assert "The plan" in repr(terminal.cell("%files preview plan.md"))
+    terminal.cell(f"%files get plan.md -d {tmp_path}")
+    assert (tmp_path / "plan.md").read_text() == "# The plan"
+    with pytest.raises(AskError, match=r"There is no file x\.md") as caught:
+        terminal.cell("%files preview x.md")
+    assert "a/x.md or b/x.md" in caught.value.hint

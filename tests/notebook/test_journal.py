@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, default_path
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.notebook import connection
+from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, default_path, now
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.wire.runs import Run, Usage
 
 
 def _entry(key: str, **fields: Any) -> JournalEntry:
@@ -150,3 +152,23 @@ def test_a_clock_that_is_set_back_does_not_turn_the_order_of_runs(journal: Journ
     assert [turn["run_id"] for turn in journal.turns("http://a", "chat_2")] == ["b", "c"]
     assert [run["run_id"] for run in journal.runs(None)] == ["a", "b", "c"]
     assert [entry.run_id for entry in journal.known("f")] == ["c", "b", "a"]
+
+
+def test_a_months_total_is_that_of_language_models_in_all_notebooks(journal: Journal) -> None:
+    begun = {
+        "november": "2001-11-30T23:59:59.999Z",
+        "elsewhere": "2001-11-01T00:00:00.000Z",
+        "december": "2001-12-01T00:00:00.000Z",
+    }
+    for name, time in begun.items():
+        journal.start(_entry(name, notebook=f"/{name}.ipynb"))
+        usage = Usage(cost_microcents=1_500_000)
+        run = Run(run_id=name, status="completed", chat="c", started_at=time, usage=usage, model="openai:gpt-5")
+        journal.opened(name, run)
+        journal.start(_entry(f"{name} offline"))
+        journal.opened(f"{name} offline", run.model_copy(update={"run_id": f"{name} o", "model": "offline"}))
+    assert (journal.spent("2001-11"), journal.spent("2001-12"), journal.spent("2002-01")) == (3_000_000, 1_500_000, 0)
+    session = Session(environ={}, journal=journal)
+    assert "\nmonth " not in connection.status(session)
+    journal.do("UPDATE runs SET started_at = ? WHERE run_id = 'november'", [now()])
+    assert "month    1.50 cents for language models" in connection.status(session)

@@ -270,3 +270,15 @@ def test_loading_the_magics_loads_nothing_that_takes_long() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert "agentsvc_nb.notebook.magics" in loaded
     assert not {"httpx", "pandas", "markdown_it", "PIL", "pydantic", "ipywidgets", "agentsvc_nb.client"} & {*loaded}
+
+
+def test_a_command_that_the_shell_does_not_find_is_explained(
+    kernel: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    kernel.cell("!agentsvc status")
+    said = capfd.readouterr().out
+    assert "In a notebook `%agentsvc` does it" in said
+    assert f"!{sys.executable} -m agentsvc_nb" in said
+    kernel.cell("print('!agentsvc')")
+    assert "not found" not in capfd.readouterr().out

@@ -57,8 +57,10 @@ def test_an_export_looks_the_same_everywhere(name: str, tmp_path: Path) -> None:
     lines = [line.split() for line in harmless(preview(name, EXPORTS[name]))[0].splitlines()]
     at = lines.index(["Campaign", "Day", "Cost", "Clicks"])
     assert [kind for kind in lines[at + 1] if kind != "€"] == ["text", "date", "number", "number"]
-    shown = [["Summer,", "all", "2025-05-01", "1234.50", "12"], ["Brand", "DE", "2025-05-02", "3.10", "1000"]]
-    assert [[*line[:-2], f"{float(line[-2]):.2f}", line[-1]] for line in lines[at + 2 : at + 4]] == shown
+    shown = [["Summer,", "all", "2025-05-01", "1,234.50", "12"], ["Brand", "DE", "2025-05-02", "3.10", "1,000"]]
+    assert [
+        [*line[:-2], f"{float(line[-2].replace(',', '')):,.2f}", line[-1]] for line in lines[at + 2 : at + 4]
+    ] == shown
     assert lines[at + 4] == ["2", "rows"]
 
     frame = read_table(place)

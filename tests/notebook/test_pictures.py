@@ -74,6 +74,21 @@ def test_an_output_has_at_most_12_pictures_and_300_kb_of_them() -> None:
     assert offences(heavy) == []
 
 
+def test_pictures_stand_side_by_side_and_other_files_in_the_table() -> None:
+    small = _picture(edge=40)
+    files = [_file(1), _file(2, "text/html"), _file(3)]
+    bundle = files_bundle(files, lambda _: small, caption="Files of this job")
+    pictures, _, table = bundle["text/html"].partition("<table")
+    assert (pictures.count("<figure"), pictures.count("<img"), table.count("<img")) == (2, 2, 0)
+    assert "p1.png, 1.0 kB</figcaption>" in pictures
+    assert "<code>p2.png</code>" in table
+    assert bundle["text/html"].count("Files of this job") == 1
+    assert offences(bundle["text/html"]) == []
+    assert bundle["text/plain"].count("p1.png") == 1
+    assert "<table" not in files_bundle(files[:1], lambda _: small)["text/html"]
+    assert "<figure" not in files_bundle(files)["text/html"]
+
+
 def test_only_what_claims_to_be_a_picture_is_fetched_at_all() -> None:
     fetched: list[str] = []
 

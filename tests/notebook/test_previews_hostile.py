@@ -79,6 +79,11 @@ def test_the_strings_within_files_that_a_process_decodes() -> None:
         harmless(preview("a.csv", "\n\n".join(texts[start : start + 20]).encode()))
         harmless(preview("a.xlsx", samples.workbook([["<b>a", "b"], *rows[start : start + 20]], "<i>s")))
         harmless(preview("a.parquet", samples.parquet(["<b>a", '"'], rows[start : start + 20])))
+        words = [re.sub("[\0-\x08\x0b-\x1f\ufffe\uffff]", "", text) for text in texts[start : start + 20]]
+        table = "".join(f"<w:tr><w:tc>{samples.paragraph(text)}</w:tc></w:tr>" for text in words)
+        headings = "".join(samples.paragraph(text, "Heading1") for text in words)
+        harmless(preview("a.docx", samples.word(f"{headings}<w:tbl>{table}</w:tbl>")))
+        harmless(preview("a.pptx", samples.deck(*zip(words, words, strict=True))))
     shown = harmless(preview("a.pdf", samples.pdf(["<script>alert(1)</script>", '" onload="x'])))[1]
     assert "&lt;script&gt;alert(1)" in shown
 

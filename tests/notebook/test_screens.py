@@ -16,7 +16,9 @@ from tests.notebook.screens import Cell, Clock, Script
 PARAGRAPHS = "\n\n".join(f"## Part {n}\n\n" + "Words of **some** length, and `code`. " * 8 for n in range(70))[:20_000]
 ENDLESS = ("word " * 4_000)[:20_000]
 FENCE = "```\n" + "print('a line of code')\n" * 860
+CODE = ("Some words on it:\n\n```python\n" + "print('a line of code', len([2, 3]))  # said\n" * 40 + "```\n\n") * 11
 TABLE = "| a | b |\n|---|---|\n" + "| 1 | <two> |\n" * 1_400
+LONG = {"blocks": PARAGRAPHS, "paragraph": ENDLESS, "fence": FENCE, "code": CODE, "table": TABLE}
 
 
 def _play(text: str, chars_per_second: int) -> tuple[Cell, Script]:
@@ -35,11 +37,25 @@ def _play(text: str, chars_per_second: int) -> tuple[Cell, Script]:
 
 
 @pytest.mark.parametrize("speed", [100, 250, 2_000])
-@pytest.mark.parametrize("text", [PARAGRAPHS, ENDLESS, FENCE, TABLE], ids=["blocks", "paragraph", "fence", "table"])
+@pytest.mark.parametrize("text", list(LONG.values()), ids=list(LONG))
 def test_a_long_answer_costs_under_80_bytes_a_character(text: str, speed: int) -> None:
     cell, script = _play(text, speed)
     assert text == script.view.text
+    print(f"{cell.bytes / len(text):.0f} bytes a character")
     assert cell.bytes < 80 * len(text)
+
+
+def test_code_is_coloured_once_it_has_settled() -> None:
+    cell, clock, script = Cell(), Clock(), Script()
+    screen = LiveScreen(cell, clock)
+    for text in ("```python\nimport", " os\n", "```\n\nand\n"):
+        script.say(text)
+        clock.now += 10
+        screen.draw(script.view)
+        coloured = "keyword-color" in cell.outputs[1]["text/html"]
+        assert coloured == text.endswith("and\n")
+    script.end()
+    assert "keyword-color" in answer_bundle(script.view)["text/html"]
 
 
 def test_one_output_remains_and_it_is_the_whole_answer() -> None:

@@ -44,6 +44,33 @@ def test_what_was_put_goes_along_with_each(terminal: Any, tmp_path: Any, client:
         assert [file.file_name for file in client.files.list(answer.chat)] == ["facts.txt"]
 
 
+def test_each_has_the_files_of_the_chat_and_the_one_picked_keeps_them(
+    terminal: Any, tmp_path: Any, client: AgentService
+) -> None:
+    (tmp_path / "facts.txt").write_text("facts")
+    own = terminal.cell("%%ask\nwrite out/plan.md x").chat
+    terminal.cell(f"%files put {tmp_path / 'facts.txt'}")
+    answers = terminal.cell("%%ask --n 2\nwrite out/draft.md y")
+    for answer in answers:
+        paths = [file.path for file in client.files.list(answer.chat)]
+        assert paths == ["out/draft.md", "out/plan.md", "uploads/facts.txt"]
+    assert [file.path for file in client.files.list(own)] == ["out/plan.md", "uploads/facts.txt"]
+    answers.pick(2)
+    assert list(terminal.cell("%files")["path"]) == ["out/draft.md", "out/plan.md", "uploads/facts.txt"]
+
+
+def test_what_was_put_before_the_first_question_stays_for_the_chat_unless_a_variant_takes_its_place(
+    terminal: Any, tmp_path: Any, client: AgentService
+) -> None:
+    (tmp_path / "facts.txt").write_text("facts")
+    terminal.cell(f"%files put {tmp_path / 'facts.txt'}")
+    answers = terminal.cell("%%ask --n 2\nsay x")
+    own = terminal.cell("%%ask\nsay y").chat
+    assert [file.path for file in client.files.list(own)] == ["uploads/facts.txt"]
+    answers.pick(1)
+    assert list(terminal.cell("%files")["path"]) == ["uploads/facts.txt"]
+
+
 def test_that_none_completed_fails_the_cell_and_they_are_kept(terminal: Any) -> None:
     with pytest.raises(RunFailed, match="None of the variants completed"):
         terminal.cell("%%ask --n 2 -o drafts\nsay so far\nfail agent_error no")

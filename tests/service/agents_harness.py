@@ -93,6 +93,9 @@ class MemoryWorkspace:
             data = file.read_bytes()
         return "" if b"\0" in data else data.decode("utf-8", "replace")[:1_000_000]
 
+    async def skill(self, name: str) -> Mapping[str, str]:
+        raise FileNotFoundError(name)
+
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
         self.queries.append(query)
         parsed = parse(query)

@@ -23,6 +23,7 @@ from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.service.backup import BackupError, back_up, restore
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
+from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.store.blobs import LocalBlobs
@@ -31,6 +32,8 @@ from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import Run
 from tests.waiting import PATIENCE_SECONDS, until
+
+pytestmark = pytest.mark.sqlite("`agentsvc backup` and `restore` are of a folder's own database")
 
 
 def agentsvc(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -143,6 +146,32 @@ def test_a_backup_holds_what_rows_name_and_nothing_else(folder: DataFolder, back
     assert (manifest.blobs, manifest.blob_bytes, manifest.missing) == (2, 6, 0)
 
 
+SERVERS = {
+    "tickets": {"url": "https://tickets.example/mcp", "key": "svr_secret", "key_in": "file", "trusted": True},
+    "notes": {"command": ["npx", "notes"], "key_as": "TOKEN", "key_in": "keyring"},
+    "open": {"url": "https://open.example/mcp"},
+}
+
+
+def test_servers_of_tools_come_back_without_their_keys(folder: DataFolder, tmp_path: Path) -> None:
+    """And are named as they do, with what is lacking; those that the folder has are left as they are."""
+    folder.mcp.write_text(json.dumps(SERVERS))
+    file, target = tmp_path / "b.tar", DataFolder(tmp_path / "new")
+    back_up(folder, file, quiet)
+    assert b"svr_secret" not in file.read_bytes()
+    target.path.mkdir()
+    target.mcp.write_text(json.dumps({"open": {"url": "https://here.example/mcp"}}))
+    done = agentsvc("restore", file, "--data", target.path)
+    assert done.returncode == 0, done.stderr
+    assert "tickets, https://tickets.example/mcp (its key is in no backup: add it again with its key)" in done.stdout
+    assert "notes, the command npx (its key is not in the keyring, or that is locked)" in done.stdout
+    there = {one.name: one for one in OwnServers(target).read()}
+    assert (there["tickets"].trusted, there["tickets"].key) == (True, "")
+    assert (there["notes"].command, there["notes"].key_as) == (("npx", "notes"), "TOKEN")
+    assert (there["open"].url, there["open"].lacking) == ("https://here.example/mcp", "")
+    assert stat.S_IMODE(target.mcp.stat().st_mode) == 0o600
+
+
 @pytest.mark.parametrize("altered", [False, True])
 def test_a_missing_or_altered_content_is_told(folder: DataFolder, tmp_path: Path, altered: bool) -> None:
     """What is there is saved all the same, and the backup can be restored."""
@@ -204,14 +233,23 @@ DAMAGE: dict[str, Callable[[str, bytes], tuple[str, bytes] | None]] = {
     "manifest": lambda name, data: flipped(name, data, "manifest.json"),
     "later format": lambda name, data: (name, data.replace(b'"format": 1', b'"format": 2')),
     "path outside": lambda name, data: (name.replace("blobs/", "blobs/../../"), data),
+    "servers": lambda name, data: (name, b"[1]" if name == "mcp.json" else data),
+    "no servers": lambda name, data: None if name == "mcp.json" else (name, data),
+    "servers that the manifest does not name": lambda name, data: (
+        name,
+        data.replace(b"tickets", b"strange") if name == "mcp.json" else data,
+    ),
     "absolute path": lambda name, data: (name.replace("blobs/", "/tmp/"), data),
     "stranger": lambda name, data: ("key" if name.startswith("blobs/") else name, data),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_backup_is_refused(backup: Path, tmp_path: Path, damage: str) -> None:
+def test_a_damaged_backup_is_refused(folder: DataFolder, backup: Path, tmp_path: Path, damage: str) -> None:
     """One sentence, no service, no file outside and nothing half-restored inside."""
+    folder.mcp.write_text(json.dumps(SERVERS))
+    backup.unlink()
+    back_up(folder, backup, quiet)
     beside = sorted(tmp_path.iterdir())
     changed, target = rewritten(backup, DAMAGE[damage]), DataFolder(tmp_path / "new")
     with pytest.raises(BackupError):

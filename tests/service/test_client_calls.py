@@ -20,13 +20,13 @@ from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.usecases import accounts, attempts, client_calls, runs
+from agentsvc_nb.service.usecases import accounts, attempts, client_calls, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome
 from agentsvc_nb.wire.limits import CALL_WAIT_MAX_SECONDS, CALL_WAIT_SECONDS
-from agentsvc_nb.wire.runs import NewClientTool
+from agentsvc_nb.wire.runs import NewClientTool, Verdict
 from agentsvc_nb.wire.times import rfc3339
 from tests import databases
 from tests.service import contexts
@@ -53,7 +53,7 @@ def judges() -> Iterator[Judges]:
 
 @dataclass
 class Asked:
-    """A run at work whose call waits for its caller."""
+    """A run at work whose call waits for its caller, or for approval first."""
 
     storage: Storage
     clock: contexts.SetClock
@@ -75,6 +75,13 @@ class Asked:
         batch = await runs.events(self.storage.use_case, self.run.run_id, 0)
         return [json.loads(event.payload) for event in batch.events if event.type == kind]
 
+    async def told(self, kind: str) -> dict[str, Any]:
+        """The first event of a type, once there is one."""
+        with self.storage.use_case.signals.watch(self.run.run_id) as watch:
+            while not (found := await self.events(kind)):
+                await watch.wait(10)
+        return found[0]
+
     async def refused(self) -> str:
         with pytest.raises(ApiError) as caught:
             await self.answer()
@@ -85,21 +92,45 @@ def runner_of(storage: Storage, judges: Judges) -> RunRunner:
     return RunRunner(storage, {"scripted": Scripted()}, {}, JobRunner(storage, {}), judges)
 
 
-async def asked(database: DatabaseEngine, folder: Path, judges: Judges) -> Asked:
+async def begun(
+    database: DatabaseEngine, folder: Path, judges: Judges, settings: Settings, tool: NewClientTool
+) -> Asked:
+    """A run at work on its only call."""
     clock = contexts.SetClock(NOW)
-    storage = contexts.storage(database, folder / "blobs", clock, Settings(folder, model="scripted"))
+    storage = contexts.storage(database, folder / "blobs", clock, settings)
     context = storage.use_case
     key, _ = await context.write(lambda tx: accounts.create_key(tx, clock, name="caller"))
-    given = Start("call look_up {}\nsay done", ChatSelector(), "scripted", NOW, client_tools=[TOOL])
+    given = Start("call look_up {}\nsay done", ChatSelector(), "scripted", NOW, client_tools=[tool])
     run = await runs.start(context, key, given)
     runner = runner_of(storage, judges)
-    found = Asked(storage, clock, key, run, runner, asyncio.create_task(runner._work(run.run_id)))
-    with context.signals.watch(run.run_id) as watch:
-        while not (waiting := await found.events("client_call.waiting")):
-            await watch.wait(10)
-    assert waiting[0]["expires_at"] == rfc3339(NOW + WAIT)
-    found.call_id = waiting[0]["call_id"]
+    return Asked(storage, clock, key, run, runner, asyncio.create_task(runner._work(run.run_id)))
+
+
+async def asked(database: DatabaseEngine, folder: Path, judges: Judges) -> Asked:
+    found = await begun(database, folder, judges, Settings(folder, model="scripted"), TOOL)
+    waiting = await found.told("client_call.waiting")
+    assert waiting["expires_at"] == rfc3339(NOW + WAIT)
+    found.call_id = waiting["call_id"]
     return found
+
+
+def test_the_clock_starts_after_approval(database: DatabaseEngine, tmp_path: Path, judges: Judges) -> None:
+    async def use() -> None:
+        settings = Settings(tmp_path, model="scripted", approve_effects=True)
+        call = await begun(database, tmp_path, judges, settings, TOOL.model_copy(update={"effect": True}))
+        call.call_id = (await call.told("approval.requested"))["call_id"]
+        call.clock.ms = NOW + 5 * WAIT
+        given = Verdict(approved=True)
+        await tool_calls.decide(call.storage.use_case, call.key.account, call.run.run_id, call.call_id, given)
+        waiting = await call.told("client_call.waiting")
+        assert (waiting["call_id"], waiting["expires_at"]) == (call.call_id, rfc3339(NOW + 6 * WAIT))
+        call.clock.ms = NOW + 6 * WAIT - 1
+        await call.answer()
+        await call.work
+        [result] = await call.events("tool.result")
+        assert result["content"] == ANSWER.content
+
+    asyncio.run(use())
 
 
 def test_nobody_answers_in_time(database: DatabaseEngine, tmp_path: Path, judges: Judges) -> None:

@@ -74,7 +74,8 @@ def listed(name: str) -> set[str]:
 
 
 def test_every_code_that_is_answered_can_come_from_somewhere_and_no_other() -> None:
-    assert set().union(*map(listed, ROUTES)) == {row.code for row in CODES.values() if not row.unreached}
+    mcp = {"request_too_large"}  # of an endpoint that is no operation (docs/mcp.md)
+    assert mcp.union(*map(listed, ROUTES)) == {row.code for row in CODES.values() if not row.unreached}
 
 
 def test_an_operation_lists_no_code_that_it_cannot_come_to() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.plan import KeptSettings, ServicePlan, plan_of
 from agentsvc_nb.settings import SETTINGS, SettingsError, variable
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import platform
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,7 @@ def test_a_program_that_fails_tells_where_and_keeps_its_files(tool: Tool, task: 
     ("code", "error", "said"),
     [
         ("1 +", "program_failed", "SyntaxError: invalid syntax"),
+        ("1 +", "program_failed", f"It is Python {platform.python_version()}."),
         ("import sys; sys.exit('no rows')", "program_failed", "exit code 1.\n\nno rows"),
         ("import sys; sys.exit(3)", "program_failed", "exit code 3."),
         ("open('a.txt', 'w').write('x')\nwhile True: pass", "too_much_work", "longer than 1 s"),
@@ -171,6 +173,7 @@ def test_a_machine_without_a_sandbox_says_so(
     monkeypatch.setenv("PATH", "/nowhere")
     assert confinement.lacking() == confinement.NO_BUBBLEWRAP
     assert not tool.available()
+    assert "run_python" in catalog.taken_names(catalog.within({}, Settings(Path("data")))), "its name stays taken"
     with pytest.raises(WorkFailure, match="apt install bubblewrap") as failed:
         run(tool, task, "print(1)")
     assert failed.value.code == "not_configured"

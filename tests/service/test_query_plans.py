@@ -10,6 +10,7 @@ import pytest
 from agentsvc_nb.service.records import load
 from agentsvc_nb.service.store.sqlite import SqliteDatabase, beside
 
+pytestmark = pytest.mark.sqlite("reads SQLite's query plans")
 ASKED = [
     ("runs", "active"),
     ("runs", "of_chat"),

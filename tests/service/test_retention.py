@@ -138,7 +138,7 @@ def test_keys_of_starts_before_yesterday_go(store: Store) -> None:
     assert [row["key"] for row in left] == ["back0", "back1"]
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("reads SQLite's list of tables; both databases have the same")
 def test_every_table_that_names_contents_is_asked(store: Store) -> None:
     """A new table with a `sha256` must be named in the one list, or its contents would be removed."""
 

@@ -12,7 +12,7 @@ import pytest
 
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.schemas.judges import Judges
-from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.records import run_events, runs
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.usecases import accounts
@@ -85,7 +85,7 @@ async def finished(folder: Path, script: Script, cancel: bool = False) -> tuple[
                 runner.interrupt(run.run_id)
                 cancel = False
             assert await watch.wait(PATIENCE_SECONDS), "the run is stuck"
-    events, _ = database.read(lambda tx: runs.events(tx, run.run_id, 0, 100, 10**9))
+    events, _ = database.read(lambda tx: run_events.events(tx, run.run_id, 0, 100, 10**9))
     database.close()
     storage.tables.close()
     return record, events

@@ -21,7 +21,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from agentsvc_nb.agents.scripted import Scripted
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.records import chats, runs
+from agentsvc_nb.service.records import chats, run_events, runs
 from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
@@ -115,13 +115,13 @@ class RunStates(RuleBasedStateMachine):
         record = self.run(attempts.resume(self.context, *attempt))
         if record is None:
             return attempt
-        assert self.write(lambda tx: runs.append(tx, attempt[0], attempt[1], "text.delta", {}, NOW)) is None
+        assert self.write(lambda tx: run_events.append(tx, attempt[0], attempt[1], "text.delta", {}, NOW)) is None
         return record.run_id, record.attempt
 
     @rule(attempt=attempts)
     def append(self, attempt: tuple[str, int]) -> None:
         current = self.read(lambda tx: runs.get(tx, attempt[0]))
-        written = self.write(lambda tx: runs.append(tx, *attempt, "text.delta", {"text": "x"}, NOW))
+        written = self.write(lambda tx: run_events.append(tx, *attempt, "text.delta", {"text": "x"}, NOW))
         owns = current is not None and current.attempt == attempt[1] and current.status in ACTIVE
         assert (written is not None) == owns
 
@@ -155,7 +155,7 @@ class RunStates(RuleBasedStateMachine):
             self.check_run(run)
 
     def check_run(self, run: Any) -> None:
-        events, _ = self.read(lambda tx: runs.events(tx, run.run_id, 0, 10_000, 10**9))
+        events, _ = self.read(lambda tx: run_events.events(tx, run.run_id, 0, 10_000, 10**9))
         assert [event.id for event in events] == list(range(1, len(events) + 1))
         ends = [event.id for event in events if event.type == "run.ended"]
         assert ends == ([len(events)] if run.status in TERMINAL else [])

@@ -16,7 +16,7 @@ from agentsvc_nb.agents.scripted import Scripted
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.records import accounts as account_records
-from agentsvc_nb.service.records import jobs, usage
+from agentsvc_nb.service.records import jobs, run_events, usage
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import supervisor, tool_context
@@ -108,7 +108,7 @@ async def claimed(storage: Storage) -> RunRecord:
 
 
 def written(database: DatabaseEngine, run: RunRecord) -> str:
-    found, _ = database.read(lambda tx: run_records.events(tx, run.run_id, 0, 1_000, 10**9))
+    found, _ = database.read(lambda tx: run_events.events(tx, run.run_id, 0, 1_000, 10**9))
     return "".join(json.loads(event.payload)["text"] for event in found if event.type == "text.delta")
 
 
@@ -146,7 +146,7 @@ def test_what_is_said_while_thoughts_are_written_is_written_after_a_cancel(
         speaking.cancel()
         await asyncio.wait([speaking])
         await log.append("warning", {})
-        found, _ = database.read(lambda tx: run_records.events(tx, run.run_id, 0, 1_000, 10**9))
+        found, _ = database.read(lambda tx: run_events.events(tx, run.run_id, 0, 1_000, 10**9))
         assert [event.type for event in found[-4:]] == ["text.delta", "thinking.delta", "text.delta", "warning"]
         assert written(database, run) == "ac"
 

@@ -220,6 +220,58 @@ def test_an_altered_content_is_refused_and_not_kept(place: Place, caplog: pytest
     assert "altered" in caplog.text
 
 
+def test_what_is_in_the_cache_is_read_there(place: Place) -> None:
+    """It does not need the bucket, whatever range is asked for; more than it has is asked for there."""
+    name = place.put(LARGE)
+    obstore.delete(place.objects, [CONTENTS + name])
+    for start, end in ((0, len(LARGE)), (7, len(LARGE) - 7), (5, 5)):
+        assert place.get(name, start, end) == LARGE[start:end]
+    with pytest.raises(FileNotFoundError):
+        place.get(name, 0, len(LARGE) + 1)
+
+
+@pytest.mark.parametrize("left", [None, 3_000_000], ids=["removed", "cut"])
+@pytest.mark.parametrize("when", ["before", "after the beginning"])
+def test_a_copy_that_is_cut_or_removed_is_read_on_in_the_bucket(place: Place, when: str, left: int | None) -> None:
+    name = place.put(LARGE)
+    copy = blob_path(place.folder / "cache", name)
+
+    def lessen() -> None:
+        if left is None:
+            copy.unlink()
+        else:
+            os.truncate(copy, left)
+
+    async def read(blobs: S3Blobs) -> bytes:
+        if when == "before":
+            lessen()
+        pieces = await blobs.read(name, 10, len(LARGE))
+        found = await anext(pieces)
+        if when != "before":
+            lessen()
+        return found + b"".join([piece async for piece in pieces])
+
+    assert place.run(read) == LARGE[10:]
+    assert place.get(name, 10, len(LARGE)) == LARGE[10:]
+
+
+def test_a_copy_that_makes_room_is_read_to_its_end(s3: S3Server, tmp_path: Path) -> None:
+    place = Place(s3, tmp_path, cache_bytes=len(LARGE) + 10)
+    name = place.put(LARGE)
+    obstore.delete(place.objects, [CONTENTS + name])
+
+    async def read(blobs: S3Blobs) -> bytes:
+        pieces = await blobs.read(name, 0, len(LARGE))
+        found = await anext(pieces)
+        await blobs.store(bytes(100))
+        assert not blob_path(tmp_path / "cache", name).exists()
+        return found + b"".join([piece async for piece in pieces])
+
+    assert place.run(read) == LARGE
+    with pytest.raises(FileNotFoundError):
+        place.get(name, 0, len(LARGE))
+
+
 # -- what nobody names ----------------------------------------------------------------------------------------------
 
 

@@ -156,5 +156,5 @@ def test_whatever_the_service_starts_is_such_a_child() -> None:
     starting = re.compile(processes, re.M)
     found = {path.relative_to(package).as_posix() for path in sources if starting.search(path.read_text())}
     programs = {f"tools/programs/{name}.py" for name in ("confinement", "supervisor_child")}
-    ours = {"formats/sandbox.py", "service/serve.py", *programs}
-    assert found == ours, "serve.py starts the service itself; what a program's sandbox has ends with it"
+    ours = {"formats/sandbox.py", "service/serve.py", "service/model_trial.py", *programs}
+    assert found == ours, "the service's own start, a trial for users; what a program's sandbox has ends with it"

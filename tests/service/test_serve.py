@@ -19,7 +19,8 @@ from filelock import FileLock
 
 from agentsvc_nb import __version__
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.folder import DataFolder, Ready, write_private
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.logs import OneLine
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import running_service

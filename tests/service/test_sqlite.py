@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.service.folder import disk_fault
+from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs
 from agentsvc_nb.service.store import migrations
@@ -22,6 +22,7 @@ from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.store.writes import LONG_SECONDS
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 
+pytestmark = pytest.mark.sqlite("is about SQLite; tests/service/test_postgres.py is its counterpart")
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
 
 

@@ -12,7 +12,7 @@ import pytest
 from agentsvc_nb.service.ports import CommitLost, StoreAway
 from agentsvc_nb.service.records import accounts as account_records
 from agentsvc_nb.service.records import jobs as job_records
-from agentsvc_nb.service.records import runs as run_records
+from agentsvc_nb.service.records import run_events
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.event_log import EventLog
@@ -72,7 +72,7 @@ def test_a_run_goes_on_from_its_checkpoint(
 
 
 async def events(storage: Storage, run: RunRecord) -> list[dict[str, Any]]:
-    found, _ = await storage.use_case.read(lambda tx: run_records.events(tx, run.run_id, 0, 1_000, 10**9))
+    found, _ = await storage.use_case.read(lambda tx: run_events.events(tx, run.run_id, 0, 1_000, 10**9))
     return [{"id": each.id, "type": each.type, "payload": json.loads(each.payload)} for each in found]
 
 

@@ -214,3 +214,45 @@ def test_a_query_reaches_nothing_but_its_tables(task: MemoryToolContext, tmp_pat
     assert failed.value.code == "query_failed"
     assert secret.read_text() == "a\nb\n"
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "there_is"),
+    [
+        ("SELECT nothing FROM sales_2024", "sales_2024 has month, channel, revenue."),
+        ("SELECT 1 FROM sales_2024 a JOIN brief b ON a.month = b.month", "brief has no, text."),
+        ("SELECT 1 FROM sales", "The tables are sales_2024, brief."),
+    ],
+)
+def test_who_asks_for_a_column_that_is_not_there_is_told_which_are(tmp_path: Path, sql: str, there_is: str) -> None:
+    """The engine names only what sounds alike, and of a joined table nothing."""
+    files = {"Sales 2024.csv": SALES, "brief.csv": "no,text\n1,a\n2,b\n"}
+    with pytest.raises(WorkFailure) as failed:
+        call(MemoryToolContext(MemoryWorkspace(tmp_path / "chat", files)), "query_tables", sql=sql)
+    assert there_is in failed.value.message.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a,b\n1.5,x\n2.5,y\n", "2 rows.\n"),
+        (b"a;b\n1,5;x\n2,5;y\n", "2 rows. The file is separated by ';', with a decimal comma.\n"),
+        (b"a\tb\n1.5\tx\n2.5\ty\n", "2 rows. The file is separated by tabs.\n"),
+        ("a;b\nGröße;schön\nMaß;über\n".encode("cp1252"), "2 rows. The file is separated by ';', encoded in cp1252.\n"),
+        (b"a;b\n" + b"1,5;xxxxxxxx\n" * 40_000, "rows. The file is separated by ';', with a decimal comma.\n"),
+    ],
+)
+def test_how_a_program_has_to_read_a_table_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+    context = MemoryToolContext(MemoryWorkspace(tmp_path / "chat", {"a.csv": content}))
+    assert said in text(call(context, "profile_table", path="a.csv"))
+
+
+def test_a_result_that_was_saved_is_asked_like_any_table(task: MemoryToolContext) -> None:
+    """By its name alone, as profile_table tells it; who names it not is not told of it."""
+    sql = "SELECT channel, sum(revenue) AS total FROM sales_2024 GROUP BY 1"
+    call(task, "query_tables", sql=sql, save_as="by channel.csv")
+    assert text(call(task, "profile_table", path="by channel.csv")).startswith("Table by_channel: 2 rows.")
+    assert "| 320 |" in text(call(task, "query_tables", sql="SELECT sum(total) FROM by_channel"))
+    with pytest.raises(WorkFailure) as failed:
+        call(task, "query_tables", sql="SELECT 1 FROM nothing")
+    assert failed.value.message.endswith("The tables are sales_2024.")

@@ -16,7 +16,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, answers, own_server
+from agentsvc_nb.agents.language.model_choice import (
+    CONTEXT_TOKENS,
+    Lacking,
+    ModelChoice,
+    NotConfigured,
+    Tried,
+    answers,
+    own_server,
+)
 from agentsvc_nb.agents.language.patience import Away, Patience, TooLong, patiently
 from agentsvc_nb.agents.port import ModelFacts, RunContext
 from agentsvc_nb.formats.sandbox import LimitedChild
@@ -84,6 +92,17 @@ class Language:
 
         return await patiently(ask, Patience(self._choice.patience), again)
 
+    async def try_out(self) -> Tried:
+        """Ask it one short question, once. Raises `WorkFailure`."""
+        _, served = await self._loaded()
+        from agentsvc_nb.agents.language.trying import try_out
+
+        try:
+            return await self._seen_to(try_out(served))
+        finally:
+            if self._engine is not None:
+                self._engine.stop()
+
     async def facts(self) -> ModelFacts:
         """What is known of the model, at most `LOOK_SECONDS` old."""
         if self._facts is None or time.monotonic() - self._looked_at > LOOK_SECONDS:
@@ -138,22 +157,28 @@ class Unconfigured:
         raise WorkFailure("not_configured", self._lacking)
 
 
-def missing(choice: ModelChoice) -> str | None:
+def lacks(choice: ModelChoice) -> Lacking | None:
     """Why this model can't answer here, and what to do about it; None when no reason is found."""
+    model = choice.model
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
-        return f"The model {choice.model} needs the agent library: pip install 'agentsvc-nb[agents]'."
+        return _without("agentsvc-nb[agents]", f"The model {model} needs the agent library")
     if choice.gguf is None:
-        return None if own_server(choice) else _lacking(choice)
+        return None if own_server(choice) else _of_provider(choice)
     if find_spec("xllamacpp") is None:
-        return f"The model {choice.model} needs a local engine: pip install 'agentsvc-nb[local-model]'."
+        return _without("agentsvc-nb[local-model]", f"The model {model} needs a local engine")
     if not choice.gguf.is_file():
-        return f"There is no file {choice.gguf}: `agentsvc model pull smollm2` gets a small one and says how to use it."
+        little = "`agentsvc model pull smollm2` gets a small one and says how to use it"
+        return Lacking(f"There is no file {choice.gguf}: {little}.")
     return None
+
+
+def _without(package: str, needs: str) -> Lacking:
+    return Lacking(f"{needs}: pip install '{package}'.", package=package)
 
 
 def facts_of(choice: ModelChoice) -> ModelFacts:
     """What is known of a model. Loads the agent library, and asks a server of one's own whether it is there."""
-    if missing(choice):
+    if lacks(choice):
         return ModelFacts("not_configured", price=choice.price)
     from agentsvc_nb.agents.language import served
 
@@ -170,14 +195,14 @@ def _facts(model: Served, price: tuple[float, float] | None, reason: str | None 
     return ModelFacts(reason, model.context, model.sees, model.tools, price)
 
 
-def _lacking(choice: ModelChoice) -> str | None:
+def _of_provider(choice: ModelChoice) -> Lacking | None:
     """What a hosted model lacks, or None. Only its library knows, so it is loaded now, not with the first run."""
     from agentsvc_nb.agents.language.served import by_name
 
     try:
         by_name(choice)
-    except WorkFailure as failure:
-        return failure.message
+    except NotConfigured as failure:
+        return failure.lacking
     return None
 
 

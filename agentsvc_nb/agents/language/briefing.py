@@ -3,17 +3,18 @@ the files with the schema of tables (docs/decisions/0067-what-a-model-is-told-fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.agents.language.lengths import Budget
+from agentsvc_nb.agents.language.lengths import Budget, count
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.media_types import table_ending
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.tools.port import COMPUTED, WorkFailure, WorkspaceEntry
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.workspace_port import COMPUTED, WorkspaceEntry
 
 WHO: Final = (
     "You are an assistant for marketing and advertising work in a chat that has a workspace of files. "
@@ -56,6 +57,36 @@ async def instructions(turn: RunContext, served: Served, budget: Budget) -> str:
     for head, text in rules:
         how += f"\n\n{head}\n{budget.lengths.shortened(text.strip(), room // len(rules))}"
     return how
+
+
+SKILLS: Final = """
+
+The project has skills, which are instructions for certain work. When one is for what is asked, read it with read_skill
+before you begin, and follow it:
+"""
+SKILLS_MOST: Final = 3_000
+"""Tokens of names and descriptions; in a small context they have a share of it."""
+SKILLS_SHARE: Final = 12
+_DESCRIPTION_CHARS: Final = (1_024, 512, 256, 128, 64, 32, 0)
+
+
+async def skills(turn: RunContext, served: Served, budget: Budget) -> str:
+    """The project's skills by name and description, which are cut where they are too long together."""
+    project = await turn.project() if served.tools else None
+    if project is None or not project.skills:
+        return ""
+    room = min(budget.context // SKILLS_SHARE, SKILLS_MOST)
+    told = (_skills(project.skills, most) for most in _DESCRIPTION_CHARS)
+    fitting = next((each for each in told if budget.lengths.of(count(each)) <= room), _skills(project.skills, 0))
+    return SKILLS + budget.lengths.shortened(fitting, room)
+
+
+def _skills(found: Mapping[str, str], most: int) -> str:
+    """Skills a line, with at most so many characters of a description."""
+    if not most:
+        return "\n".join(f"- {name}" for name in found)
+    cut = {name: text if len(text) <= most else text[:most].rstrip() + "…" for name, text in found.items()}
+    return "\n".join(f"- {name}: {text}" for name, text in cut.items())
 
 
 async def _of_project(turn: RunContext) -> list[tuple[str, str]]:
@@ -107,7 +138,8 @@ async def tables(turn: RunContext, paths: Sequence[str], rows: int = ROWS_TOLD) 
 
 async def _table(turn: RunContext, profile: TableProfile, rows: int) -> str:
     sheet = f", sheet {profile.sheet}" if profile.sheet else ""
-    said = f"- {profile.path}{sheet}: table {profile.name}, {profile.rows:,} rows, {len(profile.columns)} columns: "
+    said = f"- {profile.path}{sheet}: table {profile.name}, {profile.rows:,} rows, {len(profile.columns)} columns"
+    said += f", in a file {profile.form}: " if profile.form else ": "
     said += "; ".join(map(_column, profile.columns[:COLUMNS_TOLD]))
     if len(profile.columns) > COLUMNS_TOLD:
         said += f"; and {len(profile.columns) - COLUMNS_TOLD} more"

@@ -17,7 +17,8 @@ from agentsvc_nb.agents.language.lengths import Budget, Lengths
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.documents import scanned
-from agentsvc_nb.tools.port import WorkFailure, WorkspaceEntry
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
 _LOOKED_AT: Final = "Picture: "
 PICTURE_BYTES_MAX: Final = 10_000_000

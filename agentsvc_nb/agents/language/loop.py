@@ -43,7 +43,8 @@ from agentsvc_nb.agents.language.patience import Away, Patience, TooLong
 from agentsvc_nb.agents.language.reasons import reason, why_malformed
 from agentsvc_nb.agents.language.sending import Outbox, part_of
 from agentsvc_nb.agents.language.served import Served, microcents, priced, settings_of
-from agentsvc_nb.agents.port import RunContext, StepsExceeded, without_client_tools
+from agentsvc_nb.agents.language.tool_definitions import tool_count
+from agentsvc_nb.agents.port import RunContext, StepsExceeded, without_client_tools, without_skills
 from agentsvc_nb.formats.schemas.output import misfit
 from agentsvc_nb.tools.port import Meter, SentPart, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
@@ -232,17 +233,19 @@ async def answer(turn: RunContext, served: Served, patience: Patience, lengths: 
             await turn.connect_tools()
         else:
             await without_client_tools(turn)
+            await without_skills(turn)
         budget = Budget(lengths, lengths.context(served.context), largest_answer(served, lengths))
-        said = await briefing.instructions(turn, served, budget)
+        skills = await briefing.skills(turn, served, budget)
+        said = await briefing.instructions(turn, served, budget) + skills
         tools = await turn_tools.offered(turn, served, lengths, warned)
-        beside = [count(said), count_schema(turn.output_config or {}), *map(turn_tools.tool_count, tools)]
+        beside = [count(said), count_schema(turn.output_config or {}), *map(tool_count, tools)]
         budget = replace(budget, beside=added(beside))
         before = await history.told(turn, budget, partial(_summed_up, turn, served, budget))
         prompt, messages = await _beginning(turn, served, budget, lengths.messages(before))
         async with _agent(turn, served, said, tools, budget, len(before)).iter(
             prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
         ) as run:
-            outbox = Outbox(served, _beside(said, tools), turn)
+            outbox = Outbox(served, _beside(said, skills, tools), turn)
             narration = Narration(turn, served, budget, outbox, aloud=turn.output_config is None)
             await _drive(run, turn, narration, len(before), patience)
         assert run.result is not None
@@ -293,8 +296,10 @@ async def _only_answer(
     return run.result.output
 
 
-def _beside(said: str, tools: Sequence[ToolDefinition]) -> list[SentPart]:
-    return [part_of("instructions", said), part_of("tools", ", ".join(tool.name for tool in tools))]
+def _beside(said: str, skills: str, tools: Sequence[ToolDefinition]) -> list[SentPart]:
+    named = [part_of("skills", skills.strip())] if skills else []
+    tool_names = ", ".join(tool.name for tool in tools)
+    return [part_of("instructions", said.removesuffix(skills)), *named, part_of("tools", tool_names)]
 
 
 async def _unheard(event: object) -> None:

@@ -9,10 +9,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from agentsvc_nb.agents.language.patience import PATIENCE_SECONDS
+from agentsvc_nb.setting_values import HOSTED
+from agentsvc_nb.tools.port import WorkFailure
 
 CONTEXT_TOKENS: Final = 8_192
 """The context assumed when it is unknown: most local servers are set up for that or more."""
@@ -47,6 +49,38 @@ class ModelChoice:
         return Path(self.model.removeprefix(GGUF)) if self.model.startswith(GGUF) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """Why a model can't answer here, and what to do about it: in words, and, where one is known, the `package` to
+    install or the `variable` of the key to set."""
+
+    message: str
+    package: str = ""
+    variable: str = ""
+
+
+Fault = Literal["key", "unknown", "credit", "network", "other"]
+"""What keeps a model from answering: its key is refused, there is no such model, nothing pays for it, its server can't
+be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a model answered to a short question, what that cost, and cents a million tokens of input and of output."""
+
+    answer: str = ""
+    microcents: int = 0
+    price: tuple[float, float] | None = None
+
+
+class NotConfigured(WorkFailure):
+    """The model can't answer here."""
+
+    def __init__(self, lacking: Lacking) -> None:
+        super().__init__("not_configured", lacking.message)
+        self.lacking = lacking
+
+
 def own_server(choice: ModelChoice) -> str | None:
     """The address of a self-hosted server; None when a provider's is meant."""
     if url := choice.url or choice.kept_url:
@@ -75,27 +109,26 @@ def answers(url: str) -> bool:
 
 
 SECONDS: Final = 0.5
-_KEYS: Final = {"ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-6", "OPENAI_API_KEY": "openai:gpt-5.2"}
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w./:-]{0,99}")
 
 
 def hint(env: Mapping[str, str]) -> str | None:
     """One line that names the models found and how to switch to them, as `For a language model, start with --model
     openai:gpt-5.2 (OPENAI_API_KEY is set).`; None when none was found."""
-    found = [f"--model {model} ({key} is set)" for key, model in _KEYS.items() if env.get(key)]
-    if name := _of_ollama():
-        found.append(f"--model ollama:{name} (Ollama runs here)")
+    found = [f"--model {model} ({key} is set)" for key, model in HOSTED.items() if env.get(key)]
+    if names := ollama_models():
+        found.append(f"--model ollama:{names[0]} (Ollama runs here)")
     return f"For a language model, start with {' or '.join(found)}." if found else None
 
 
-def _of_ollama() -> str | None:
-    """The name of a model that Ollama serves on loopback; None when there is none, or its answer can't be read."""
+def ollama_models() -> list[str]:
+    """The names of the models that Ollama serves on loopback; empty when there is none, or its answer can't be read."""
     asked = http.client.HTTPConnection(urlsplit(OLLAMA_URL).netloc, timeout=SECONDS)
     try:
         asked.request("GET", "/v1/models")
-        name = json.loads(asked.getresponse().read(1_000_000))["data"][0]["id"]
+        names = [each["id"] for each in json.loads(asked.getresponse().read(1_000_000))["data"]]
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
-        return None
+        return []
     finally:
         asked.close()
-    return name if isinstance(name, str) and _NAME.fullmatch(name) else None
+    return [name for name in names if isinstance(name, str) and _NAME.fullmatch(name)]

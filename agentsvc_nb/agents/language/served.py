@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from openai._streaming import ServerSentEvent, SSEDecoder
-from pydantic_ai.exceptions import UnexpectedModelBehavior, UserError
+from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -22,7 +22,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
-from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, ModelChoice, own_server
+from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, Lacking, ModelChoice, NotConfigured, own_server
 from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.runs import CENT
@@ -150,8 +150,10 @@ class Served:
 
 def at_url(choice: ModelChoice, url: str, key: str) -> Served:
     """The model of a self-hosted server that speaks OpenAI's chat completions, as Ollama, vLLM and llama.cpp do."""
-    name = choice.model.partition(":")[2]
+    provider, _, name = choice.model.partition(":")
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
+    if provider == "ollama":  # it knows the older name alone, and ignores the newer one
+        profile["openai_chat_supports_max_completion_tokens"] = False
     model = OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
     context = choice.context or CONTEXT_TOKENS
     settings = ModelSettings(max_tokens=context // ANSWER_PART)
@@ -174,8 +176,7 @@ def by_name(choice: ModelChoice) -> Served:
     """The model of a self-hosted server, if the choice names one; else of a provider that the agent library knows, with
     the key and address in the provider's own environment variables.
 
-    Raises `WorkFailure("not_configured")`, which says what to do, when the provider is unknown, or its key or package
-    is missing.
+    Raises `NotConfigured`, which says what to do, when the provider is unknown, or its key or package is missing.
     """
     provider = choice.model.partition(":")[0]
     if url := own_server(choice):
@@ -183,8 +184,8 @@ def by_name(choice: ModelChoice) -> Served:
         return replace(at_url(choice, url, key or "none"), keyless=not key)
     try:
         model = attend(infer_model(choice.model))
-    except (UserError, ImportError) as error:
-        raise WorkFailure("not_configured", _lacking(choice.model, str(error))) from None
+    except Exception as error:  # beside the library's own errors those of a provider's package, as for an empty key
+        raise NotConfigured(_lacking(choice.model, str(error))) from None
     profile = model.profile
     context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
     sees = profile.get("supports_image_input", False) if choice.sees is None else choice.sees
@@ -222,18 +223,19 @@ def published_price(served: Served) -> tuple[float, float] | None:
     return (given / _MANY, made / _MANY) if given or made else None
 
 
-def _lacking(model: str, said: str) -> str:
+def _lacking(model: str, said: str) -> Lacking:
     """What an operator can do about an error of the library, whose own message (`said`) is for programmers."""
     if said.startswith("Unknown model"):
         known = "https://ai.pydantic.dev/models/ names those that are"
-        return (
+        return Lacking(
             f"The model {model} is of no known provider: {known}, or set AGENTSVC_MODEL_URL for a server of your own."
         )
     if package := _PACKAGE.search(said):
-        return f"The model {model} needs a package: pip install '{package[1]}'."
+        return Lacking(f"The model {model} needs a package: pip install '{package[1]}'.", package=package[1])
     if found := _VARIABLE.search(said):
-        return f"The model {model} needs its provider's key or address: set {found[1]}."
-    return f"The model {model} can't be used: {said}"
+        lacks = f"The model {model} needs its provider's key or address: set {found[1]}."
+        return Lacking(lacks, variable=found[1] if found[1].endswith(("KEY", "TOKEN")) else "")
+    return Lacking(f"The model {model} can't be used: {said}")
 
 
 def _family(provider: str) -> str:

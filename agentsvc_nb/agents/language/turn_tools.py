@@ -13,12 +13,14 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
+from agentsvc_nb.agents.language.briefing import is_table
 from agentsvc_nb.agents.language.conversation import looked_at
-from agentsvc_nb.agents.language.lengths import Budget, Count, Lengths, count_schema
+from agentsvc_nb.agents.language.lengths import Budget, Lengths
 from agentsvc_nb.agents.language.repeating import Repetition
 from agentsvc_nb.agents.language.served import Served
+from agentsvc_nb.agents.language.tool_definitions import definition, tool_count
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.tools.port import Outcome
+from agentsvc_nb.tools.port import Outcome, is_remote, works_on
 
 _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema.str_schema()))
 MISTAKES_MAX: Final = 5
@@ -67,60 +69,56 @@ class TurnTools(AbstractToolset[None]):
 
 TOOLS_SHARE: Final = 0.6
 """Part of the context that the descriptions of tools may take."""
+SMALL_CONTEXT: Final = 16_384
+"""Up to here tools are described in short, and only those are offered that the chat has something for. In larger
+contexts they stay the same, so that providers can cache them."""
 
 
 async def offered(turn: RunContext, served: Served, lengths: Lengths, warned: set[str]) -> list[ToolDefinition]:
-    """The tools that the model is offered. Where their descriptions take too much of its context the longest ones are
-    left out, which the run says, unless it was `warned` of that."""
+    """The tools that the model is offered. Where their descriptions take too much of its context some are left out,
+    which the run says, unless it was `warned` of that: those of servers go first, then those that work on nothing of
+    the chat, of each kind the longest."""
     if not served.tools:
         return []
+    context = lengths.context(served.context)
+    small = context <= SMALL_CONTEXT
+    there = await _there(turn, small)
     own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.shows)]
-    found = [_defined(tool.name, tool.description, tool.Input.model_json_schema()) for tool in own]
+    own = [tool for tool in own if works_on(tool) in there]
+    found = [definition(tool.name, tool.description, tool.Input.model_json_schema(), short=small) for tool in own]
     # Calls of the caller's tools wait together.
     found += [
-        _defined(tool.name, tool.description, tool.input_schema, sequential=False) for tool in turn.client_tools()
+        definition(tool.name, tool.description, tool.input_schema, short=small, sequential=False)
+        for tool in turn.client_tools()
     ]
-    room = lengths.context(served.context) * TOOLS_SHARE
+    ranks = {tool.name: 1 if works_on(tool) else 3 if is_remote(tool) else 2 for tool in own}
+    room = context * TOOLS_SHARE
     fit = set()
-    for definition in sorted(found, key=lambda each: lengths.of(tool_count(each))):
-        room -= lengths.of(tool_count(definition))
+    for one in sorted(found, key=lambda each: (ranks.get(each.name, 0), lengths.of(tool_count(each)))):
+        room -= lengths.of(tool_count(one))
         if room >= 0:
-            fit.add(definition.name)
-    if left := [definition.name for definition in found if definition.name not in fit]:
+            fit.add(one.name)
+    if left := [one.name for one in found if one.name not in fit]:
         why = f"The model's context is small, so it is not offered {', '.join(left)}: set AGENTSVC_MODEL_CONTEXT."
         if why not in warned:
             warned.add(why)
             await turn.warn("tools_left_out", why)
-    return [definition for definition in found if definition.name in fit]
+    return [one for one in found if one.name in fit]
 
 
-def tool_count(definition: ToolDefinition) -> Count:
-    """What a tool's description has of each kind."""
-    said = {"name": definition.name, "description": definition.description}
-    return count_schema({**said, "parameters": definition.parameters_json_schema})
-
-
-def _defined(name: str, description: str, schema: dict[str, Any], *, sequential: bool = True) -> ToolDefinition:
-    return ToolDefinition(
-        name=name, description=description, parameters_json_schema=_brief(schema), sequential=sequential
-    )
-
-
-def _brief(schema: Any, names: bool = False) -> Any:
-    """The schema without what costs tokens and tells little: titles, which repeat the names, and that what may be left
-    out may also be null. `names`: its keys are those of properties. The service checks each input by the whole one."""
-    if isinstance(schema, list):
-        return [_brief(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if names:
-        return {key: _brief(each) for key, each in schema.items()}
-    kept = {key: each for key, each in schema.items() if key != "title" and (key, each) != ("pattern", r"\S")}
-    match kept:
-        case {"anyOf": [{**one}, {"type": "null"}], "default": None}:
-            kept = {**one, **{key: each for key, each in kept.items() if key not in ("anyOf", "default")}}
-            return _brief(kept)
-    return {key: _brief(each, key in ("properties", "$defs")) for key, each in kept.items()}
+async def _there(turn: RunContext, small: bool) -> set[str]:
+    """What the chat has of what tools work on (`tools.port.ToolDeclaration.works_on`). With a context that is not small
+    only skills are looked for."""
+    project = await turn.project()
+    there = {"", "files", *(["skills"] if project and project.skills else [])}
+    if not small:
+        return there | {"tables", "pictures"}
+    for entry in await turn.workspace.list():
+        if is_table(entry) or entry.output_type == "table":
+            there.add("tables")
+        elif entry.media_type.startswith("image/") or entry.media_type == "application/pdf":
+            there.add("pictures")
+    return there
 
 
 def told(outcome: Outcome) -> str:

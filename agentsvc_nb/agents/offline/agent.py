@@ -33,12 +33,12 @@ from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
 from agentsvc_nb.agents.offline.tool_calls import not_run, with_brief
 from agentsvc_nb.agents.offline.words import content_words
 from agentsvc_nb.agents.offline.writing import AnswerPart, Voice, result, whole, without_result
-from agentsvc_nb.agents.port import RunContext, without_client_tools
-from agentsvc_nb.wire.runs import AnswerBasis
+from agentsvc_nb.agents.port import RunContext, without_client_tools, without_skills
+from agentsvc_nb.wire.runs import AnswerBasis, typed
 
 SIGNATURE: Final = (
-    "*Offline agent: I quote and compute. With a language model (`AGENTSVC_MODEL`) I would also weigh this and put it "
-    "into words.*\n"
+    "*Offline agent: I quote and compute. With a language model (`agentsvc model`, in a notebook `%agentsvc model`) I "
+    "would also weigh this and put it into words.*\n"
 )
 NO_FILES: Final = (
     'This chat has no files yet: add some with `%files put brief.md` in a notebook, `files=["brief.md"]` in Python, or '
@@ -64,6 +64,7 @@ class Offline:
 
     async def run(self, turn: RunContext) -> str | None:
         await without_client_tools(turn)
+        await without_skills(turn)
         await _Answer(turn, self._embeddings).give()
         return None
 
@@ -74,7 +75,7 @@ class _Answer:
     def __init__(self, turn: RunContext, embeddings: Embeddings | None) -> None:
         self.turn = turn
         self.embeddings = embeddings
-        self.message = readable(turn.message)
+        self.message = readable(typed(turn.message))
         self.voice = Voice(turn)
         self.corpus = Corpus(turn.workspace)
         state: dict[str, Any] = turn.state or {}

@@ -14,7 +14,7 @@ from agentsvc_nb.agents.offline.writing import AnswerPart, code, without_result
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.formats.queries import is_scratch, tokens
 from agentsvc_nb.formats.safe_text import escape
-from agentsvc_nb.tools.port import COMPUTED, Workspace, WorkspaceEntry
+from agentsvc_nb.tools.workspace_port import COMPUTED, Workspace, WorkspaceEntry
 
 
 class Library:

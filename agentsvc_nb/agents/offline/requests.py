@@ -14,11 +14,11 @@ from agentsvc_nb.agents.offline.words import stem
 from agentsvc_nb.agents.offline.writing import AnswerPart, without_result
 from agentsvc_nb.formats.normalization import tokens
 
-SWITCH: Final = "agentsvc restart --model anthropic:claude-sonnet-4-6"
-"""With `ANTHROPIC_API_KEY` set; docs/models.md has the others."""
+SWITCH: Final = "agentsvc model anthropic:claude-sonnet-4-6"
+"""It asks for the key; docs/models.md has the others."""
 _CANNOT: Final = (
     "I cannot write, translate, judge or describe pictures: that needs a language model, and I am the offline agent, "
-    f"which quotes and computes. To switch, in a terminal: `{SWITCH}`\n\n"
+    f"which quotes and computes. To switch: `%{SWITCH}` in a notebook, `{SWITCH}` in a terminal.\n\n"
 )
 SENTENCES_MAX: Final = 20
 _DIGIT = re.compile(r"\d")

@@ -18,7 +18,8 @@ from agentsvc_nb.formats.briefs import orders
 from agentsvc_nb.formats.briefs.orders import WISH, without_command
 from agentsvc_nb.formats.briefs.parsing import amended, describes, in_lines, is_labelled, labelled
 from agentsvc_nb.formats.safe_text import escape
-from agentsvc_nb.tools.port import Outcome, Tool, Workspace
+from agentsvc_nb.tools.port import Outcome, Tool
+from agentsvc_nb.tools.workspace_port import Workspace
 
 _OBJECTS_TRIED: Final = 20
 

@@ -10,18 +10,22 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from agentsvc_nb.client import models
-from agentsvc_nb.client.batch import rows
-from agentsvc_nb.client.batch.rows import Columns, Grid
-from agentsvc_nb.client.batch.runner import BatchOptions, BatchRunner, OnRows
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import Shape
-from agentsvc_nb.client.request.options import WaitOptions, wait_seconds, whole
-from agentsvc_nb.client.request.references import IdRef, optional
+from agentsvc_nb.client.operations.resources import list_files, upload_files
+from agentsvc_nb.client.request.files import FileInput
+from agentsvc_nb.client.request.options import WaitOptions, hook, wait_seconds, whole
+from agentsvc_nb.client.request.references import ChatRef, IdRef, identifiers, optional
 from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.wire.limits import WAIT_SECONDS
+from agentsvc_nb.wire.models import Effort
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.batch.rows import Columns, Grid
+    from agentsvc_nb.client.batch.runner import OnRows
 
 Frame = TypeVar("Frame")
 CONCURRENCY: Final = 8
@@ -44,6 +48,11 @@ async def map_(
     schema: Shape | None = None,
     key: str | None = None,
     project: IdRef | None = None,
+    model: IdRef | None = None,
+    effort: Effort | None = None,
+    files: Sequence[FileInput] = (),
+    file_ids: Sequence[IdRef] = (),
+    files_from: ChatRef | None = None,
     max_concurrency: int = CONCURRENCY,
     max_cents: float | None = None,
     tries: int = 1,
@@ -67,6 +76,9 @@ async def map_(
             columns. Without it there is one column, `answer`.
         key: the column that tells the rows apart; without it rows that ask the same are told apart by their order.
         project: a `proj_...` id or UUID, or a project, for the chats.
+        model, effort: as of `runs.start`; what another model answered is asked anew.
+        files, file_ids: what each row is judged against, at most 10; as of `runs.start`, and sent once for all rows.
+        files_from: a chat whose files each row's chat begins with.
         max_concurrency: how many rows are asked at once; fewer while the service is busy.
         max_cents: what all rows may cost together, earlier calls included. No row is begun that could cost more, going
             by the dearest so far.
@@ -82,30 +94,64 @@ async def map_(
         APIConnectionError: the service cannot be reached.
         MapStopped: a `KeyboardInterrupt`; its `partial` is the DataFrame so far.
 
+    Options: `deadline`, seconds for the call; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.map(df, "Classify: {{text}}", schema=Label, max_concurrency=8, max_cents=50)  # doctest: +SKIP
     """
+    # Here, because every program that makes a client imports this module, and few map.
+    from agentsvc_nb.client.batch import rows
+    from agentsvc_nb.client.batch.runner import BatchOptions, BatchRunner
+
     grid = grid_of(frame)
     config = models.schema(schema)
     kinds = rows.fields(config)
     rows.checked(grid, kinds, prefix)
     tries, max_concurrency = whole("tries", tries, least=1), whole("max_concurrency", max_concurrency, least=1)
+    on_progress = hook("on_progress", on_progress)
     if max_cents is not None and not (isinstance(max_cents, int | float) and max_cents > 0):
         raise StefanBrainError(f"`max_cents` must be a number over 0, not {max_cents!r:.80}; nothing was sent.")
-    core, project = core.scoped(options), optional("project", project)
-    asked = rows.rows(grid, message, key, {"schema": config, "project": project, "salt": salt})
+    core, project, model = core.scoped(options), optional("project", project), optional("model", model)
+    choice = {name: value for name, value in (("model", model), ("effort", effort)) if value is not None}
+    about = {"schema": config, "project": project, "salt": salt, **choice}
+    asked = rows.rows(grid, message, key, about)  # before a file is sent: this checks the message and the key
+    staged, beside = await _beside(core, files, file_ids, files_from)
+    if beside:
+        asked = rows.rows(grid, message, key, about | {"files": beside})
 
     def so_far() -> Frame:
         made: Frame = grid.extended(rows.answer_columns(asked, kinds, schema, prefix))
         return made
 
     cache = await core.io.call(lambda: rows.ResultCache(keep))
-    batch_options = BatchOptions(schema, project, max_concurrency, max_cents, tries, wait_seconds(timeout))
+    batch_options = BatchOptions(
+        schema,
+        project,
+        model,
+        effort,
+        max_concurrency,
+        max_cents,
+        tries,
+        wait_seconds(timeout),
+        staged,
+        optional("chat", files_from),
+    )
     runner = BatchRunner(core, asked, batch_options, cache, on_progress, so_far)
     try:
         await runner.all()
     except KeyboardInterrupt:
         raise MapStopped(runner.answered, len(asked), so_far()) from None
     return so_far()
+
+
+async def _beside(
+    core: Core, files: Sequence[FileInput], given: Sequence[IdRef], source: ChatRef | None
+) -> tuple[list[str], list[Any]]:
+    """Stage the files, and return the ids of all with what the answers depend on: contents, and the chat's files."""
+    ids = identifiers("file_ids", given)
+    staged = await upload_files(core, *files)
+    listed = await list_files(core, source).all() if source is not None else []
+    known = [getattr(each, "sha256", each) for each in given] + [file.sha256 for file in staged]
+    return [*ids, *(file.id for file in staged)], [*known, *([file.path, file.id] for file in listed)]
 
 
 # -- DataFrames -----------------------------------------------------------------------------------------------------

@@ -282,7 +282,9 @@ class ResultCache:
 # -- rows that failed -----------------------------------------------------------------------------------------------
 
 # Codes that every row would fail with, though their status does not say so.
-_EACH_ALIKE: Final = frozenset({"invalid_output_config", "project_not_found"})
+_EACH_ALIKE: Final = frozenset(
+    {"invalid_model", "invalid_output_config", "project_not_found", "too_many_attachments", "upload_not_found"}
+)
 
 
 def retry_wait(

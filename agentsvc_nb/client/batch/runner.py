@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from agentsvc_nb.client.request.options import RetryNotice
 from agentsvc_nb.client.request.request import Core
 from agentsvc_nb.client.transport.io import IO, WorkerPool, tell
 from agentsvc_nb.client.waiting import ended
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import CENT
 
 
@@ -27,7 +28,7 @@ class MapProgress:
     `cents` is what the rows cost so far, `cents_expected` what all will; that and `seconds_left` are known when five
     rows have been answered. `waiting`: the service is busy, and no row begins for so many seconds. `going` are runs of
     rows that take long, or longer than they may: the service answered before they had ended. `partial()` gives the
-    DataFrame so far.
+    DataFrame so far. `models` are those that answered.
     """
 
     total: int
@@ -40,6 +41,7 @@ class MapProgress:
     waiting: float
     going: tuple[str, ...]
     partial: Callable[[], Any] = field(repr=False)
+    models: tuple[str, ...] = ()
 
 
 OnRows = Callable[[MapProgress], Any]
@@ -51,10 +53,14 @@ class BatchOptions:
 
     schema: Shape | None
     project: str | None
+    model: str | None
+    effort: Effort | None
     max_concurrency: int
     max_cents: float | None
     tries: int
     timeout: float
+    file_ids: Sequence[str] = ()
+    files_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,7 @@ class BatchRunner:
         self._failed = self._done = len(rows) - len(self._fresh)
         self._stopped: StefanBrainError | str | None = None
         self._last_end = core.io.now()
+        self._models = dict[str, None]()
         self._going: dict[str, str] = {}  # run ids of long-running rows, by the row's key; set by `_asked`
         self._reported = 0  # how many of them the hook was told of
 
@@ -110,6 +117,8 @@ class BatchRunner:
             if run := self._cache.get(row.key):
                 self._settle(row, run)
         self._fresh = deque(row for row in self._fresh if not row.ended)
+        if self._models and not self._fresh:  # no row will be asked, and so nothing else would be reported
+            await self._report()
         pool: WorkerPool[_Outcome] = self._core.io.worker_pool()
         beside = _beside(self._core, pool.io)
         try:
@@ -180,6 +189,10 @@ class BatchRunner:
                 core,
                 row.message,
                 project=options.project,
+                model=options.model,
+                effort=options.effort,
+                file_ids=options.file_ids,
+                files_from=options.files_from,
                 sync=True,
                 output_config=options.schema,
                 idempotency_key=row.idempotency_key,
@@ -230,6 +243,8 @@ class BatchRunner:
 
     def _pay(self, row: BatchRow, run: Run) -> None:
         cost = run.usage.cost_microcents
+        if run.model:
+            self._models[run.model] = None
         row.microcents += cost
         self._spent, self._dearest, self._priced = self._spent + cost, max(self._dearest, cost), self._priced + 1
 
@@ -284,6 +299,7 @@ class BatchRunner:
             waiting=max(0.0, self._limiter.held_until - now),
             going=tuple(self._going.values()),
             partial=self._so_far,
+            models=tuple(self._models),
         )
 
 

@@ -10,16 +10,17 @@ from typing import Any, Final, Unpack, cast
 
 from agentsvc_nb.client.downloads import download
 from agentsvc_nb.client.errors import JobFailedError
+from agentsvc_nb.client.methods import Paged, paged
 from agentsvc_nb.client.models import Job
-from agentsvc_nb.client.request.files import distinct_names, download_folder
-from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions, poll_seconds, wait_seconds
+from agentsvc_nb.client.request.files import distinct_names, download_folder, local_path
+from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions, hook, poll_seconds, wait_seconds
 from agentsvc_nb.client.request.references import ChatRef, IdRef, JobRef, ToolRef, identifier, optional
 from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.transport.io import OnBytes, tell
 from agentsvc_nb.client.waiting import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes.route import Resend
-from agentsvc_nb.wire.tools import JobAccepted
+from agentsvc_nb.wire.tools import JobAccepted, JobEntry, JobPage, JobStatus
 
 NOT_IDEMPOTENT: Final = frozenset({"research_shortform"})
 """Tools for which the service ignores the idempotency key: a call that is sent twice is done twice."""
@@ -44,6 +45,8 @@ async def submit(
     Raises `StefanBrainError` (`tool_not_found`, `invalid_tool_input`), `APIConnectionError` whose hint says whether the
     work may have started.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.jobs.submit("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
     """
     tool = identifier("tool", tool)
@@ -66,6 +69,8 @@ async def status(
     """Read a job, by the chat of its acceptance, or the same project and session.
 
     Raises `StefanBrainError` (`job_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.jobs.status("job_1", chat="chat_1").progress  # doctest: +SKIP
     """
@@ -90,12 +95,14 @@ async def wait(
     each, up to 15 s.
     Raises `JobFailedError` when it failed or was cancelled, `JobTimeoutError` after `timeout` seconds (None: never).
 
+    Options: `deadline`, seconds for the call; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.jobs.wait("job_1", chat="chat_1", on_progress=lambda job: print(job.progress))  # doctest: +SKIP
     """
     request = _call("jobs.status", job_id, chat, project, session)
     notice, interval = WaitNotice("job", identifier("job_id", job_id)), JOB_POLL_SECONDS
     waiting = Wait(core.scoped(options), timeout, notice, optional("chat", request.query["chat"]))
-    pause = poll_seconds(poll)
+    pause, on_progress = poll_seconds(poll), hook("on_progress", on_progress)
     while True:
         response = await waiting.look(request)
         job = core.read(Job, response)
@@ -107,6 +114,25 @@ async def wait(
         hint = max(0, min(job.recommended_poll_after_ms or 0, _HINT_MAX_MS)) / 1000
         await waiting.pause(pause or hint or interval, job.status, job.chat)
         interval = min(interval * JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS)
+
+
+def list_jobs(
+    core: Core, *, chat: ChatRef | None = None, status: JobStatus | None = None, **options: Unpack[Options]
+) -> Paged[JobEntry]:
+    """The jobs of the account, the newest first, over all pages, without their results (`result`).
+
+    Args:
+        chat: only those of this chat.
+        status: only those that are `queued`, `running`, `cancelling`, `succeeded`, `failed` or `cancelled`.
+
+    Raises `StefanBrainError` (`chat_not_found`) as it is walked.
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
+    >>> [job.job_id for job in client.jobs.list(status="running")]  # doctest: +SKIP
+    """
+    query = {"chat": optional("chat", chat), "status": status}
+    return paged(core.scoped(options), "jobs.list", query, JobPage, JobEntry)
 
 
 async def result(
@@ -121,6 +147,8 @@ async def result(
     """The job with its result: `kind` `files` (see `files`) or `inline` (see `data`).
 
     Raises `StefanBrainError` (`job_not_finished`, `job_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> [file.path for file in client.jobs.result("job_1", chat="chat_1").files]  # doctest: +SKIP
     ['creatives/variant-1.png']
@@ -138,6 +166,8 @@ async def cancel(
     **options: Unpack[Options],
 ) -> Job:
     """Ask the job to stop; safe to repeat. Raises `StefanBrainError` (`job_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.jobs.cancel("job_1", chat="chat_1").status  # doctest: +SKIP
     'cancelled'
@@ -159,13 +189,26 @@ async def submit_and_wait(
     on_progress: OnProgress | None = None,
     **options: Unpack[WaitOptions],
 ) -> Job:
-    """`submit`, `wait`, then `result`. Raises what they raise; `JobTimeoutError` without a `job_id` when the submit was
-    never answered.
+    """`submit`, `wait`, then `result`: the job with its result.
+
+    Args:
+        tool: a name of the catalog.
+        input: fits the tool's `input_schema`.
+        chat: where the tool works; without `chat` and `session` in the chat that tools share.
+        project, session: in place of `chat`.
+        idempotency_key: with it a submit that got no answer is sent again.
+        timeout: seconds for the whole, 20 minutes unless given; None: no limit.
+        poll: seconds between two looks; without it as often as the service recommends.
+        on_progress: is called with the `Job` after each look.
+
+    Raises what they raise; `JobTimeoutError` without a `job_id` when the submit was never answered.
+
+    Options: `deadline`, seconds for the call; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> job = client.jobs.submit_and_wait("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
     >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
     """
-    core, poll = core.scoped(options), poll_seconds(poll)
+    core, poll, on_progress = core.scoped(options), poll_seconds(poll), hook("on_progress", on_progress)
     timed = core.within(wait_seconds(timeout))
     starting = submit(timed, tool, input, chat=chat, project=project, session=session, idempotency_key=idempotency_key)
     accepted = await in_time(chat, starting)
@@ -208,10 +251,13 @@ async def download_artifacts(
 
     Raises `StefanBrainError` (`job_not_finished`; as `files.download`), `OSError`.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
     [PosixPath('pictures/variant-1.png'), PosixPath('pictures/variant-2.png')]
     """
-    core = core.scoped(options)
+    core, on_progress = core.scoped(options), hook("on_progress", on_progress)
+    local_path(to)  # before anything is asked
     ready = isinstance(job, Job) and not (job.files is None and job.kind is None)
     found = job if ready else await result(core, job, chat=chat, project=project, session=session)
     folder = await core.io.call(lambda: download_folder(to))

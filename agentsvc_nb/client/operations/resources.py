@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Unpack
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.methods import Paged
 from agentsvc_nb.client.models import FileSearch, Listing, listing
 from agentsvc_nb.client.request.files import FileInput, parts
-from agentsvc_nb.client.request.options import Options
-from agentsvc_nb.client.request.references import ChatRef, IdRef, identifier
+from agentsvc_nb.client.request.options import Options, hook
+from agentsvc_nb.client.request.references import ChatRef, IdRef, identifier, optional
 from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core
 from agentsvc_nb.client.transport.io import OnBytes
 from agentsvc_nb.wire.files import (
@@ -48,6 +49,8 @@ async def create_project(core: Core, name: str, instructions: str | None = None,
 
     Raises `StefanBrainError` (`invalid_json` for a name that is none).
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.runs.start("Plan the sale", project=client.projects.create("Autumn").id)  # doctest: +SKIP
     """
     body = {"name": name} if instructions is None else {"name": name, "instructions": instructions}
@@ -60,15 +63,22 @@ async def update_project(
     *,
     name: str | None = None,
     instructions: str | None = None,
+    skills: Mapping[str, Mapping[str, str]] | None = None,
     **options: Unpack[Options],
 ) -> Project:
     """Change a project's name, or what the agent is told in all its chats; what is left out stays. Safe to repeat.
 
-    Raises `StefanBrainError` (`project_not_found`, `invalid_json` for instructions of more than 20,000 characters).
+    `skills` are the texts of folders of skills by name and path, such as `{"tone": {"SKILL.md": text}}`; one without
+    files is taken away, those that are not named stay.
+
+    Raises `StefanBrainError` (`project_not_found`, `invalid_skill` with what a skill lacks, `invalid_json` for
+    instructions of more than 20,000 characters).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.projects.update("proj_1", instructions="Prices are net.")  # doctest: +SKIP
     """
-    given = {"name": name, "instructions": instructions}
+    given = {"name": name, "instructions": instructions, "skills": skills}
     body = {key: value for key, value in given.items() if value is not None}
     return await core.scoped(options).ask(Project, ApiRequest("projects.update", {"project": project}, body=body))
 
@@ -77,6 +87,8 @@ async def list_models(core: Core, **options: Unpack[Options]) -> Listing[ModelIn
     """The models that a start may name, the default first, with what they cost and whether they can answer. Raises
     `StefanBrainError`.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> [model.id for model in client.models.list() if model.available]  # doctest: +SKIP
     """
     return listing(await core.scoped(options).ask(ModelList, ApiRequest("models.list")), "data", ModelInfo)
@@ -84,6 +96,8 @@ async def list_models(core: Core, **options: Unpack[Options]) -> Listing[ModelIn
 
 async def list_projects(core: Core, **options: Unpack[Options]) -> Listing[Project]:
     """All projects, the oldest first. Raises `StefanBrainError`.
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> [project.name for project in client.projects.list()]  # doctest: +SKIP
     """
@@ -94,6 +108,8 @@ async def retire_chat(core: Core, chat: ChatRef, **options: Unpack[Options]) -> 
     """Let a chat take no more starts; safe to repeat. What runs in it goes on, and its files stay readable.
 
     Raises `StefanBrainError` (`chat_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.chats.retire("chat_1").retired  # doctest: +SKIP
     True
@@ -108,30 +124,41 @@ async def upload_files(
     core: Core,
     *files: FileInput,
     chat: ChatRef | None = None,
+    session: str | None = None,
+    project: IdRef | None = None,
     on_progress: OnBytes | None = None,
     **options: Unpack[Options],
 ) -> Listing[StagedFile]:
     """Stage up to 10 files for later use as attachments (`file_ids`), for 24 hours; with `chat` put them there too.
 
-    A file is a path, a file opened with `"rb"` (sent from where it stands), bytes, a pandas DataFrame (as CSV), a
-    matplotlib figure or a PIL picture (as PNG); and each of the last five also as `(name, it)`. `on_progress` is called
-    with the bytes of the request that have gone out, and all that will.
+    Args:
+        files: each a path, a file opened with `"rb"` (sent from where it stands), bytes, a pandas DataFrame (as CSV), a
+            matplotlib figure or a PIL picture (as PNG); and each of the last five also as `(name, it)`.
+        chat: a `chat_...` id or UUID, whose files they become at once.
+        session, project: the same for the chat of a label, which is made if need be; the files' `chat` names it.
+        on_progress: is called with the bytes of the request that have gone out, and all that will.
+
     Raises `StefanBrainError` (`too_many_files` before anything is sent, `file_too_large`, `unsupported_attachment`),
     `OSError` for a path, `TypeError` for what is no file.
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> [staged] = client.files.upload("prices.csv")  # doctest: +SKIP
     >>> client.runs.start("What changed?", file_ids=[staged.id])  # doctest: +SKIP
     """
     if not files:
         return Listing([], StagedFile)
-    request = ApiRequest(
-        "files.upload", query={"chat_id": chat}, files=parts(files, "too_many_files"), on_sent=on_progress
-    )
-    return listing(await core.scoped(options).ask(StagedFiles, request), "files", StagedFile)
+    core = core.scoped(options)  # first: what is made of large content takes of the deadline, too
+    where = {"chat_id": chat, "session": session, "project": optional("project", project)}
+    told = hook("on_progress", on_progress)
+    request = ApiRequest("files.upload", query=where, files=parts(files, "too_many_files"), on_sent=told)
+    return listing(await core.ask(StagedFiles, request), "files", StagedFile)
 
 
 def list_files(core: Core, chat: ChatRef, **options: Unpack[Options]) -> Paged[WorkspaceFile]:
     """The chat's files by path, over all pages. Raises `StefanBrainError` (`chat_not_found`) as it is walked.
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> [file.path for file in client.files.list("chat_1")]  # doctest: +SKIP
     ['reports/plan.md', 'uploads/prices.csv']
@@ -139,9 +166,9 @@ def list_files(core: Core, chat: ChatRef, **options: Unpack[Options]) -> Paged[W
     core = core.scoped(options)
     chat_id = identifier("chat", chat)
 
-    async def fetch(after: str) -> tuple[list[WorkspaceFile], str | None]:
+    async def fetch(after: str) -> tuple[list[WorkspaceFile], str | None, str | None]:
         page = await core.ask(FilePage, ApiRequest("files.list", query={"chat_id": chat_id, "after": after or None}))
-        return page.files, page.next_after
+        return page.files, page.next_after, page._request_id
 
     return Paged(fetch, "", WorkspaceFile)
 
@@ -150,6 +177,8 @@ async def search_files(core: Core, q: str, *, chat: ChatRef, **options: Unpack[O
     """Search the chat's files by name and contents: words, "phrases", `or`, `-without`; the last word as a prefix.
 
     Raises `StefanBrainError` (`chat_not_found`, `invalid_query`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.files.search('"autumn sale" -draft', chat="chat_1").results[0].path  # doctest: +SKIP
     'reports/plan.md'
@@ -165,6 +194,8 @@ async def rename_file(
     """Give a file a name of your own, which search finds, too; an empty one takes it back. The path stays.
 
     Raises `StefanBrainError` (`file_not_found`, `invalid_json` for a name of two lines).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.files.rename("reports/plan.md", "The plan", chat="chat_1").name  # doctest: +SKIP
     'The plan'
@@ -199,6 +230,8 @@ async def send_feedback(
         StefanBrainError: `invalid_feedback`.
         RateLimitError: `feedback_rate_limited`, after 60 reports in an hour.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.feedback.send("More fonts, please", category="idea").id  # doctest: +SKIP
     """
     body = {
@@ -224,6 +257,8 @@ async def feedback_from_last_error(
 
     Raises as `send`; `StefanBrainError` when no call in `client.history` failed.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.feedback.from_last_error("A start with a CSV fails", impact="blocking").id  # doctest: +SKIP
     """
     failed = core.history.last_error
@@ -248,6 +283,8 @@ async def list_feedback(
 
     Raises `StefanBrainError` (`invalid_query`).
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
     """
     request = ApiRequest("feedback.list", query={"status": status, "limit": limit})
@@ -256,6 +293,8 @@ async def list_feedback(
 
 async def get_feedback(core: Core, id: IdRef, **options: Unpack[Options]) -> FeedbackReport:
     """A report, with the team's `reply` once there is one. Raises `StefanBrainError` (`feedback_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.feedback.get("fb_1").reply  # doctest: +SKIP
     """
@@ -268,6 +307,8 @@ async def get_feedback(core: Core, id: IdRef, **options: Unpack[Options]) -> Fee
 async def get_media(core: Core, media_id: IdRef, **options: Unpack[Options]) -> AdMedia:
     """A stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`).
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.media.get("media_1").kind  # doctest: +SKIP
     'video'
     """
@@ -278,6 +319,8 @@ async def transcribe(core: Core, media_id: IdRef, **options: Unpack[Options]) ->
     """The stored transcript, or else the acceptance of the job that makes one; never sent twice.
 
     Raises `StefanBrainError` (`media_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.media.transcribe("media_1")  # doctest: +SKIP
     """
@@ -291,6 +334,8 @@ async def transcribe(core: Core, media_id: IdRef, **options: Unpack[Options]) ->
 async def list_labels(core: Core, **options: Unpack[Options]) -> Listing[Label]:
     """The labels that there are, each with the values that it may have. Raises `StefanBrainError`.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.labels.list().to_frame()  # doctest: +SKIP
     """
     return listing(await core.scoped(options).ask(LabelList, ApiRequest("labels.list")), "labels", Label)
@@ -298,6 +343,8 @@ async def list_labels(core: Core, **options: Unpack[Options]) -> Listing[Label]:
 
 async def get_landing_page(core: Core, page_id: IdRef, **options: Unpack[Options]) -> LandingPage:
     """A landing page with its labels. Raises `StefanBrainError` (`landing_page_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.labels.get("page_1").labels  # doctest: +SKIP
     {'tone': 'playful'}
@@ -312,6 +359,8 @@ async def write_labels(
 
     `expected_version` is the `version` that was read. Raises `StefanBrainError`: `invalid_label`, or
     `version_conflict` when somebody else wrote since.
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> page = client.labels.get("page_1")  # doctest: +SKIP
     >>> client.labels.write("page_1", {**page.labels, "tone": "playful"}, page.version)  # doctest: +SKIP

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
 
-from agentsvc_nb.client.client_tools import ClientCalls, ClientTool, Function, as_tools, is_new
 from agentsvc_nb.client.downloads import fetch_tables
 from agentsvc_nb.client.errors import StefanBrainError, refused
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
-from agentsvc_nb.client.methods import Paged
+from agentsvc_nb.client.methods import Paged, paged
 from agentsvc_nb.client.models import Answer, Listing, Run, Shape, first_table, listing, schema
 from agentsvc_nb.client.request.files import FileInput, parts
 from agentsvc_nb.client.request.options import Options, WaitOptions, some_seconds, wait_seconds, whole
 from agentsvc_nb.client.request.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
 from agentsvc_nb.client.request.request import ApiRequest, Core
 from agentsvc_nb.client.streams import ResumableEventStream
-from agentsvc_nb.client.transport.http import AsyncIO
 from agentsvc_nb.client.transport.io import step
 from agentsvc_nb.client.waiting import OnBusy, ended, in_time, when_free
-from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import TERMINAL, CallApproval, SentCall, SentList
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval, RunEntry, RunPage, RunStatus, SentCall, SentList
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from agentsvc_nb.client.client_tools import ClientTool, Function
 
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
 """Minimum timeout of a synchronous start: the service answers within 90 s, or the gateway cuts it off at 120 s."""
@@ -44,6 +44,7 @@ async def start(
     output_config: Shape | None = None,
     files: Sequence[FileInput] = (),
     file_ids: Sequence[IdRef] = (),
+    files_from: ChatRef | None = None,
     idempotency_key: str | None = None,
     model: IdRef | None = None,
     effort: Effort | None = None,
@@ -52,38 +53,10 @@ async def start(
     client_tools: Sequence[ClientTool | Function] = (),
     **options: Unpack[Options],
 ) -> Run[Any]:
-    """Start a run and return at once with its record; it keeps going.
-
-    Args:
-        message: what to ask.
-        chat: a `chat_...` id or UUID; without `chat` and `session` the run gets a new chat.
-        project: a `proj_...` id or UUID.
-        session: a label of your own that gives a parallel workstream its own chat.
-        sync: hold the answer, for about 90 seconds, until the run has ended.
-        on_busy: `"reject"`, as without it: a busy chat is an error. `"wait"`: wait for the end of the turn that holds
-            the chat, then start; for 20 minutes, or up to the deadline.
-        output_config: what the final answer must fit: a JSON Schema, a pydantic model or a dataclass, which the
-            run's `data` is then an instance of.
-        files: attachments, at most 10: paths, open files, bytes, DataFrames, figures; see `files.upload`.
-        file_ids: staged uploads (`files.upload`), counted with `files`.
-        idempotency_key: with it a start that got no answer is sent again, and the same key on the same UTC day
-            gives the original run. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
-        model: one of `models.list`; without it the service's default.
-        effort: how much thought it is to give the answer: `"low"`, `"medium"`, `"high"`.
-        max_steps: the model steps that the run may take, at most 1,500.
-        max_cents: what the run may cost; without it 50 on a hosted model.
-        client_tools: functions that the agent may call, each with a docstring. They are executed where this client
-            follows the run: reading its stream, or in `wait`.
-
-    Raises:
-        StefanBrainError: refused; code `agent_run_rejected`, with `active_run_id`, when the chat is busy.
-        APIConnectionError: no answer; its hint says whether the work may have started.
-
-    >>> client.runs.start("Summarise the attached plan", files=["plan.pdf"]).status  # doctest: +SKIP
-    'queued'
-    """
+    """`runs.start`, as `client/groups.py` describes it."""
+    core = core.scoped(options)
     check_message(message)
-    tools = as_tools(client_tools, awaited=isinstance(core.io, AsyncIO))
+    tools = _tools(core, client_tools)
     staged = identifiers("file_ids", file_ids)
     body = {
         "message": message,
@@ -94,6 +67,7 @@ async def start(
         "on_busy": None if on_busy == "wait" else on_busy,
         "output_config": schema(output_config),
         "file_ids": staged or None,
+        "files_from": optional("chat", files_from),
         "model": optional("model", model),
         "effort": effort,
         "max_steps": max_steps,
@@ -101,7 +75,6 @@ async def start(
         "client_tools": [tool.document() for tool in tools] or None,
     }
     attached = parts(() if files is None else files, "too_many_attachments", len(staged)) or None
-    core = core.scoped(options)
     held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
     request = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
     starting = functools.partial(_start, core, request, tools)
@@ -110,18 +83,28 @@ async def start(
     return with_tables(core, run.of_shape(output_config))
 
 
+def _tools(core: Core, given: Sequence[ClientTool | Function]) -> list[ClientTool]:
+    if isinstance(given, list | tuple) and not given:
+        return []
+    from agentsvc_nb.client.client_tools import as_tools  # here, for it loads more of pydantic, and few have any
+
+    return as_tools(given, awaited=core.io.awaited)
+
+
 async def _start(core: Core, request: ApiRequest, tools: Sequence[ClientTool]) -> Run[Any]:
     """Send the start. A new run that does not have these tools is cancelled, for its agent would go on without them.
     Raises `StefanBrainError` for that, too."""
     began = core.io.now()
     response = await core.send(request)
     run = core.read(cast("type[Run[Any]]", Run), response)
+    if not tools:
+        return run  # perhaps a replay of a start that named some
+    from agentsvc_nb.client.client_tools import ClientCalls, is_new
+
     if {tool.name for tool in tools} == set(run.client_tools):
-        if tools and not run.ended:
+        if not run.ended:
             core.client_calls[run.run_id] = ClientCalls(core, run.run_id, tools)
         return run
-    if not tools:
-        return run  # a replay of a start that named some
     if is_new(run, response, request.key, core.io.now() - began):
         await cancel(core, run)
         raise StefanBrainError("The service is older and knows no client tools: the run was cancelled.")
@@ -138,6 +121,8 @@ def check_message(message: object) -> None:
 async def get(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
     """Read a run. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
     'completed'
     """
@@ -152,15 +137,7 @@ async def wait(
     poll: float = RUN_POLL_SECONDS,
     **options: Unpack[WaitOptions],
 ) -> Run[Any]:
-    """Wait until the run has completed, failed or been cancelled, and return it: a failed run is not raised.
-
-    Reads it at once, then follows its events; where there is no event stream, reads every `poll` seconds.
-    Given the run of a start in place of its id, the answer's `data` has the same model.
-    Raises `JobTimeoutError` after `timeout` seconds (None: never), while the run goes on, and `StefanBrainError`
-    (`run_not_found`).
-
-    >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
-    """
+    """`runs.wait`, as `client/groups.py` describes it."""
     run = await ended(core.scoped(options), identifier("run_id", run_id), timeout, some_seconds("poll", poll))
     return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
 
@@ -169,6 +146,8 @@ async def cancel(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Run[
     """Ask the run to stop; safe to repeat. The record answered may still be `cancelling`.
 
     Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.runs.wait(client.runs.cancel(run.run_id)).status  # doctest: +SKIP
     'cancelled'
@@ -185,12 +164,14 @@ async def resume(
 
     Raises `StefanBrainError` (`run_not_found`, `run_not_resumable`, `chat_moved_on`).
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.runs.wait(client.runs.resume(failed)).output  # doctest: +SKIP
     """
     request = ApiRequest("runs.resume", {"run_id": run_id}, key=idempotency_key)
     run = await core.scoped(options).ask(cast("type[Run[Any]]", Run), request)
     if old := core.client_calls.get(identifier("run_id", run_id)):
-        core.client_calls[run.run_id] = ClientCalls(core, run.run_id, old.tools)
+        core.client_calls[run.run_id] = type(old)(core, run.run_id, old.tools)
     return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
 
 
@@ -198,6 +179,8 @@ async def sent(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Listin
     """What a run sent to language models, call by call: to which address, how much, and the beginning of each part.
 
     Raises `StefanBrainError` (`run_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> {call.provider for call in client.runs.sent(run) if call.hosted}  # doctest: +SKIP
     """
@@ -210,6 +193,8 @@ async def approve(core: Core, run_id: RunRef, call_id: CallRef, **options: Unpac
     """Let a tool call go on that waits for it, as the event `approval.requested` told. Not sent twice by itself.
 
     Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.runs.approve(run, event).approved  # doctest: +SKIP
     True
@@ -224,6 +209,8 @@ async def refuse(
 
     Raises as `approve` does.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.runs.refuse(run.run_id, call_id, reason="Not before Monday.")  # doctest: +SKIP
     """
     return await _decide(core, run_id, call_id, {"approved": False, "reason": reason}, options)
@@ -232,6 +219,25 @@ async def refuse(
 async def _decide(core: Core, run_id: RunRef, call_id: CallRef, body: dict[str, Any], options: Options) -> CallApproval:
     parts = {"run_id": run_id, "call_id": call_id}
     return await core.scoped(options).ask(CallApproval, ApiRequest("runs.approve", parts, body=body))
+
+
+def list_runs(
+    core: Core, *, chat: ChatRef | None = None, status: RunStatus | None = None, **options: Unpack[Options]
+) -> Paged[RunEntry]:
+    """The runs of the account, the newest first, over all pages: what they were asked, their state, what they used.
+
+    Args:
+        chat: only those of this chat.
+        status: only those that are `queued`, `running`, `cancelling`, `completed`, `failed` or `cancelled`.
+
+    Raises `StefanBrainError` (`chat_not_found`) as it is walked.
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
+    >>> [run.message for run in client.runs.list(status="failed")]  # doctest: +SKIP
+    """
+    query = {"chat": optional("chat", chat), "status": status}
+    return paged(core.scoped(options), "runs.list", query, RunPage, RunEntry)
 
 
 def event_id(after: object) -> int:
@@ -249,6 +255,8 @@ async def events(
 
     Raises `StefanBrainError` (`run_not_found`, `invalid_query`).
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
     ['run.status', 'text.delta']
     """
@@ -261,16 +269,19 @@ def iterate_events(core: Core, run_id: RunRef, *, after: int = 0, **options: Unp
 
     Raises `StefanBrainError` (`run_not_found`) as it is walked.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.runs.iterate_events(run.run_id).to_frame()  # doctest: +SKIP
     """
     core = core.scoped(options)
 
-    async def fetch(after: int) -> tuple[list[RunEvent], int | None]:
+    async def fetch(after: int) -> tuple[list[RunEvent], int | None, str | None]:
         while not (page := await events(core, run_id, after=after)).data:
             if page.status in TERMINAL:
-                return [], None
+                return [], None, page._request_id
             await core.rest(RUN_POLL_SECONDS)
-        return page.data, None if page.data[-1].type == "run.ended" else page.next_after
+        new = sorted({event.id: event for event in page.data if event.id > after}.values(), key=attrgetter("id"))
+        return new, None if page.data[-1].type == "run.ended" else page.next_after, page._request_id
 
     return Paged(fetch, event_id(after), cast("type[RunEvent]", Event))
 
@@ -283,18 +294,20 @@ async def tables(core: Core, run: RunRef, **options: Unpack[Options]) -> list[pd
 
     Raises `StefanBrainError` (`run_not_found`; a table that was written anew since), `ImportError` without pandas.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> client.runs.tables(run)[0].plot("month")  # doctest: +SKIP
     """
     core = core.scoped(options)
     run_id = identifier("run_id", run)
     chat = getattr(run, "chat", None) or (await get(core, run_id)).chat
-    written: dict[str, WorkspaceFile] = {}
-    more, after = True, 0
-    while more:
+
+    async def fetch(after: int) -> tuple[list[RunEvent], int | None, str | None]:
         page = await events(core, run_id, after=after, limit=PAGE_MAX)
-        found = [event.file for event in page.data if isinstance(event, FileWritten)]
-        written |= {file.path: file for file in found}
-        more, after = page.has_more, page.next_after
+        return page.data, page.next_after if page.has_more else None, page._request_id
+
+    so_far = await Paged(fetch, 0, cast("type[RunEvent]", Event)).all()
+    written = {event.file.path: event.file for event in so_far if isinstance(event, FileWritten)}
     return await fetch_tables(core, chat, written.values(), run_id=run_id)
 
 
@@ -303,11 +316,13 @@ WithTables = TypeVar("WithTables", "Run[Any]", Answer)
 
 def with_tables(core: Core, run: WithTables) -> WithTables:
     """The same, which fetches its tables itself, unless they are awaited (`tables`)."""
-    return run if isinstance(core.io, AsyncIO) else run.with_tables(lambda: step(tables(core, run)))
+    return run if core.io.awaited else run.with_tables(lambda: step(tables(core, run)))
 
 
 async def table(core: Core, run: RunRef, **options: Unpack[Options]) -> pd.DataFrame:
     """The first of the run's `tables`. Raises `StefanBrainError` when it left none, and what `tables` raises.
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> answer = client.ask("Revenue by month as a chart", chat="chat_1")  # doctest: +SKIP
     >>> client.runs.table(answer)["sum(revenue)"].max()  # doctest: +SKIP
@@ -316,10 +331,16 @@ async def table(core: Core, run: RunRef, **options: Unpack[Options]) -> pd.DataF
 
 
 async def attach(core: Core, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> ResumableEventStream:
-    """Follow a run that was started before, from after event `after` (0: from its beginning).
+    """Follow a run that was started before, here or elsewhere; a dropped connection is picked up where it was left.
+
+    Args:
+        run_id: the run, or its id.
+        after: the id of the last event that was seen; 0: from its beginning.
 
     Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and as it is read `APIConnectionError` when the
     connection was lost for good.
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> with client.runs.attach(run_id, after=12) as stream:  # doctest: +SKIP
     ...     print(stream.final_status().output)
@@ -339,6 +360,7 @@ async def start_and_stream(
     output_config: Shape | None = None,
     files: Sequence[FileInput] = (),
     file_ids: Sequence[IdRef] = (),
+    files_from: ChatRef | None = None,
     idempotency_key: str | None = None,
     model: IdRef | None = None,
     effort: Effort | None = None,
@@ -348,20 +370,7 @@ async def start_and_stream(
     timeout: float | None = None,
     **options: Unpack[WaitOptions],
 ) -> ResumableEventStream:
-    """Start a run and follow its events; a dropped connection is picked up where it was left.
-
-    Arguments as of `start`, but `timeout` is in seconds for the whole: after it, reading the stream raises
-    `JobTimeoutError` and the run goes on. A key that was used today replays its run from the first event.
-
-    A function of `client_tools` is called while the stream is read, in the thread that reads it; coroutine functions
-    are awaited. What it raises is told to the agent.
-
-    Raises as `start`, and as it is read as `attach`.
-
-    >>> with client.runs.start_and_stream("Compare the two price lists", timeout=600) as stream:  # doctest: +SKIP
-    ...     for event in stream:
-    ...         print(event.type)
-    """
+    """`runs.start_and_stream`, as `client/groups.py` describes it."""
     core = core.scoped(options).within(wait_seconds(timeout))
     starting = start(
         core,
@@ -373,6 +382,7 @@ async def start_and_stream(
         output_config=output_config,
         files=files,
         file_ids=file_ids,
+        files_from=files_from,
         idempotency_key=idempotency_key,
         model=model,
         effort=effort,

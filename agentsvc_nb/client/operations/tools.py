@@ -26,6 +26,8 @@ async def list_(core: Core, **options: Unpack[Options]) -> Listing[ToolDescripti
 
     Raises `StefanBrainError`.
 
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
     >>> [tool.name for tool in client.tools.list() if tool.available]  # doctest: +SKIP
     ['ask_stefanbrain', 'create_images']
     """
@@ -34,6 +36,8 @@ async def list_(core: Core, **options: Unpack[Options]) -> Listing[ToolDescripti
 
 async def describe(core: Core, name: ToolRef, **options: Unpack[Options]) -> ToolDescription:
     """One tool, with its schemas. Raises `StefanBrainError` (`tool_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.tools.describe("create_images").input_schema  # doctest: +SKIP
     """
@@ -64,6 +68,8 @@ async def invoke(
     Raises:
         ToolResultError: the tool failed; `body` is its whole answer.
         StefanBrainError: refused, such as `tool_not_found` or `invalid_tool_input`.
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.tools.invoke("web_search", {"query": "autumn fashion"}).data  # doctest: +SKIP
     """
@@ -135,6 +141,8 @@ async def ask(
         JobTimeoutError: the time is over. The turn goes on: wait for `job_id` in `chat`; no `job_id`: the start was
             never answered.
         StefanBrainError: refused.
+
+    Options: `deadline`, seconds for the call; `max_retries`; `headers`, `extra_body` of yours.
 
     >>> client.ask("What changed since last week?", chat="new").answer  # doctest: +SKIP
     """

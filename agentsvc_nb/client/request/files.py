@@ -101,7 +101,7 @@ class ImageLike(Protocol):
 
 
 Content = bytes | bytearray | memoryview | BinaryIO | DataFrameLike | Figure | ImageLike
-FileInput = str | os.PathLike[str] | Content | tuple[str, Content]
+FileInput = str | os.PathLike[str] | Content | tuple[str, os.PathLike[str] | Content]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +120,15 @@ class Part:
         """True if the file can be sent a second time; a pipe cannot."""
         return isinstance(self.source, Path | bytes) or self.source.seekable()
 
-    def open(self, opened: ExitStack) -> bytes | BinaryIO:
-        """The content to send; a file that is opened here is closed by `opened`."""
+    def open(self, opened: ExitStack) -> BinaryIO:
+        """The content to send; a file that is opened here is closed by `opened`.
+
+        Bytes are sent as a file is, too: the HTTP library would send them as one piece, which it copies several times,
+        and that takes longer than a deadline may be passed by.
+        """
         if isinstance(self.source, Path):
             return opened.enter_context(self.source.open("rb"))
-        return self.source
+        return io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source
 
 
 class _UploadReader:
@@ -172,13 +176,23 @@ def _part(file: FileInput) -> Part:
         path = local_path(file)
         return Part(path.name, path)
     if isinstance(file, tuple):
+        if len(file) != 2 or not isinstance(file[0], str):
+            raise StefanBrainError(f"A file with a name must be `(name, content)`, not {file!r:.80}.")
         name, content = file
-        return replace(_unnamed(content), name=PurePath(name).name or "file", made_up=False)
+        known = PurePath(name).name or "file"
+        if isinstance(content, _BYTES):
+            return Part(known, bytes(content))
+        if isinstance(content, os.PathLike):
+            return Part(known, local_path(content))
+        return replace(_unnamed(content), name=known, made_up=False)
     return _unnamed(file)
 
 
+_BYTES: Final = bytes | bytearray | memoryview
+
+
 def _unnamed(content: object) -> Part:
-    if isinstance(content, bytes | bytearray | memoryview):
+    if isinstance(content, _BYTES):
         return Part(*named(bytes(content)), made_up=True)
     if drawn := encoded(content):
         return Part(*drawn, made_up=True)
@@ -204,7 +218,9 @@ _NAME_BYTES: Final = 200
 
 
 def local_path(given: str | os.PathLike[str]) -> Path:
-    """A path on this machine. Raises `StefanBrainError` for a text that cannot be one."""
+    """A path on this machine. Raises `StefanBrainError` for what is none, and for a text that cannot be one."""
+    if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):
+        raise StefanBrainError(f"A place on this machine must be a path, not {given!r:.80}.")
     try:
         path = Path(given).expanduser()
         usable = b"\0" not in os.fsencode(path)
@@ -220,7 +236,9 @@ def download_target(to: str | os.PathLike[str], path: str) -> Path:
 
     A `to` that ends with a slash is a folder, and is created if it does not exist.
     """
-    place = download_folder(to) if os.fspath(to).endswith(("/", os.sep)) else local_path(to)
+    place = local_path(to)
+    if os.fspath(to).endswith(("/", os.sep)):
+        place = download_folder(to)
     return place / safe_name(path) if place.is_dir() else place
 
 

@@ -29,7 +29,7 @@ def may_resend(resend: Resend, keyed: bool) -> bool:
 def transient(error: StefanBrainError) -> bool:
     """True if the same request may succeed later. The code table, where it knows the code, wins over the status."""
     if isinstance(error, APIConnectionError):
-        return True
+        return not error.closed
     row = CODES.get(error.code or "")
     return error.status in STATUSES and (row is None or row.retry == "transient")
 
@@ -105,6 +105,13 @@ def whole(name: str, given: Any, least: int) -> int:
     return found
 
 
+def hook(name: str, given: Any) -> Any:
+    """A function to call, or None. Raises `StefanBrainError` for anything else."""
+    if given is not None and not callable(given):
+        raise StefanBrainError(f"`{name}` must be a function, not {given!r:.80}.")
+    return given
+
+
 def _fields(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise StefanBrainError("`extra_body` must be a dictionary of fields by name.")
@@ -116,24 +123,23 @@ _OURS: Final = frozenset({"authorization", "x-api-key", "cookie", "host", "conte
 
 
 class WaitOptions(TypedDict, total=False):
-    """Options of every call.
-
-    deadline: seconds for the whole call, its repeats and waits included.
-    max_retries: how often it is repeated after a transient failure, where that is safe.
-    headers: headers of your own; never the key.
-    extra_body: fields of your own for the request's body, such as those that a newer service takes.
-    """
+    """Options of every call. The docstring of each operation names them."""
 
     deadline: float | None
+    """Seconds for the whole call, its repeats and waits included."""
     max_retries: int | None
+    """How often it is repeated after a transient failure, where that is safe; 0: never."""
     headers: Mapping[str, str] | None
+    """Headers of your own; never the key."""
     extra_body: Mapping[str, Any] | None
+    """Fields of your own for the request's body, such as those that a newer service takes."""
 
 
 class Options(WaitOptions, total=False):
-    """`timeout`: seconds to wait for the answer, per attempt."""
+    """Options of every call that does not wait for work."""
 
     timeout: float | None
+    """Seconds to wait for the answer, per attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,16 +221,12 @@ def _headers(given: Any) -> dict[str, str]:
     return {name.lower(): value for name, value in given.items()}
 
 
-def _as_it_is(given: Any) -> Any:
-    return given
-
-
 _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "timeout": functools.partial(some_seconds, "timeout"),
     "deadline": functools.partial(seconds, "deadline"),
     "max_retries": functools.partial(whole, "max_retries", least=0),
     "headers": _headers,
     "extra_body": _fields,
-    "on_retry": _as_it_is,
-    "on_wait": _as_it_is,
+    "on_retry": functools.partial(hook, "on_retry"),
+    "on_wait": functools.partial(hook, "on_wait"),
 }

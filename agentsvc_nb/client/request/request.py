@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 from agentsvc_nb.client.errors import (
     MAY_HAVE_STARTED,
@@ -31,6 +32,7 @@ from agentsvc_nb.client.request.options import ClientOptions, ClientSettings, Re
 from agentsvc_nb.client.request.origin import Origin
 from agentsvc_nb.client.request.references import in_path
 from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, tell
+from agentsvc_nb.client.transport.stopping import Stopper
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.routes import ROUTES
@@ -61,6 +63,7 @@ class ApiRequest:
     stream: bool = False
     resend: Resend | None = None
     on_sent: OnBytes | None = None
+    stopper: Stopper | None = None
     attempt: int = 1
     waited: float = 0.0
 
@@ -75,6 +78,8 @@ class ApiRequest:
     @property
     def path(self) -> str:
         """The path of the address. Raises `StefanBrainError` for a part that is no id."""
+        if self.link:
+            return urlsplit(self.link).path
         try:
             return self.route.url(**{name: in_path(name, given) for name, given in self.at.items()})
         except UnicodeEncodeError as error:
@@ -220,7 +225,8 @@ class Core:
             return await self._transmit(request)
         except APIConnectionError as error:
             # A request that never left this machine may be sent again, whatever it does.
-            if self.origin.reconnect is None or error.timed_out or (error.sent and not request.resendable):
+            ended = error.timed_out or error.closed
+            if self.origin.reconnect is None or ended or (error.sent and not request.resendable):
                 raise
         except AuthenticationError:
             # A request that was refused for its key has done nothing.
@@ -297,6 +303,7 @@ class Core:
             stream=request.stream,
             on_sent=request.on_sent,
             ends=self.deadline,
+            stopper=request.stopper,
         )
 
 

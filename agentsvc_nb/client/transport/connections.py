@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import ssl
 import time
@@ -17,8 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import httpcore
 
 from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unproved
+from agentsvc_nb.client.transport.io import PieceSize
 
 if TYPE_CHECKING:
+    import asyncio
+
     import httpx  # not here: `messages` imports it, without its command line
 
 # -- the proof ------------------------------------------------------------------------------------------------------
@@ -202,15 +204,19 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
         self._head = b""  # of the request that is being sent; b"" between requests
+        self._pieces = PieceSize()
         self._early: asyncio.Task[bytes] | None = None
         self._spare: socket.socket | None = None
         """A nonblocking duplicate of the connection's socket, readable after the event loop has closed its own."""
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        import asyncio  # here, for the blocking client
+
         if not self._head:
             self._head = buffer
         elif _UPLOAD in self._head and not self._early:
-            self._spare = None if self.get_extra_info("ssl_object") else self.get_extra_info("socket").dup()
+            with suppress(OSError):  # the event loop has closed it already: the task tells of that
+                self._spare = None if self.get_extra_info("ssl_object") else self.get_extra_info("socket").dup()
             self._early = asyncio.create_task(self._stream.read(_READ_BYTES))
             await asyncio.sleep(0)  # let the task begin to read
         if self._early and self.get_extra_info("is_readable"):
@@ -223,7 +229,11 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         early, self._early, self._head = self._early, None, b""
         if early is None:
-            return await self._stream.read(max_bytes, timeout)
+            data = await self._stream.read(self._pieces.most(max_bytes), timeout)
+            self._pieces.came = len(data)
+            return data
+        import asyncio
+
         try:
             async with asyncio.timeout(timeout):
                 return await early

@@ -12,25 +12,35 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Final
 
+from agentsvc_nb.client.transport.io import PieceSize
+from agentsvc_nb.client.transport.locks import survive_interrupts
+from agentsvc_nb.client.transport.stopping import Stopper
+
 Clock = Callable[[], float]
 _left: ContextVar[Clock | None] = ContextVar("seconds to the deadline", default=None)
+_stopper: ContextVar[Stopper | None] = ContextVar("what ends the call from outside", default=None)
 
 
 @contextmanager
-def until(ends: float, now: Clock) -> Iterator[None]:
-    """Within this context no connection made by `bounded` waits past `ends`, a time of the clock `now` (seconds).
+def until(ends: float, now: Clock, stopper: Stopper | None = None) -> Iterator[None]:
+    """Within this context no connection made by `bounded` waits past `ends`, a time of the clock `now` (seconds), or
+    for an answer when `stopper` has ended that.
 
     Only for the current thread.
     """
     # Set also without a deadline, as by `lift`.
     before = _left.set(None if ends == math.inf else lambda: ends - now())
+    other = _stopper.set(stopper)
     try:
         yield
     finally:
+        if stopper:
+            stopper.waits(None)
+        _stopper.reset(other)
         _left.reset(before)
 
 
@@ -40,10 +50,19 @@ def lift() -> None:
 
 
 def bounded(client: Any) -> None:
-    """Make the connections of a blocking client, also those through proxies, keep to `until`."""
+    """Make the connections of a blocking client, also those through proxies, keep to `until`, and survive Ctrl-C."""
     for pool in pools(client):
         if not isinstance(pool._network_backend, _DeadlineBackend):
+            survive_interrupts(_core_of(pool))
             pool._network_backend = _DeadlineBackend(pool._network_backend, _core_of(pool))
+
+
+def shut_down(stream: Any) -> None:
+    """Shut a connection of the library down, which ends a `recv` in another thread; closing the socket would not."""
+    connection = stream.get_extra_info("socket")
+    if isinstance(connection, socket.socket):
+        with suppress(OSError):
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def forget(client: Any) -> list[Any]:
@@ -133,17 +152,24 @@ _WRITE_BYTES: Final = 8 * 1024
 
 
 class _DeadlineStream:
-    """A connection whose reads and writes keep to `until`."""
+    """A connection whose reads and writes keep to `until`; a stopper shuts it down."""
 
     def __init__(self, stream: Any, core: Any) -> None:
         self._stream = stream
         self._core = core
+        self._pieces = PieceSize()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data: bytes = self._stream.read(max_bytes, _seconds(timeout, self._core.ReadTimeout))
+        most = self._pieces.most(max_bytes)
+        data: bytes = self._stream.read(most, _seconds(timeout, self._core.ReadTimeout))
+        self._pieces.came = len(data)
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if stopper := _stopper.get():
+            stopper.waits(lambda: shut_down(self))
+            if stopper.stopped:
+                raise self._core.WriteError("the call was ended")
         # In pieces, because the library gives each piece that a slow reader takes the whole time again.
         if _left.get() is None or len(buffer) <= _WRITE_BYTES:
             self._stream.write(buffer, _seconds(timeout, self._core.WriteTimeout))

@@ -6,16 +6,20 @@ thread; those of `AsyncIO` are awaited as usual.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import math
 import queue
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, Protocol, TypeVar
+
+from agentsvc_nb.client.errors import APIConnectionError
+from agentsvc_nb.client.transport.stopping import Stopper
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 CLOCK_SLACK: Final = 0.01
@@ -37,7 +41,8 @@ async def tell(hook: Callable[..., Any] | None, *news: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One HTTP request. `seconds` limits each single wait; `ends` limits the whole exchange, a time of `IO.now`.
+    """One HTTP request. `seconds` limits each single wait; `ends` limits the whole exchange, a time of `IO.now`;
+    `stopper` ends it from outside.
 
     `body` is JSON. `files` are (name, content) pairs of a multipart body, with `body` as its `payload`.
     """
@@ -49,13 +54,14 @@ class HttpRequest:
     headers: dict[str, str] = field(default_factory=dict)
     query: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None
-    files: list[tuple[str, bytes | BinaryIO]] | None = None
+    files: list[tuple[str, BinaryIO]] | None = None
     stream: bool = False
     on_sent: OnBytes | None = None
     ends: float = math.inf
+    stopper: Stopper | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Response:
     """An HTTP response. Header names are in lower case; `raw` is the library's response object. `method`, `path` and
     `attempt` are those of the request, filled in by `Core`.
@@ -72,6 +78,23 @@ class Response:
     method: str = ""
     path: str = ""
     attempt: int = 1
+
+    def cut_off(self, why: str) -> None:
+        """Give up the connection without closing it: whoever reads on hears why, as of one that broke."""
+        self.raw, self.chunks = None, _CutOff(why)
+
+
+class _CutOff:
+    """The chunks of a response that was cut off, for both faces."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def __next__(self) -> bytes:
+        raise APIConnectionError(f"The response was cut off: {self._why}.")
+
+    async def __anext__(self) -> bytes:
+        return next(self)
 
 
 class WorkerPool(Protocol[T]):
@@ -99,6 +122,11 @@ class WorkerPool(Protocol[T]):
 class IO(Protocol):
     """Everything that the core may await, and its clocks."""
 
+    @property
+    def awaited(self) -> bool:
+        """Whether its methods suspend."""
+        ...
+
     async def send(self, request: HttpRequest) -> Response:
         """Send a request and return the response, with its body unless `request.stream` and it succeeded.
 
@@ -123,7 +151,7 @@ class IO(Protocol):
         ...
 
     async def close(self, response: Response | None = None) -> None:
-        """Close one streamed response, or without one all connections."""
+        """Close one streamed response, or without one all connections: what waits on them raises `client_closed`."""
         ...
 
     def drop(self, response: Response) -> None:
@@ -141,6 +169,18 @@ class IO(Protocol):
     def worker_pool(self) -> WorkerPool[Any]:
         """A pool for concurrent work."""
         ...
+
+
+class PieceSize:
+    """How much to read at once: what the library asks for, and four times as much while more than that comes, because
+    each piece passes through a dozen functions of the library."""
+
+    def __init__(self) -> None:
+        self.came = 0
+        """The size of the last piece."""
+
+    def most(self, asked: int) -> int:
+        return 4 * asked if self.came >= asked else asked
 
 
 def step(work: Coroutine[Any, Any, T]) -> T:
@@ -193,6 +233,8 @@ class ThreadPool(Generic[T]):
             threading.Thread(target=self._work, daemon=True, name="agentsvc-row").start()
 
     def _work(self) -> None:
+        from concurrent.futures import Future  # here, for most programs have no pool
+
         if self._lane:
             self._here.io = self._lane()
         while work := self._begun.get():
@@ -226,6 +268,7 @@ class _ThreadIO:
         self._io = io
         self._left = left
         self._here = here
+        self.awaited = io.awaited
         self.close = io.close
         self.during = io.during
         self.drop = io.drop
@@ -254,31 +297,3 @@ class _ThreadIO:
     def _go_on(self) -> None:
         if self._left.is_set():
             raise _Left
-
-
-class TaskPool(Generic[T]):
-    """Runs coroutines as tasks of the running event loop. Leaving the pool cancels them."""
-
-    def __init__(self, io: IO) -> None:
-        self.io = io
-        self._tasks: set[asyncio.Task[T]] = set()
-        self._ended: asyncio.Queue[asyncio.Task[T]] = asyncio.Queue()
-
-    def start(self, work: Coroutine[Any, Any, T]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended.put_nowait)
-
-    async def next(self, seconds: float) -> T | None:
-        try:
-            async with asyncio.timeout(min(max(seconds, 0.0), LOOK_SECONDS)):
-                task = await self._ended.get()
-        except TimeoutError:
-            return None
-        self._tasks.discard(task)
-        return task.result()
-
-    async def leave(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -39,12 +39,18 @@ class Library:
     failures: tuple[type[Exception], ...]
     unsent: tuple[type[Exception], ...]
 
+    @functools.cached_property
+    def known(self) -> tuple[type[Exception], ...]:
+        """Its failures and ours."""
+        return (*self.failures, StefanBrainError)
+
 
 @functools.cache
 def library(name: str = "httpx") -> Library:
     module: Any = sys.modules[name]
     unsent = (module.ConnectError, module.ConnectTimeout, module.PoolTimeout, module.ProxyError)
-    return Library(module, (module.RequestError, module.StreamError, ssl.SSLError), unsent)
+    failures = (module.RequestError, module.StreamError, module.InvalidURL, ssl.SSLError)
+    return Library(module, failures, unsent)
 
 
 def library_of(client: object) -> Library:
@@ -97,6 +103,8 @@ _HEADERS: Final = {
     "connection": "keep-alive",
     "user-agent": f"agentsvc-nb/{__version__}",
 }
+_PIECE_BYTES: Final = 256 * 1024
+"""What is read of a file at once to be sent. The library's own 64 kB cost four times the turns of the event loop."""
 _BODYLESS: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 
@@ -120,6 +128,8 @@ def build(request: HttpRequest, own: Any = None) -> httpx.Request:
         raise StefanBrainError(f"The request has an address that cannot be used: {error}.") from None
     if own:
         built.headers.pop("x-api-key", None)
+    for field in getattr(built.stream, "fields", ()):
+        field.CHUNK_SIZE = _PIECE_BYTES
     if request.on_sent:
         length = built.headers.get("content-length")
         body = progress_body(library_of(own).module)
@@ -162,8 +172,13 @@ def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"
     return Response(response.status_code, headers, body, chunks and response, chunks, request.ends)
 
 
-def failure(error: Exception, library: Library) -> APIConnectionError:
+def failure(error: Exception, library: Library) -> StefanBrainError:
     timed_out = isinstance(error, library.module.TimeoutException)
+    if isinstance(error, library.module.InvalidURL):  # followed or not, the library looks where a redirect points
+        return StefanBrainError(
+            "The service redirected to an address that cannot be read; the client follows no redirects: "
+            "correct the base URL."
+        )
     why = str(error) or ("it took too long" if timed_out else type(error).__name__)
     return APIConnectionError(
         f"The service did not answer: {why}.", sent=not isinstance(error, library.unsent), timed_out=timed_out

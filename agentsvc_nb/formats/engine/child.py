@@ -55,6 +55,8 @@ ANSWER_CHARS: Final = 1_000_000
 """Characters of all cells together: a table with many columns is shown with fewer rows."""
 ERROR_CHARS: Final = 600
 NOTES_MAX: Final = 40
+NAMED_MAX: Final = 40
+"""Tables, and columns of one, that are named to who asked for others."""
 
 
 def answer(question: Question, folder: Path) -> TableAnswer:
@@ -119,7 +121,22 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
         except duckdb.OutOfMemoryException:
             raise
         except duckdb.Error as error:
-            return TableAnswer(error=("query", "", _without_paths(str(error))[:ERROR_CHARS]))
+            said = _without_paths(str(error))[:ERROR_CHARS]
+            if isinstance(error, duckdb.BinderException | duckdb.CatalogException):
+                said += _there_is(question)
+            return TableAnswer(error=("query", "", said))
+
+
+def _there_is(question: SqlQuestion) -> str:
+    """The tables that a query names with their columns, or all tables: the engine names a few that sound alike, or
+    none."""
+    profiles = [one.profile for one in question.tables]
+    asked = question.sql.casefold()
+    if used := [one for one in profiles if one.name.casefold() in asked]:
+        lines = [f"{one.name} has {', '.join(column.name for column in one.columns[:NAMED_MAX])}." for one in used]
+    else:
+        lines = [f"The tables are {', '.join(one.name for one in profiles[:NAMED_MAX])}."]
+    return "\n\n" + "\n".join(lines)[:ERROR_CHARS]
 
 
 def _attached(

@@ -40,7 +40,7 @@ def read(folder: Path, file: TableFile) -> TableAnswer:
     made = _made(database, file)
     # Other children read this folder at the same time: each file appears as a whole.
     part = _part(told)
-    part.write_text(made.model_dump_json())
+    part.write_text(made.model_dump_json(), encoding="utf-8")
     part.replace(told)
     sweep(folder)
     return made
@@ -112,7 +112,7 @@ def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> T
         room -= sum(len(value.encode()) for value in made.values)
         columns.append(made)
     notes = tuple(map(_sound, table.sentences()))
-    return TableProfile("", "", table.rows, tuple(columns), _sound(table.name), notes)
+    return TableProfile("", "", table.rows, tuple(columns), _sound(table.name), notes, table.form())
 
 
 def _profile(

@@ -67,7 +67,9 @@ def load_plain(engine: duckdb.DuckDBPyConnection, name: str, file: Path, tabs: b
             engine.execute(f"DROP TABLE {name}")
             return None
         aside = (AsideRow(above + count + 1, total),) if total else ()
-        return ReadTable("table", tuple(made), count, (), replace(grid.notes, totals=aside))
+        marks = sorted({column.decimal_mark for column in made if column.decimal_mark})
+        notes = replace(grid.notes, totals=aside, delimiter=form.delimiter, decimal_mark=" and ".join(marks))
+        return ReadTable("table", tuple(made), count, (), notes)
     finally:
         engine.execute(f"DROP TABLE IF EXISTS {raw}")
 

@@ -46,7 +46,8 @@ class ColumnProfile:
 @dataclass(frozen=True, slots=True)
 class TableProfile:
     """A table: its name in SQL, the path that people see, and the sheet if the file has several. No two names of its
-    columns are equal. `notes` are sentences on how it was read."""
+    columns are equal. `notes` are sentences on how it was read; `form` is how a program has to read the file, if it is
+    not a usual CSV."""
 
     name: str
     path: str
@@ -54,6 +55,7 @@ class TableProfile:
     columns: tuple[ColumnProfile, ...]
     sheet: str = ""
     notes: tuple[str, ...] = ()
+    form: str = ""
 
     def column(self, name: str) -> ColumnProfile:
         """Raises `PlanError` when there is none of this name."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.wire.numbers import IDENTIFIERS, names_label
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -17,12 +18,6 @@ def _words(name: str) -> list[str]:
     return [fold(word) for word in _WORD.findall(_HUMP.sub(" ", name))]
 
 
-_IDENTIFIERS: Final = frozenset(
-    _words(
-        "id ids uuid guid sku nr no num number code key index nummer kennung schluessel numero clave codigo cle zip plz"
-        " phone ean isbn asin"
-    )
-)
 _FIRST: Final = frozenset(_words("id uuid numero num n no code codigo cle clave"))
 """Those that stand first in French and Spanish, as `Numéro de commande` and `Nº visita`."""
 _OF: Final = frozenset(("of", "de", "des", "del"))
@@ -47,13 +42,12 @@ _AMOUNTS: Final = frozenset(
         " coste costo precio gasto ingresos sueldo mrr arr"
     )
 )
-_YEARS: Final = frozenset(_words("year jahr annee année año ano season saison"))
 
 
 def is_identifier(column: ColumnProfile, table: TableProfile) -> bool:
     """Whether the column says which row is meant, and nothing else: its name says so, and no two cells are equal."""
     words = _words(column.name)
-    named = bool(words) and (words[-1] in _IDENTIFIERS or words[-1].endswith("nummer") or _begins(words))
+    named = bool(words) and (words[-1] in IDENTIFIERS or words[-1].endswith("nummer") or _begins(words))
     return named and column.distinct == table.rows - column.empty and table.rows > 1
 
 
@@ -94,5 +88,4 @@ def is_amount(column: ColumnProfile) -> bool:
 
 def is_label(column: ColumnProfile) -> bool:
     """Whether the numbers are shown without separators of thousands, as years and codes are."""
-    words = _words(column.name)
-    return not _YEARS.isdisjoint(words) or (bool(words) and words[-1] in _IDENTIFIERS)
+    return names_label(column.name)

@@ -118,6 +118,21 @@ class ReadTable:
             said += [f"Column {column.name}: {one}" for one in about]
         return said
 
+    def form(self) -> str:
+        """How a program has to read the delimited file, where that is not with commas, points and UTF-8."""
+        notes = self.notes
+        said = []
+        if notes.delimiter not in ("", ","):
+            said.append("separated by " + _DELIMITERS.get(notes.delimiter, repr(notes.delimiter)))
+        if notes.delimiter and notes.decimal_mark == ",":
+            said.append("with a decimal comma")
+        if notes.encoding not in ("", "utf-8"):
+            said.append(f"encoded in {notes.encoding}")
+        return ", ".join(said)
+
+
+_DELIMITERS: Final = {"\t": "tabs", " ": "blanks"}
+
 
 def _counted(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"

@@ -23,8 +23,6 @@ from agentsvc_nb.wire.text import plain
 if TYPE_CHECKING:
     import pandas as pd
 
-REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
-"""Added to the message of a question whose answer becomes the next cell."""
 _PYTHON: Final = ("", "python", "py", "python3", "ipython")
 
 

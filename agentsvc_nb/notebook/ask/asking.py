@@ -16,9 +16,12 @@ from agentsvc_nb.notebook.ask.question import plan as make_plan
 from agentsvc_nb.notebook.ask.several import VariantColumn, Variants, VariantsOutput, watch
 from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.display.screens import Screen
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError, RunStopped, to_ask_error
+from agentsvc_nb.notebook.files.attachments import chat_with_files
+from agentsvc_nb.notebook.kernel.desk import KernelDesk
 from agentsvc_nb.notebook.state.journal import TYPED_CHARS, JournalEntry, TurnRecord
-from agentsvc_nb.notebook.state.session import EarlierQuestion, Session
+from agentsvc_nb.notebook.state.session import EarlierQuestion, Session, errors_as_cells
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.runs import Run
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 0.5
 """The interval between two reads of the run that holds the chat; reading a run is free (docs/api/events.md)."""
 _AGAIN: Final = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
+_NOT_RUN_AGAIN: Final = "Code that the agent had run in the kernel is not run again: its variables are not there."
 
 
 def ask(session: Session, question: Question, screen: Screen, *, reuse: bool = True) -> CellAnswer:
@@ -86,25 +90,31 @@ def prepare_ask(session: Session, question: Question, screen: Screen) -> Backgro
     planned = _PlannedAsk(session, session.client(), question, plan, detached=True)
     planned.record_start()
     watcher = planned.watcher(screen, session.take_notes())
+    watcher.hint = ""  # no cell fails with it
     return Background(watcher, lambda: planned.watch(watcher))
 
 
 def ask_variants(
     session: Session, question: Question, count: int, board: VariantsOutput, *, reuse: bool = True
 ) -> Variants:
-    """Ask the question `count` times at once, each in a new chat; `Variants.pick` makes one of them the notebook's.
+    """Ask the question `count` times at once, each in a new chat with the files of the notebook's.
+
+    `Variants.pick` makes one of these chats the notebook's.
 
     Raises `AskError` when the service could not be asked for the plan, and whatever `variants.watch` raises.
     """
     staged = session.staged
+    with errors_as_cells(session):
+        source = chat_with_files(session)
     variants: list[_PlannedAsk] = []
     for number in range(1, count + 1):
-        variant = replace(question, new_chat=True, variant=number, raise_error=False)
+        variant = replace(question, new_chat=True, variant=number, files_from=source, raise_error=False)
         planned = _plan(session, variant, reuse)
         planned.detach()
         variants.append(planned)
     columns = [VariantColumn() for _ in variants]
     runs = [_start_variant(planned, column, staged) for planned, column in zip(variants, columns, strict=True)]
+    session.staged = staged  # the notebook's own chat has them still to get, unless a variant takes its place
     return watch(session, runs, columns, board)
 
 
@@ -113,6 +123,7 @@ def _start_variant(planned: _PlannedAsk, screen: Screen, staged: dict[str, Stage
     planned.record_start()
     planned.staged = {} if planned.plan.shown else staged
     watcher = planned.watcher(screen)
+    watcher.hint = ""  # its column says why it failed
     background = Background(watcher, lambda: planned.watch(watcher))
     background.start()
     return background
@@ -127,6 +138,8 @@ def _plan_and_record(session: Session, question: Question, reuse: bool) -> _Plan
 def _plan(session: Session, question: Question, reuse: bool) -> _PlannedAsk:
     client = session.client()
     try:
+        if question.model and question.model not in session.known.models:
+            session.known.models = [model.id for model in client.models.list()]
         return _PlannedAsk(session, client, question, make_plan(session, client, question, reuse))
     except StefanBrainError as error:
         raise to_ask_error(error, session.base_url) from None
@@ -152,6 +165,11 @@ class _PlannedAsk:
     earlier: EarlierQuestion | None = None
     staged: dict[str, StagedFile] = field(default_factory=dict)
     opened: bool = False
+    desk: KernelDesk | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if self.question.kernel is not None and not self.plan.shown:
+            self.desk = KernelDesk(self.question.kernel, self.session.journal, self.client)
 
     def record_start(self) -> None:
         """Write the start into the journal and claim the staged uploads, unless an earlier run is shown again."""
@@ -177,10 +195,18 @@ class _PlannedAsk:
             screen,
             timeout=question.timeout,
             raise_error=question.raise_error,
-            notes=(*notes, *((_AGAIN,) if again else ()), *question.notes),
+            notes=(*notes, *self._again(), *question.notes),
             shape=question.shape,
             again=again,
+            view=RunView(kernel=self.desk.calls if self.desk else ()),
+            desk=self.desk,
         )
+
+    def _again(self) -> tuple[str, ...]:
+        if not self.plan.shown:
+            return ()
+        kernel = self.question.kernel is not None and self.question.kernel.mode == "ask"
+        return (_AGAIN, _NOT_RUN_AGAIN) if kernel else (_AGAIN,)
 
     def watch(self, watcher: RunWatcher) -> CellAnswer:
         try:
@@ -197,7 +223,7 @@ class _PlannedAsk:
     def record_turn(self, place: str) -> None:
         """Add the turn to the execution history, so that its cell asks anew when it is run again in this kernel."""
         self.session.execution_history.add(TurnRecord(self.question.place, place, self.plan.key))
-        self.session.execution_history.mark(self.plan.fingerprint)
+        self.session.execution_history.mark(self.plan.fingerprint, self.question.place.page)
 
     def _undo(self, refused: bool, unsent: bool = False) -> None:
         """Return the staged uploads to the session; tell the journal that the start was refused or never sent."""
@@ -216,7 +242,13 @@ class _PlannedAsk:
 
     def _start(self) -> Stream:
         request = self.question.request(self.plan.address, self.staged.values())
-        return self.client.runs.start_and_stream(**request, idempotency_key=self.plan.key, max_retries=RECONNECTS)
+        tools = self.desk.tools() if self.desk else ()
+        stream = self.client.runs.start_and_stream(
+            **request, client_tools=tools, idempotency_key=self.plan.key, max_retries=RECONNECTS
+        )
+        if self.desk is not None:
+            self.desk.opened(stream.run)
+        return stream
 
     def _on_open(self, run: Run) -> None:
         self.opened = True

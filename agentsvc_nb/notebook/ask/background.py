@@ -152,12 +152,17 @@ class Background(BackgroundResult[CellAnswer]):
         return self._go()
 
     def tell(self, told: set[str]) -> None:
-        """Print tool calls that wait for approval: a blocked cell may have no live output that shows them."""
+        """Print tool calls that wait for approval: a blocked cell may have no live output that shows them. Calls for
+        the kernel, which that cell keeps busy, are done in it."""
+        if self._turn.desk is not None:
+            self._turn.desk.help_out()
         print_new_calls([*self._turn.view.asked.values()], told)
 
     def cancel(self) -> None:
         """Cancel the run on the service; a run that still waits for its turn is never started. Safe to repeat."""
         self._turn.view.stopping = True
+        if self._turn.desk is not None:
+            self._turn.desk.close()
         self._turn.feed.cancel()
 
     @property

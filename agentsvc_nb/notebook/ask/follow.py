@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from agentsvc_nb.notebook.display.screens import TICK_SECONDS, Screen
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.runs import Event, Run
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.kernel.desk import KernelDesk
 
 RECONNECTS: Final = 4
 """Consecutive reconnects of a cell's stream. The client's default of two would not survive a service restart."""
@@ -165,6 +168,7 @@ def follow(
     on_open: Callable[[Run], None] = lambda run: None,
     closing: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.monotonic,
+    desk: KernelDesk | None = None,
 ) -> End:
     """Watch until the run ends, an interrupt arrives or `timeout` seconds have passed.
 
@@ -173,10 +177,11 @@ def follow(
 
     Args:
         on_open: called with the run as started.
+        desk: the run's calls for the user's kernel, which are done here.
 
     Raises whatever the stream raised.
     """
-    watch = _FollowLoop(feed, view, screen, on_open, closing, clock)
+    watch = _FollowLoop(feed, view, screen, on_open, closing, clock, desk)
     try:
         feed.start()
         if watch.until(timeout):
@@ -200,6 +205,7 @@ class _FollowLoop:
         on_open: Callable[[Run], None],
         closing: Callable[[], bool],
         clock: Callable[[], float],
+        desk: KernelDesk | None,
     ) -> None:
         self.feed = feed
         self.view = view
@@ -207,6 +213,7 @@ class _FollowLoop:
         self.on_open = on_open
         self.clock = clock
         self.closing = closing
+        self.desk = desk
         self.cancelled = False
         self.began = clock()
 
@@ -219,6 +226,8 @@ class _FollowLoop:
             self.screen.draw(self.view)
             if any(ended):
                 return True
+            if self.desk is not None:
+                self.desk.tick(lambda: self.screen.draw(self.view))
         return False
 
     def apply(self, item: Item) -> bool:
@@ -239,6 +248,8 @@ class _FollowLoop:
         if not self.feed.started:
             return "left"
         self.view.stopping = True
+        if self.desk is not None:
+            self.desk.close()
         try:
             if self._cancel_and_wait():
                 return "stopped"

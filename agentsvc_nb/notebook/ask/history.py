@@ -13,16 +13,26 @@ from agentsvc_nb.client.approvals import WaitingCall, Watched
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import calls_bundle, cost, mark, moment, print_new_calls, why_late
+from agentsvc_nb.notebook.display.render import (
+    calls_bundle,
+    cost,
+    mark,
+    moment,
+    price,
+    print_new_calls,
+    stacked,
+    why_late,
+)
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.state.session import Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import CENT, TERMINAL
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.notebook.kernel.calls import KernelCall
 
 
 LAST: Final = "last"
@@ -68,7 +78,7 @@ def _refresh(session: Session, client: AgentService, run_id: str) -> None:
 
 def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
     rows = [row | {"seconds": _seconds(row), "cost_cents": _cents(row)} for row in map(dict, found)]
-    spent = sum(row["cost_microcents"] or 0 for row in rows)
+    spent = sum(row["cost_microcents"] or 0 for row in rows if not (_own(row) and row["model"] == "offline"))
     total = f"{len(rows):,} run{'s' * (len(rows) != 1)}, {cost(spent)} in all"
     hint = ["`%runs show RUN` shows one again; the beginning of its id will do."] if rows else []
     bundle = grid("Runs", ("run", "state", "started", "seconds", "cost", "asked"), [*map(_row, rows)], [total, *hint])
@@ -83,9 +93,13 @@ def _row(row: Mapping[str, Any]) -> Row:
         mark(row["status"]),
         moment(row["started_at"] or row["created_at"]),
         None if seconds is None else f"{seconds:.1f}",
-        None if row["cost_microcents"] is None else cost(row["cost_microcents"]),
+        None if row["cost_microcents"] is None else price(row["cost_microcents"], row["model"], _own(row)),
         row["prompt"],
     )
+
+
+def _own(row: Mapping[str, Any]) -> bool:
+    return bool(row["base_url"] == EMBEDDED)
 
 
 def _seconds(row: Mapping[str, Any]) -> float | None:
@@ -186,18 +200,21 @@ _LISTS: Final = "`%approve` lists what waits."
 
 
 def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
-    """List the tool calls that wait for approval, of this notebook's runs or (`everywhere`) of all of this machine.
+    """List the tool calls that wait for approval, of this notebook's runs or (`everywhere`) of all of this machine;
+    first, code that is to run in this kernel.
 
     The runs of `%%ask --each` are not in the journal, so only those that this kernel started are included. Raises
     `AskError` when the service cannot be asked.
     """
     found = _waiting(session, everywhere)
-    session.known.calls = [call.call_id for call in found]
-    bundle = calls_bundle(found)
-    if not found:
+    own = _for_kernel(session)
+    waiting: list[KernelCall | WaitingCall] = [*own, *found]
+    session.known.calls = [call.call_id for call in waiting]
+    bundle = stacked([*(call.asking_bundle() for call in own), *([calls_bundle(found)] if found else [])])
+    if not waiting:
         said = "Nothing waits for approval."
         bundle = {"text/plain": said, "text/html": f"<div>{said}</div>"}
-    rows = [{name: getattr(call, name) for name in results.APPROVALS} for call in found]
+    rows = [{name: getattr(call, name) for name in results.APPROVALS} for call in waiting]
     return ResultTable(bundle, lambda: frame(rows, results.APPROVALS, notebook=session.notebook))
 
 
@@ -213,9 +230,19 @@ def approve(session: Session, given: str, *, refuse: bool = False, reason: str =
     """
     if reason and not refuse:
         raise AskError("--reason goes with --refuse; nothing was sent.", "The agent is told why its call was refused.")
+    if own := [
+        call for call in _for_kernel(session) if len(given) >= _CALL_ID_CHARS and call.call_id.startswith(given)
+    ]:
+        if len(own) > 1 or not own[0].decide(not refuse, reason=reason):
+            raise AskError(f"No single call {label(given, 64)} waits; nothing was sent.", _LISTS)
+        return PrintedText("Refused; it is not run." if refuse else "Approved; it runs as soon as no cell does.")
     call = _the_call(session, given)
     decide(session, call, not refuse, reason)
     return PrintedText(f"{'Refused' if refuse else 'Approved'}: {label(call.tool, 60)} of run {call.run_id}.")
+
+
+def _for_kernel(session: Session) -> list[KernelCall]:
+    return [call for calls in session.known.kernel.values() for call in calls if call.state == "asked"]
 
 
 def decide(session: Session, call: WaitingCall, approved: bool, reason: str) -> None:

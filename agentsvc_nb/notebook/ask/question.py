@@ -17,10 +17,12 @@ from agentsvc_nb.notebook.state.journal import JournalEntry, Place, Upload, now
 from agentsvc_nb.notebook.state.session import ChatAddress, Session
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.files import StagedFile
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.notebook.kernel.desk import KernelOffer
 
 
 PROMPT_CHARS = 80
@@ -38,8 +40,12 @@ class Question:
         fresh: ask anew, even if an earlier run could be shown again.
         timeout: in seconds.
         shape: the shape of the answer's data (`--schema`).
+        model: one of `GET /models`; None for the default.
+        effort: how much thought it is to be given.
         notes: lines for the output, above the answer.
         variant: the number of this variant, from 1; 0 if the question has no variants.
+        files_from: the chat whose files its new chat begins with.
+        kernel: what the agent may do in the user's kernel; None for nothing.
     """
 
     message: str
@@ -57,6 +63,10 @@ class Question:
     shape: AnswerShape | None = None
     notes: tuple[str, ...] = ()
     variant: int = 0
+    files_from: str | None = None
+    model: str | None = None
+    effort: Effort | None = None
+    kernel: KernelOffer | None = None
 
     def __post_init__(self) -> None:
         if not self.message.strip():
@@ -87,7 +97,10 @@ class Question:
             "files": [file.sent for file in self.files],
             # Without a staged file that the cell attaches as well: the chat would have it twice.
             "file_ids": [file.id for file in staged if (file.file_name, file.sha256) not in self.uploads],
+            "files_from": self.files_from,
             "output_config": self.output_config,
+            "model": self.model,
+            "effort": self.effort,
         }
 
     @property
@@ -130,7 +143,8 @@ def plan(session: Session, client: AgentService, question: Question, reuse: bool
         return AskPlan(address, "", secrets.token_urlsafe(24))
     print_, uploads = fingerprint(session, question, address), _uploads(session, client, question, address)
     known = [] if question.fresh else _fitting(session, question, address, print_, uploads)
-    shown = _showable(session, client, known) if reuse and session.execution_history.first(print_) else None
+    first = session.execution_history.first(print_, question.place.page)
+    shown = _showable(session, client, known) if reuse and first else None
     if shown is not None:
         return AskPlan(address, print_, shown.idempotency_key, uploads, shown.run_id)
     return AskPlan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads)
@@ -143,13 +157,16 @@ def fingerprint(session: Session, question: Question, address: ChatAddress) -> s
     service answers 404, and then the question is asked.
     """
     whole = [
-        4,  # the version of this list; raise it when the items change, so that older fingerprints do not match
+        6,  # the version of this list; raise it when the items change, so that older fingerprints do not match
         session.notebook,
         session.base_url,
         str(address),
         question.message,
         question.output_config,
         question.variant,
+        question.model,
+        question.effort,
+        question.kernel.mode if question.kernel else "off",
         sorted(question.uploads),
         session.execution_history.before(question.place, None if question.new_chat else str(address)),
     ]
@@ -159,7 +176,7 @@ def fingerprint(session: Session, question: Question, address: ChatAddress) -> s
 def _uploads(session: Session, client: AgentService, question: Question, address: ChatAddress) -> frozenset[Upload]:
     """The chat's uploads and the staged ones, without the question's own files: the fingerprint has those."""
     staged = {(file.file_name, file.sha256) for file in session.staged.values()} if question.own_chat else set()
-    chat = session.known_chat(address)
+    chat = question.files_from or session.known_chat(address)
     return frozenset(staged | (listed_uploads(client, chat) if chat else set())) - question.uploads
 
 

@@ -9,16 +9,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agentsvc_nb.client.approvals import event_pages
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.history import runs, the_run
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle
-from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, cost, mark, seconds_of
+from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, mark, price, seconds_of
 from agentsvc_nb.notebook.display.results import PrintedText, grid
+from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.workspace import fetcher
-from agentsvc_nb.notebook.state.session import Session, errors_as_cells
+from agentsvc_nb.notebook.files.workspace import fetcher, reader
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import label, plain
 
@@ -39,7 +41,7 @@ def show(session: Session, given: str) -> CellAnswer:
     Raises `AskError` when the run is not known, or the service fails.
     """
     run_id = the_run(session, given)
-    view = RunView()
+    view = RunView(own=session.base_url == EMBEDDED)
     with errors_as_cells(session):
         run = session.client().runs.get(run_id)
         view.opened(run)
@@ -51,24 +53,22 @@ def show(session: Session, given: str) -> CellAnswer:
     files = [WorkspaceFile.model_validate({"id": "", "run_id": run_id, **facts}) for facts in view.files.values()]
     table = files_bundle(files, caption="Files of this run") if files else None
     charts = charts_bundle(files, fetch) if (fetch := fetcher(session.client(), run.chat)) else None
-    bundle = answer_bundle(view, Extras(session.take_notes(), table, charts=charts))
+    sources = sources_html(view.text, reader(session.client(), run.chat))
+    bundle = answer_bundle(view, Extras(session.take_notes(), table, charts=charts, sources=sources))
     inputs, client = session.journal.inputs(run_id), session.client()
     return CellAnswer(run, view.text, bundle, files, inputs=inputs, fetch_tables=lambda: client.runs.tables(run_id))
 
 
 def _events(session: Session, run_id: str) -> Iterable[Event]:
-    after, more = 0, True
-    while more:
-        page = session.client().runs.events(run_id, after=after)
-        yield from page.data
-        after, more = page.next_after, page.has_more
+    return (event for page in event_pages(session.client(), run_id) for event in page.data)
 
 
 class Comparison(Showing):
     """Two runs compared: their facts, and a unified diff of their answers in `text`."""
 
-    def __init__(self, first: Run, second: Run) -> None:
+    def __init__(self, first: Run, second: Run, own: bool = False) -> None:
         self.first = first
+        self._own = own
         self.second = second
         before, after = (plain(run.output or "").splitlines() for run in (first, second))
         names = (first.run_id, second.run_id)
@@ -81,7 +81,7 @@ class Comparison(Showing):
             ("model", self.first.model, self.second.model),
             ("seconds", *(_seconds(run) for run in (self.first, self.second))),
             ("steps", self.first.steps, self.second.steps),
-            ("cost", *(cost(run.usage.cost_microcents) for run in (self.first, self.second))),
+            ("cost", *(_price(run, self._own) for run in (self.first, self.second))),
             ("characters", *(f"{len(run.output or ''):,}" for run in (self.first, self.second))),
         ]
         facts = grid("Two runs", ("", self.first.run_id, self.second.run_id), rows)
@@ -93,6 +93,10 @@ class Comparison(Showing):
             "text/plain": "\n".join((facts["text/plain"], *said, *rest)),
             "text/html": f"{facts['text/html']}{_PRE}{changed}</pre>",
         }
+
+
+def _price(run: Run, own: bool) -> str:
+    return price(run.usage.cost_microcents, run.model, own)
 
 
 def _seconds(run: Run) -> str:
@@ -110,7 +114,7 @@ def diff(session: Session, first: str, second: str) -> Comparison:
     found = [the_run(session, given) for given in (first, second)]
     with errors_as_cells(session):
         one, other = (session.client().runs.get(run_id) for run_id in found)
-    return Comparison(one, other)
+    return Comparison(one, other, own=session.base_url == EMBEDDED)
 
 
 def sent(session: Session, given: str) -> PrintedText:
@@ -173,10 +177,10 @@ def _csv(session: Session, chosen: list[str]) -> str:
 
 def _markdown(session: Session, chosen: list[str]) -> str:
     asked = {row["run_id"]: row["prompt"] for row in session.journal.runs(None)}
-    parts = []
+    own, parts = session.base_url == EMBEDDED, []
     for run_id in chosen:
         run = session.client().runs.get(run_id)
-        facts = f"{run.status}, {run.model or 'model unknown'}, {cost(run.usage.cost_microcents)}, run {run_id}"
+        facts = f"{run.status}, {run.model or 'model unknown'}, {_price(run, own)}, run {run_id}"
         parts.append(f"## {asked.get(run_id) or 'Run'}\n\n*{facts}*\n\n{plain(run.output or '')}\n")
     return "\n".join(parts)
 

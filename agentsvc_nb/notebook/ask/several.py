@@ -19,14 +19,16 @@ from agentsvc_nb.client.batch.runner import MapProgress
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.background import Background
 from agentsvc_nb.notebook.ask.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
-from agentsvc_nb.notebook.display.render import Bundle, columns_bundle, cost, percent, watched_bundle
+from agentsvc_nb.notebook.display.render import FREE, Bundle, columns_bundle, percent, price, watched_bundle
 from agentsvc_nb.notebook.display.results import DisplayedResult, grid
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, TICK_SECONDS, Bar, Output
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.files.attachments import AttachedFile, chat_with_files
 from agentsvc_nb.notebook.host import Mode
-from agentsvc_nb.notebook.state.session import Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire.limits import WAIT_SECONDS
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.text import escape
 
@@ -53,6 +55,7 @@ class Variants(DisplayedResult):
         if not answer.chat:
             raise AskError(f"Variant {number} was not asked: it has no chat to go on in.", "Pick another.")
         self._session.move(answer.chat)
+        self._session.staged = {}  # each variant's chat has them
         return answer
 
     def __len__(self) -> int:
@@ -188,16 +191,20 @@ _STEPS: Final = 10
 class RowsQuestion:
     """A question for each row of a DataFrame.
 
-    `frame` is the value of the variable `name`; `fresh` ignores earlier answers; the other fields are arguments of
-    `client.map`.
+    `frame` is the value of the variable `name`; `fresh` ignores earlier answers; `notes` are lines for the output; the
+    other fields are arguments of `client.map`.
     """
 
     name: str
     frame: Any
     message: str
+    files: Sequence[AttachedFile] = ()
+    notes: tuple[str, ...] = ()
     schema: Any = None
     key: str | None = None
     project: str | None = None
+    model: str | None = None
+    effort: Effort | None = None
     max_concurrency: int = CONCURRENCY
     max_cents: float | None = None
     keep: str | None = None
@@ -227,15 +234,20 @@ class RowsBar:
         self._bar = Bar(output, mode == "live")
         self._drawn = 0.0
         self._step = 0
+        self.own = False
+        """Whether this machine's own service answers; set by `ask_each`."""
+        self.models: tuple[str, ...] = ()
+        """Those that answered, once that is known."""
 
     def __call__(self, progress: MapProgress) -> None:
+        self.models = progress.models
         now, step = self._clock(), _STEPS * progress.done // max(1, progress.total)
         # The last progress is always drawn, or the bar would stop short of its end.
         if self._mode == "live" and (now - self._drawn >= DRAW_SECONDS or progress.done == progress.total):
             self._drawn = now
-            self._bar.draw(progress_bundle(progress))
+            self._bar.draw(progress_bundle(progress, self.own))
         if self._mode == "terminal" and step > self._step:
-            self._output.show(progress_bundle(progress))
+            self._output.show(progress_bundle(progress, self.own))
         self._step = step
 
     def finish(self, bundle: Bundle) -> None:
@@ -250,15 +262,16 @@ def ask_each(session: Session, question: RowsQuestion, bar: RowsBar) -> Rows:
         RunFailed: every row failed (not with `raise_error=False`); its `answer` is the DataFrame.
         RunStopped: the cell was interrupted. Its `answer` has the rows so far; running the cell again continues there.
     """
+    bar.own = session.base_url == EMBEDDED
     try:
         with errors_as_cells(session):
             out = _map_rows(session, question, bar)
     except MapStopped as stopped:
-        bar.finish(_table(session, question, stopped.partial)[0])
+        bar.finish(_table(session, question, stopped.partial, bar)[0])
         halted = RunStopped(str(stopped))
         halted.answer = stopped.partial
         raise halted from None
-    bundle, answered = _table(session, question, out)
+    bundle, answered = _table(session, question, out, bar)
     bar.finish(bundle)
     if not answered and question.raise_error and len(out):
         failed = RunFailed(
@@ -280,6 +293,11 @@ def _map_rows(session: Session, question: RowsQuestion, bar: RowsBar) -> Any:
         schema=question.schema,
         key=question.key,
         project=question.project or session.project,
+        model=question.model,
+        effort=question.effort,
+        files=[file.sent for file in question.files],
+        file_ids=[*session.staged.values()],
+        files_from=chat_with_files(session),
         max_concurrency=question.max_concurrency,
         max_cents=question.max_cents,
         timeout=WAIT_SECONDS if question.timeout is None else question.timeout,
@@ -290,19 +308,24 @@ def _map_rows(session: Session, question: RowsQuestion, bar: RowsBar) -> Any:
     )
 
 
-def progress_bundle(progress: MapProgress) -> Bundle:
+def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
     """A progress bar with the rows done, their cost, and the estimated time left."""
-    amount, pieces = percent(progress.done, progress.total), _pieces(progress)
+    amount, pieces = percent(progress.done, progress.total), _pieces(progress, own)
     value = f' value="{amount[:-2]}"' if amount else ""
     html = f'<progress max="100"{value} aria-label="rows">{amount}</progress>'
     line = " · ".join(pieces)
     return {"text/plain": line, "text/html": f'{html} <span role="status">{escape(line, 400)}</span>'}
 
 
-def _pieces(progress: MapProgress) -> list[str]:
-    spent = cost(round(progress.cents * CENT))
-    if progress.cents_expected is not None:
-        spent += f" of about {cost(round(progress.cents_expected * CENT))}"
+def _spent(cents: float, models: Sequence[str], own: bool) -> str:
+    """The price of rows that these models answered; free if nobody is charged for any of them."""
+    return price(round(cents * CENT), models[0] if len(models) == 1 else None, own)
+
+
+def _pieces(progress: MapProgress, own: bool) -> list[str]:
+    spent = _spent(progress.cents, progress.models, own)
+    if progress.cents_expected is not None and spent != FREE:
+        spent += f" of about {_spent(progress.cents_expected, progress.models, own)}"
     pieces = [f"{progress.done:,} of {progress.total:,} rows", spent]
     if progress.failed:
         pieces.insert(1, f"{progress.failed:,} failed")
@@ -317,7 +340,7 @@ def _lasting(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def _table(session: Session, question: RowsQuestion, out: Any) -> tuple[Bundle, int]:
+def _table(session: Session, question: RowsQuestion, out: Any, bar: RowsBar) -> tuple[Bundle, int]:
     """Return the table of questions, answers and errors, and the number of rows that were answered."""
     whole = grid_of(out)
     there = grid_of(question.frame).names
@@ -325,8 +348,8 @@ def _table(session: Session, question: RowsQuestion, out: Any) -> tuple[Bundle, 
     shown = [*referenced_columns(question.message, there), *(name for name in new if name not in ABOUT), "error"]
     errors, cents = whole.values("error"), whole.values("cents")
     answered = errors.count(None)
-    facts = [f"{answered:,} of {whole.height:,} rows answered", cost(round(sum(filter(None, cents)) * CENT))]
-    notes = [" · ".join(facts), *session.take_notes()]
+    facts = [f"{answered:,} of {whole.height:,} rows answered", _spent(sum(filter(None, cents)), bar.models, bar.own)]
+    notes = [" · ".join(facts), *question.notes, *session.take_notes()]
     return grid(f"{question.name}, asked", shown, _lines(whole, shown), notes), answered
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
@@ -12,15 +12,17 @@ from agentsvc_nb.notebook.ask.follow import End, Feed, follow
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle, records_bundle
 from agentsvc_nb.notebook.display.render import Extras, answer_bundle, why_failed, why_late
 from agentsvc_nb.notebook.display.screens import Screen
+from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
-from agentsvc_nb.notebook.files.workspace import fetcher
-from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.files.workspace import fetcher, reader
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.notebook.kernel.desk import KernelDesk
 
 
 def note(end: End, run_id: str, timeout: float | None, why: str = "") -> str:
@@ -100,6 +102,7 @@ class RunWatcher:
         again: whether an earlier run is shown again.
         hint: the advice of `RunFailed`.
         view: the state of the run as received so far.
+        desk: the run's calls for the user's kernel, if it is offered that.
     """
 
     session: Session
@@ -113,6 +116,7 @@ class RunWatcher:
     again: bool = False
     hint: str = "--no-raise-error keeps the cell going."
     view: RunView = field(default_factory=RunView)
+    desk: KernelDesk | None = None
 
     def watch(self, on_open: Callable[[Run], None] = lambda run: None) -> CellAnswer:
         """Follow the run, write its final output, and return the answer; `on_open` is called with the run as started.
@@ -123,9 +127,12 @@ class RunWatcher:
             RunStopped: the cell was interrupted.
         """
         view = self.view
+        view.own = self.session.base_url == EMBEDDED
 
         def opened(run: Run) -> None:
             self.session.known.asked[run.run_id] = view.asked
+            if self.desk is not None:
+                self.session.known.kernel[run.run_id] = self.desk.calls
             on_open(run)
 
         try:
@@ -136,19 +143,30 @@ class RunWatcher:
                 timeout=self.timeout,
                 on_open=opened,
                 closing=self.session.closing,
+                desk=self.desk,
             )
             if end == "ended" and not view.ended:  # the stream ended without the run's last event
                 view.settle(self.client.runs.get(view.run_id))
         except (AskError, StefanBrainError) as error:
             raise self._broken(error) from None
+        finally:
+            if self.desk is not None:
+                self.desk.close()
         if not view.run_id:
             self.screen.clear()
             raise unstarted(end, view.waiting, self.timeout)
         why = why_late(view.asked.values())
-        answer = self._leave(note(end, view.run_id, self.timeout, why))
+        answer = self._leave(note(end, view.run_id, self.timeout, why), told_below=self._raises(end))
         if failed := failure(end, answer.run, self.timeout, why, self.hint):
             self._fail(failed, answer)
         return answer
+
+    def _raises(self, end: End) -> bool:
+        """Whether the cell itself fails, so that the exception below its output says why.
+
+        A run in the background raises where it is waited for, so that its output has to say it.
+        """
+        return bool(self.hint) and (self.raise_error or end in ("stopped", "left"))
 
     def _fail(self, failure: RunFailed | RunStopped, answer: CellAnswer) -> None:
         failure.answer = answer
@@ -165,8 +183,11 @@ class RunWatcher:
         failure.answer = self._leave(str(failure), failure.hint, pictured=False)
         return failure
 
-    def _leave(self, *ends: str, pictured: bool = True) -> CellAnswer:
-        """Write the final output and return it as an answer; `ends` are extra lines, `pictured` fetches thumbnails."""
+    def _leave(self, *ends: str, pictured: bool = True, told_below: bool = False) -> CellAnswer:
+        """Write the final output and return it as an answer; `ends` are extra lines, `pictured` fetches thumbnails.
+
+        With `told_below` the written output leaves out why the run ended: the exception below it says that.
+        """
         view, run = self.view, self.view.record
         if view.run is not None:
             self.session.journal.seen(view.run)
@@ -176,9 +197,12 @@ class RunWatcher:
         fetch = fetcher(self.client, run.chat) if pictured else None
         charts = charts_bundle(files, fetch) if fetch else None
         table = files_bundle(files, fetch, "Files of this run") if files else None
-        notes = tuple(line for line in (*self.session.take_notes(), *self.notes, *ends) if line)
-        bundle = answer_bundle(view, Extras(notes, table, self._records(run), charts))
-        self.screen.finish(bundle, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
+        notes = (*self.session.take_notes(), *self.notes)
+        sources = sources_html(view.text, reader(self.client, run.chat)) if pictured else ""
+        extras = Extras((*notes, *filter(None, ends)), table, self._records(run), charts, sources)
+        bundle = answer_bundle(view, extras)
+        shown = answer_bundle(view, replace(extras, notes=notes), why=False) if told_below else bundle
+        self.screen.finish(shown, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
         return CellAnswer(
             run,
             view.text,

@@ -11,7 +11,7 @@ from typing import Any, Final
 from agentsvc_nb.client import cards
 from agentsvc_nb.formats.media_types import HEAD_BYTES, media_type
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
-from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.files import FileFacts, StagedFile, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
 
 EDGE_PIXELS: Final = 256
@@ -71,19 +71,39 @@ _PICTURE: Final = "max-width:100%;background:#fff"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
-    """A table of files, with thumbnails of the pictures among them if there is `fetch` (at most 12, 300 kB in all)."""
+    """Files: thumbnails of the pictures side by side if there is `fetch` (at most 12, 300 kB in all), a table of the
+    others."""
     shown = files[:ROWS]
     thumbs = _thumbnails(shown, fetch) if fetch else {}
-    rows = "".join(_row(file, thumbs.get(file.path, ""), bool(thumbs)) for file in shown)
+    figures = "".join(_thumbnail_figure(file, thumbs[file.path]) for file in shown if file.path in thumbs)
+    rows = "".join(_row(file) for file in shown if file.path not in thumbs)
+    title = f'<div style="{MUTED}">{escape(caption)}</div>' if figures else ""
+    pictures = f'{title}<div style="margin:8px 0">{figures}</div>' if figures else ""
+    table = f"{_head('' if figures else caption)}<tbody>{rows}</tbody>"
     more = f'<div style="{MUTED}">… and {len(files) - ROWS} more</div>' if len(files) > ROWS else ""
     lines = [f"  {label(file.path)}  ({size(file.size_bytes)})" for file in shown]
     return {
         "text/plain": "\n".join(
             [f"{label(caption)}:", *lines] + ([f"  … and {len(files) - ROWS} more"] if more else [])
         ),
-        "text/html": f'<table style="border-collapse:collapse;margin:8px 0">{_head(caption, bool(thumbs))}'
-        f"<tbody>{rows}</tbody></table>{more}",
+        "text/html": pictures
+        + (f'<table style="border-collapse:collapse;margin:8px 0">{table}</table>' if rows or not figures else "")
+        + more,
     }
+
+
+FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4px 12px 8px 0;overflow-wrap:anywhere"
+
+
+def figure(shown: str, caption: str) -> str:
+    """A picture with its caption, to stand beside others; `shown` is safe HTML."""
+    said = f'<figcaption style="{MUTED};max-width:{EDGE_PIXELS}px">{escape(caption, 400)}</figcaption>'
+    return f'<figure style="{FIGURE}">{shown}{said}</figure>'
+
+
+def _thumbnail_figure(file: WorkspaceFile, thumb: str) -> str:
+    image = f'<img src="{thumb}" alt="{escape(file.name or file.file_name or file.path)}">'
+    return figure(image, f"{label(file.path)}, {size(file.size_bytes)}")
 
 
 def charts_bundle(files: Sequence[WorkspaceFile], fetch: Fetch) -> Bundle | None:
@@ -118,21 +138,45 @@ def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) 
     return cards.table("Records", names, rows, len(rows))
 
 
-def _head(caption: str, pictured: bool) -> str:
-    names = (["preview"] if pictured else []) + ["path", "size", "type"]
-    cells = "".join(f'<th scope="col" style="{_CELL};{_LINE}">{name}</th>' for name in names)
-    title = f'<caption style="text-align:left;{MUTED}">{escape(caption)}</caption>'
+_KINDS: Final[Mapping[str, str]] = {
+    "application/json": "JSON",
+    "application/pdf": "PDF",
+    "application/vnd.apache.parquet": "Parquet table",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint deck",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel workbook",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "Word document",
+    "application/zip": "ZIP archive",
+    "image/gif": "GIF picture",
+    "image/jpeg": "JPEG picture",
+    "image/png": "PNG picture",
+    "image/svg+xml": "SVG drawing",
+    "image/webp": "WebP picture",
+    "text/csv": "CSV table",
+    "text/html": "HTML page",
+    "text/markdown": "Markdown",
+    "text/plain": "text",
+}
+_FAMILIES: Final = {"audio": "sound", "image": "picture", "text": "text", "video": "video"}
+
+
+def kind_of(file: FileFacts | StagedFile) -> str:
+    """What kind of file it is, as people say it."""
+    ending = file.file_name.rpartition(".")[2]
+    other = f"{ending.upper()} file" if "." in file.file_name and ending.isalnum() and len(ending) <= 5 else "file"
+    return _KINDS.get(file.media_type) or _FAMILIES.get(file.media_type.partition("/")[0], other)
+
+
+def _head(caption: str) -> str:
+    cells = "".join(f'<th scope="col" style="{_CELL};{_LINE}">{name}</th>' for name in ("path", "size", "type"))
+    title = f'<caption style="text-align:left;{MUTED}">{escape(caption)}</caption>' if caption else ""
     return f"{title}<thead><tr>{cells}</tr></thead>"
 
 
-def _row(file: WorkspaceFile, thumb: str, pictured: bool) -> str:
-    cell = f'<td style="{_CELL}">'
-    image = f'<img src="{thumb}" alt="{escape(file.file_name or file.path)}">' if thumb else ""
-    preview = f"{cell}{image}</td>" if pictured else ""
+def _row(file: WorkspaceFile) -> str:
     return (
-        f"<tr>{preview}{cell}<code>{escape(file.path)}</code></td>"
+        f'<tr><td style="{_CELL}"><code>{escape(file.path)}</code></td>'
         f'<td style="{_CELL};white-space:nowrap" title="{int(file.size_bytes)} bytes">{size(file.size_bytes)}</td>'
-        f"{cell}{escape(file.media_type, 80)}</td></tr>"
+        f'<td style="{_CELL}" title="{escape(file.media_type, 80)}">{escape(kind_of(file))}</td></tr>'
     )
 
 

@@ -13,6 +13,8 @@ from markdown_it.utils import OptionsDict
 
 from agentsvc_nb.formats import markdown
 from agentsvc_nb.formats.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
+from agentsvc_nb.notebook.display.code import highlighted
+from agentsvc_nb.wire.numbers import is_number
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -49,7 +51,18 @@ def _block_parser() -> MarkdownIt:
     return parser
 
 
-_CELL: Final = "text-align:left;padding:2px 10px"
+COLUMNS: Final = 100
+"""Of a table with more columns, the heads of those beyond are not aligned as the numbers below them."""
+
+
+def cell_style(align: str) -> str:
+    """The style of a cell of a table; digits stand below each other where they are right-aligned."""
+    digits = ";font-variant-numeric:tabular-nums" if align == "right" else ""
+    return f"text-align:{align};padding:2px 10px{digits}"
+
+
+CODE_CHARS: Final = 8_000
+"""A longer block of code is not coloured, as the notebook keeps its HTML."""
 MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
 SMALL: Final = f"{MUTED};font-size:90%"
 _LINK: Final = '<a style="text-decoration:underline" href="'
@@ -59,26 +72,57 @@ _LINK: Final = '<a style="text-decoration:underline" href="'
 class _Renderer(SafeRenderer):
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence the inline style.
-        return f'<th style="{_CELL}">'
+        return f'<th style="{_cell_style(tokens, idx)}">'
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        return f'<td style="{_CELL}">'
+        return f'<td style="{_cell_style(tokens, idx)}">'
 
     def folded(self, summary: str, block: str) -> str:
         return f'<details style="margin:0 0 1em"><summary style="{SMALL}">{summary}</summary>{block}</details>\n'
 
 
+def _cell_style(tokens: Sequence[Token], idx: int) -> str:
+    """As the text aligns the column; else numbers, and the heads of columns that begin with one, stand right."""
+    asked = str(tokens[idx].attrGet("style") or "").removeprefix("text-align:")
+    if asked in ("left", "center", "right"):
+        return cell_style(asked)
+    first = tokens[idx + 1] if tokens[idx].type == "td_open" else _below(tokens, idx)
+    return cell_style("right" if first is not None and is_number(first.content) else "left")
+
+
+def _below(tokens: Sequence[Token], head: int) -> Token | None:
+    """The first cell of the column with this head; None for one of many columns, which would take long."""
+    row = next((at for at in range(head, max(0, head - 3 * COLUMNS), -1) if tokens[at].type == "tr_open"), None)
+    if row is None:
+        return None
+    column = sum(token.type == "th_open" for token in tokens[row:head])
+    for at in range(head, min(len(tokens), head + 3 * COLUMNS)):
+        if tokens[at].type == "td_open":
+            cells = [token for token in tokens[at : at + 3 * column + 2] if token.type == "inline"]
+            return cells[column] if column < len(cells) else None
+        if tokens[at].type == "table_close":
+            return None
+    return None
+
+
+class _ColouringRenderer(_Renderer):
+    def code(self, code: str, language: str) -> str:
+        return highlighted(code, language) if len(code) <= CODE_CHARS else super().code(code, language)
+
+
 @functools.cache
-def parser() -> MarkdownIt:
+def parser(coloured: bool = True) -> MarkdownIt:
     """The parser of an agent's Markdown, without raw HTML."""
-    return parser_with(_Renderer)
+    return parser_with(_ColouringRenderer if coloured else _Renderer)
 
 
-def to_html(text: str, app_url: str = "") -> str:
-    """Convert Markdown to safe HTML, with tables and links styled for notebooks.
+def to_html(text: str, app_url: str = "", *, coloured: bool = True) -> str:
+    """Convert Markdown to safe HTML, with tables, links and code styled for notebooks.
+
+    Code is not `coloured` in a text that will be sent again and again, as it makes much HTML.
 
     With a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to that line of the file.
     """
     known = {"text_page": f"{app_url.partition('?')[0]}/text?path="} if linkable(app_url) else {}
-    shown = markdown.to_html(text, parser(), ": the whole text is in the answer's .text", known)
+    shown = markdown.to_html(text, parser(coloured), ": the whole text is in the answer's .text", known)
     return shown.replace('<a href="', _LINK)  # safe: in text of others every < is escaped

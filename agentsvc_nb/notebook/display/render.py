@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +29,14 @@ def cost(microcents: int) -> str:
     if cents >= 100:
         return f"${cents / 100:,.2f}"
     return f"{cents:.2f} cents" if cents >= 0.01 or not cents else "under 0.01 cents"
+
+
+FREE: Final = "free"
+
+
+def price(microcents: int, model: str | None, own: bool) -> str:
+    """`cost`, or `free` of the offline agent on this machine's `own` service: nobody is charged for it."""
+    return FREE if own and model == "offline" else cost(microcents)
 
 
 def percent(done: object, total: object) -> str:
@@ -117,13 +126,14 @@ LINE_CHARS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Additions to an answer: notes, the table of files that the run wrote, its charts, and the answer's records as a
-    table."""
+    """Additions to an answer: notes, the table of files that the run wrote, its charts, the answer's records as a
+    table, and the passages that it quotes, as HTML."""
 
     notes: tuple[str, ...] = ()
     files: Bundle | None = None
     records: Bundle | None = None
     charts: Bundle | None = None
+    sources: str = ""
 
 
 def mark(status: str) -> str:
@@ -143,10 +153,11 @@ def seconds_of(run: Run | Job) -> float | None:
 
 
 def facts(view: RunView) -> list[str]:
-    """Return the pieces of a run's status line: state, seconds, steps, cost, current activity and run id."""
+    """Return the pieces of a run's status line: state, seconds, steps, cost, model, current activity and run id."""
     state, *now = doing(view)
     run = [f"run {label(view.run_id, 64)}"] if view.run_id else []
-    return [state, *amounts(view), *now, *run]
+    model = [label(view.model, 80)] if view.model else []
+    return [state, *amounts(view), *model, *now, *run]
 
 
 def doing(view: RunView) -> list[str]:
@@ -164,11 +175,11 @@ def amounts(view: RunView) -> list[str]:
     pieces = [f"{view.elapsed if seconds is None else seconds:.1f} s"]
     if view.step:
         pieces.append(f"{view.step} step{'s' * (view.step != 1)}")
-    return pieces if run is None else [*pieces, cost(run.usage.cost_microcents)]
+    return pieces if run is None else [*pieces, price(run.usage.cost_microcents, run.model, view.own)]
 
 
 def _doing(view: RunView) -> list[str]:
-    if view.asked:
+    if view.asked or any(call.state == "asked" for call in view.kernel):
         return ["waits for your approval"]
     if call := view.active_call:
         return [f"calling {label(call.tool, 60)}"]
@@ -179,15 +190,47 @@ def _doing(view: RunView) -> list[str]:
     return [piece for piece in (percent(done, total), text) if piece]
 
 
-def status_bundle(view: RunView) -> Bundle:
-    """The status line of a run."""
-    pieces = facts(view)
-    return {"text/plain": " · ".join(pieces), "text/html": status_html(pieces)}
+RUN_CHARS: Final = 8
+"""Of a run's id as people read it."""
+_INLINE: Final = "display:inline-block;vertical-align:top;margin:0"
+_RUN: Final = re.compile(r"run [0-9a-f]{8}-[0-9a-f-]{27}")
 
 
-def status_html(pieces: list[str]) -> str:
-    """Return the pieces of a status line as HTML, announced by screen readers."""
-    return f'<div role="status" style="{markdown.SMALL}">{" · ".join(escape(piece) for piece in pieces)}</div>'
+def status_bundle(view: RunView, advice: str = "") -> Bundle:
+    """The status line of a run, and a line of our own below it."""
+    pieces, below = facts(view), [advice] if advice else []
+    return {
+        "text/plain": "\n".join([" · ".join(pieces), *below]),
+        "text/html": status_html(pieces) + "".join(map(line_html, below)),
+    }
+
+
+def status_html(pieces: list[str], unfolded: str = "") -> str:
+    """Return the pieces of a status line as HTML, announced by screen readers; `unfolded` is HTML below the run's id,
+    which is shown by its beginning."""
+    shown = " · ".join(_piece(piece, unfolded) for piece in pieces)
+    return f'<div role="status" style="{markdown.SMALL}">{shown}</div>'
+
+
+def _piece(piece: str, unfolded: str) -> str:
+    """A piece of a status line; a run's id by its beginning, which `%runs` takes. While the line ticks, the whole id is
+    in the tooltip: what a reader unfolds would be folded by the next tick."""
+    if not _RUN.fullmatch(piece):
+        return escape(piece)
+    begin = escape(piece[: len("run ") + RUN_CHARS])
+    if not unfolded:
+        return f'<span title="{escape(piece)}">{begin}</span>'
+    return f'<details style="{_INLINE}"><summary>{begin}</summary>{unfolded}</details>'
+
+
+def _about(view: RunView) -> str:
+    """What unfolds of a run that has ended: its whole id, its chat and its tokens."""
+    if not view.ended or view.run is None:
+        return ""
+    used, chat = view.run.usage, view.run.chat
+    lines = [f"run <code>{escape(view.run_id)}</code>", f"chat <code>{escape(chat)}</code>" if chat else ""]
+    lines.append(f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out")
+    return "<br>".join(line for line in lines if line)
 
 
 def line_html(line: str) -> str:
@@ -195,26 +238,29 @@ def line_html(line: str) -> str:
     return f'<div style="{markdown.SMALL}">{worded(line, LINE_CHARS)}</div>'
 
 
-def text_bundle(text: str) -> Bundle:
-    """A part of an answer that is still being written."""
-    return {"text/plain": plain(text), "text/html": to_html(text)}
+def text_bundle(text: str, settled: bool = True) -> Bundle:
+    """A part of an answer that is still being written; what has not `settled` is soon sent again, without colours."""
+    return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
 
 
-def answer_bundle(view: RunView, extras: Extras = Extras()) -> Bundle:
-    """The final output of a run."""
-    pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*extras.notes, *_remarks(view))]
+def answer_bundle(view: RunView, extras: Extras = Extras(), *, why: bool = True) -> Bundle:
+    """The final output of a run; of one that failed it says `why`."""
+    pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*extras.notes, *_remarks(view, why))]
     tables = [extras.files] if extras.files else []
     body = [
-        status_html(pieces),
+        status_html(pieces, _about(view)),
         *(line_html(line) for line in lines),
+        *(call.bundle()["text/html"] for call in view.kernel),
         extras.records["text/html"] if extras.records else _body_html(view),
         extras.charts["text/html"] if extras.charts else "",
+        extras.sources,
         _timeline_html(view, markdown.SMALL, _WRONG),
         *(table["text/html"] for table in tables),
     ]
     said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
     drawn = [extras.charts["text/plain"]] if extras.charts else []
-    text = [said, *drawn, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
+    ran = [call.bundle()["text/plain"] for call in view.kernel]
+    text = [*ran, said, *drawn, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
     return {
         "text/plain": "\n\n".join(part for part in text if part),
         "text/html": f'<div role="group" aria-label="Answer">{"".join(body)}</div>',
@@ -251,9 +297,9 @@ def _body_html(view: RunView) -> str:
     return to_html(view.text, (view.run and view.run.app_url) or "")
 
 
-def _remarks(view: RunView) -> list[str]:
+def _remarks(view: RunView, why: bool) -> list[str]:
     remarks = [f"warning: {label(warning, 300)}" for warning in view.warnings[:5]]
-    if view.run is not None and view.run.last_error:
+    if why and view.run is not None and view.run.last_error:
         remarks.append(why_failed(view.run))
     return remarks
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.cards import Showing, aligned
+from agentsvc_nb.client.cards import Showing, aligned, side
 from agentsvc_nb.client.models import TIME_DTYPE, frame
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.numbers import separated
 from agentsvc_nb.wire.text import escape, label, plain, worded
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ ROWS: Final = 50
 TEXT_CHARS: Final = 60
 SHORT_CHARS: Final = 24
 """A cell of at most this many characters is not wrapped: an id, a state, a price."""
-_CELL: Final = "text-align:left;vertical-align:top;padding:4px 10px"
+_CELL: Final = "vertical-align:top;padding:4px 10px"
 _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
 
 
@@ -95,15 +96,19 @@ def grid(caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Seque
       web_search
     1 tool
     """
-    shown = [[_cell(value) for value in row] for row in rows[:ROWS]]
+    shown = _cells(columns, rows[:ROWS])
     more = [f"… {len(rows) - ROWS:,} more"] if len(rows) > ROWS else []
     below = [*more, *(label(note, 400) for note in notes)]
     texts = [list(columns), *([cell.text for cell in row] for row in shown)] if shown else []
     cut = [[label(text, TEXT_CHARS) for text in line] for line in texts]
     lines = [label(caption), *(f"  {line}" for line in aligned(cut))]
     title = f'<caption style="text-align:left;{MUTED}">{escape(caption)}</caption>'
-    head = "".join(f'<th scope="col" style="{_CELL};{_LINE}">{escape(name)}</th>' for name in columns)
-    body = "".join(f"<tr>{''.join(_td(cell) for cell in row)}</tr>" for row in shown)
+    sides = [side(row[at].text for row in shown) for at in range(len(columns))]
+    head = "".join(
+        f'<th scope="col" style="text-align:{edge};{_CELL};{_LINE}">{escape(name)}</th>'
+        for name, edge in zip(columns, sides, strict=True)
+    )
+    body = "".join(f"<tr>{''.join(map(_td, row, sides))}</tr>" for row in shown)
     html = f"{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     table = f'<table style="border-collapse:collapse;margin:8px 0">{html}</table>'
     if not shown:  # a table without rows would be as narrow as the longest word of its caption
@@ -118,15 +123,21 @@ def code(text: object, limit: int = 200) -> Cell:
     return Cell(label(text, limit), f'<code style="white-space:inherit">{escape(text, limit)}</code>')
 
 
+def _cells(columns: Sequence[str], rows: Sequence[Row]) -> list[list[Cell]]:
+    by_column = [separated(name, [row[at] for row in rows]) for at, name in enumerate(columns)]
+    return [[_cell(values[number]) for values in by_column] for number in range(len(rows))]
+
+
 def _cell(value: object) -> Cell:
     if isinstance(value, Cell):
         return value
     return Cell("" if value is None else label(value))
 
 
-def _td(cell: Cell) -> str:
+def _td(cell: Cell, edge: str) -> str:
     title = f' title="{escape(cell.title, 400)}"' if cell.title else ""
-    style = f"{_CELL};white-space:nowrap" if len(cell.text) <= SHORT_CHARS else _CELL
+    digits = ";font-variant-numeric:tabular-nums" if edge == "right" else ""
+    style = f"text-align:{edge};{_CELL}{digits}" + (";white-space:nowrap" if len(cell.text) <= SHORT_CHARS else "")
     return f'<td style="{style}"{title}>{cell.html or escape(cell.text)}</td>'
 
 

@@ -31,6 +31,12 @@ FREE_BYTES: Final = 20_000
 """The byte budget that does not depend on the text."""
 
 
+LONG_SECONDS: Final = 10.0
+RELOADED: Final = (
+    "Page loaded again? Run this cell again: it goes on with this run. `%runs attach last` follows it elsewhere."
+)
+
+
 class Output(Protocol):
     """The output area of a cell."""
 
@@ -95,6 +101,7 @@ class LiveScreen:
         if text != self._shown and self._affordable(text, now):
             self._draw_text(text)
         self._draw_asked(view)
+        self._draw_kernel(view)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         self._output.clear()
@@ -110,6 +117,8 @@ class LiveScreen:
         self._tail = ""
         self._panel = ""
         self._asked = list[str]()
+        self._kernel: dict[int, str] = {}
+        self._drawn: dict[int, tuple[object, ...]] = {}
         # The text of the settled blocks; all text on the screen.
         self._frozen = ""
         self._shown = ""
@@ -122,6 +131,17 @@ class LiveScreen:
             self._asked = [*view.asked]
             self._panel = self._put(asked_bundle(view), self._panel)
 
+    def _draw_kernel(self, view: RunView) -> None:
+        """Show each call for the user's kernel in an output of its own, anew when it has changed."""
+        for number, call in enumerate(view.kernel):
+            if self._drawn.get(number) != call.signature:
+                self._drawn[number] = call.signature
+                self._kernel[number] = self._put(call.bundle(), self._kernel.get(number, ""))
+        self._draw_buttons(view)
+
+    def _draw_buttons(self, view: RunView) -> None:
+        """Hook: show buttons for calls that wait for their approval."""
+
     def _draw_status(self, view: RunView, now: float) -> None:
         pieces = facts(view)
         words, age = pieces[0] + "".join(pieces[2:]), now - self._last_status[1]
@@ -130,7 +150,11 @@ class LiveScreen:
         if age < (STATUS_SECONDS / 4 if words != self._last_status[0] else every):
             return
         self._last_status = (words, now)
-        self._status = self._put(status_bundle(view), self._status)
+        self._status = self._put(status_bundle(view, self._advice(view)), self._status)
+
+    def _advice(self, view: RunView) -> str:
+        """What a reader needs who finds this as it was saved in the middle of the run, once it has gone on for long."""
+        return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
 
     def _affordable(self, text: str, now: float) -> bool:
         """Whether drawing the text keeps within the byte budget, or the stream pauses and the reader waits for it."""
@@ -142,15 +166,15 @@ class LiveScreen:
     def _draw_text(self, text: str) -> None:
         tail = text[len(self._frozen) :]
         if done := settled(tail):
-            self._send_tail(tail[:done])
+            self._send_tail(tail[:done], settled=True)
             self._frozen = text[: len(self._frozen) + done]
             self._tail = ""
         if rest := tail[done:]:
-            self._send_tail(rest)
+            self._send_tail(rest, settled=False)
         self._shown = text
 
-    def _send_tail(self, text: str) -> None:
-        bundle = text_bundle(text)
+    def _send_tail(self, text: str, settled: bool) -> None:
+        bundle = text_bundle(text, settled)
         self._tail = self._put(bundle, self._tail)
         self._sent += MESSAGE_BYTES + sum(len(value.encode()) for value in bundle.values())
 
@@ -176,6 +200,10 @@ class StaticScreen:
         if new := [call for call in view.asked if call not in self._asked]:
             self._asked += new
             self._output.show(asked_bundle(view))
+        for call in view.kernel:
+            if call.state == "asked" and call.call_id not in self._asked:
+                self._asked.append(call.call_id)
+                self._output.show(call.bundle())
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         self.clear()
@@ -186,6 +214,10 @@ class StaticScreen:
             self._output.clear()
 
 
+_TOLD: Final = ("asked", "done", "failed", "refused", "stopped")
+"""The states of a call for the user's kernel that a terminal prints."""
+
+
 class TerminalScreen:
     """Text as it streams. A terminal cannot withdraw text, so a line announces when a resumed run replaces it."""
 
@@ -193,6 +225,7 @@ class TerminalScreen:
         self._out = out
         self._printed = ""
         self._asked: list[str] = []
+        self._told: dict[str, str] = {}
 
     def draw(self, view: RunView) -> None:
         text = plain(_complete(view.said))
@@ -203,6 +236,10 @@ class TerminalScreen:
         if self._asked != [*view.asked]:
             self._asked = [*view.asked]
             self._out.write(f"\n{asked_bundle(view)['text/plain']}\n")
+        for call in view.kernel:
+            if call.state in _TOLD and self._told.get(call.call_id) != call.state:
+                self._told[call.call_id] = call.state
+                self._out.write(f"\n{call.bundle()['text/plain']}\n")
         self._out.flush()
         self._printed = text
 
@@ -229,11 +266,11 @@ class Bar:
 
     def __init__(self, output: Output, live: bool) -> None:
         self._output = output
-        self._live = live
+        self.live = live
         self._id = ""
 
     def draw(self, bundle: Bundle) -> None:
-        if not self._live:
+        if not self.live:
             return
         if self._id:
             self._output.update(bundle, self._id)

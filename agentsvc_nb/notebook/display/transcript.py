@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.approvals import WaitingCall, note
 from agentsvc_nb.wire.runs import TERMINAL, Event, Run
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.kernel.calls import KernelCall
 
 MARKS: Final = 200
 """The most marks that are kept; a run may have 1,500 steps."""
@@ -46,6 +49,10 @@ class RunView:
     """The view of one run. `take` applies its events in order, and skips ids that were applied before."""
 
     run_id: str = ""
+    own: bool = False
+    """Whether this machine's own service answers."""
+    model: str = ""
+    """The model that answers, once that is known."""
     chat: str | None = None
     status: str = "queued"
     step: int = 0
@@ -67,6 +74,8 @@ class RunView:
     """Whether its cancellation was requested here."""
     waiting: str = ""
     """The id of the run that holds the chat while this one waits for it."""
+    kernel: Sequence[KernelCall] = ()
+    """Its calls for the user's kernel, where it was offered that."""
     elapsed: float = 0.0
     """Seconds for which the run has been watched."""
     _said: list[tuple[int, str]] = field(default_factory=list)
@@ -78,6 +87,7 @@ class RunView:
         self.chat = run.chat or self.chat
         self.waiting = ""
         self.page = run.app_url or ""
+        self.model = run.model or self.model
         if not self.ended:
             self.status = str(run.status)
 
@@ -92,6 +102,7 @@ class RunView:
     def settle(self, run: Run) -> None:
         """Apply the final record: its output is the answer, even if other text was streamed."""
         self.run = run
+        self.model = run.model or self.model
         self.status = str(run.status)
         self.step = run.steps or self.step
         self.run_id = run.run_id

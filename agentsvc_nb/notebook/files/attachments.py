@@ -15,6 +15,7 @@ from agentsvc_nb.client.request import files
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Upload
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.text import label
 
 COLUMNS_DESCRIBED: Final = 8
@@ -105,18 +106,24 @@ class AttachedFile:
         return self.path if self.data is None else (self.path.name, self.data)
 
 
-def attachments(patterns: Iterable[str | Path]) -> tuple[AttachedFile, ...]:
-    """Return the files that paths or globs name, with their SHA-256, each once.
+def attachments(patterns: Iterable[str | Path], *, folders: bool = False) -> tuple[AttachedFile, ...]:
+    """Return the files that paths or globs name, with their SHA-256, each once; of `folders` all below them.
 
     Raises:
-        AskError: a pattern matches no file or names a folder, or a file cannot be read.
+        AskError: a pattern matches no file or names a folder that may not be named, or a file cannot be read.
     """
-    paths = dict.fromkeys(path for pattern in patterns for path in _matches(str(pattern)))
+    paths = dict.fromkeys(path for pattern in patterns for path in _matches(str(pattern), folders))
     return tuple(AttachedFile(path, _digest(path)) for path in paths)
 
 
-def _matches(pattern: str) -> list[Path]:
+def _matches(pattern: str, folders: bool) -> list[Path]:
     path = Path(pattern).expanduser()
+    if path.is_dir() and folders:
+        if found := sorted(each for each in path.rglob("*") if each.is_file() and not _is_hidden(each, path)):
+            return found
+        raise AskError(
+            f"The folder {pattern} has no files; nothing was sent.", "Check the path; %pwd shows where you are."
+        )
     if path.is_dir():
         raise AskError(f"{pattern} is a folder; nothing was sent.", f"Name its files, for example {pattern}/*.csv")
     if path.exists():
@@ -127,12 +134,30 @@ def _matches(pattern: str) -> list[Path]:
     return found
 
 
+def _is_hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "__pycache__")) for part in file.relative_to(folder).parts)
+
+
 def _digest(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise AskError(f"{path} can't be read: {error.strerror}; nothing was sent.", "Check its permissions.") from None
+
+
+def chat_with_files(session: Session) -> str | None:
+    """Return the notebook's chat if there is one and this account has it, so that other chats may begin with its files.
+
+    Raises the client's errors.
+    """
+    chat = session.known_chat(session.address())
+    try:
+        return chat if chat and session.client().files.list(chat).first() else None
+    except StefanBrainError as error:
+        if error.status == 404:
+            return None
+        raise
 
 
 def listed_uploads(client: AgentService, chat: str) -> set[Upload]:

@@ -63,8 +63,6 @@ def _text(value: object) -> str:
 
 _SEEN_MAX: Final = 240
 """The most pictures whose facts are cached."""
-_FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4px 12px 8px 0;overflow-wrap:anywhere"
-_CAPTION: Final = f"{MUTED};max-width:256px"
 
 Read = Callable[[WorkspaceFile], bytes]
 
@@ -224,7 +222,7 @@ def _figure(found: Pictures, file: WorkspaceFile) -> str:
     if before and old:
         shown = f'<img src="{old}" alt="{escape(f"Before: {found.alt(before)}", 300)}"> → {shown}'
         said = caption(file, f"before: {label(before.path)}")
-    return f'<figure style="{_FIGURE}">{shown}<figcaption style="{_CAPTION}">{escape(said, 400)}</figcaption></figure>'
+    return file_table.figure(shown, said)
 
 
 def caption(file: WorkspaceFile, more: str = "") -> str:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import columns, frame
-from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.file_table import Fetch
+from agentsvc_nb.notebook.display import results, sources
+from agentsvc_nb.notebook.display.file_table import Fetch, kind_of
 from agentsvc_nb.notebook.display.render import moment, size
 from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
+from agentsvc_nb.notebook.display.sources import Read
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.attachments import AttachedFile, attachments, listed_uploads
 from agentsvc_nb.notebook.previews.bundle import preview_bundle
 from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
-from agentsvc_nb.notebook.state.session import Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import CallTarget, Session, errors_as_cells
 from agentsvc_nb.wire import limits
-from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
+from agentsvc_nb.wire.files import FileFacts, FileSearch, SearchResult, SnippetPart, StagedFile, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
 
 if TYPE_CHECKING:
@@ -82,6 +83,18 @@ def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
     return fetch
 
 
+def reader(client: AgentService, chat: str | None) -> Read:
+    """Return a function that reads the beginning of a chat's file at a path; it returns None on an error."""
+
+    def read(path: str) -> bytes | None:
+        try:
+            return client.files.head(path, sources.HEAD_BYTES, chat=chat) if chat else None
+        except (AskError, StefanBrainError):
+            return None
+
+    return read
+
+
 @dataclass(frozen=True, slots=True)
 class UploadResult:
     """The result of `files_put`: names of the files sent, and of those already there (`same`).
@@ -123,7 +136,9 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
         | file.model_dump(include={"file_name", "media_type", "size_bytes"})
         for file in session.staged.values()
     ]
-    rows = [*map(_row, found), *((code(row["path"]), size(row["size_bytes"]), row["media_type"]) for row in staged)]
+    put = session.staged.values()
+    waiting = ((code(f"uploads/{file.file_name}"), size(file.size_bytes), _kind(file)) for file in put)
+    rows = [*map(_row, found), *waiting]
     total = size(sum(file.size_bytes for file in found))
     notes = [f"{len(found):,} file{'s' * (len(found) != 1)}, {total}"]
     if staged:
@@ -137,7 +152,11 @@ def _row(file: WorkspaceFile) -> Row:
     named = Cell(f"{path.text} ({label(file.name)})", f"{path.html} {escape(file.name)}") if file.name else path
     made = "you" if file.kind == "upload" else f"run {file.run_id[:8]}" if file.run_id else label(file.kind, 20)
     bytes_ = Cell(size(file.size_bytes), title=f"{file.size_bytes:,} bytes")
-    return named, bytes_, label(file.media_type, 60), made, moment(file.updated_at)
+    return named, bytes_, _kind(file), made, moment(file.updated_at)
+
+
+def _kind(file: FileFacts | StagedFile) -> Cell:
+    return Cell(kind_of(file), title=file.media_type)
 
 
 def _padded(row: Row) -> Row:
@@ -149,12 +168,14 @@ def _facts(file: WorkspaceFile) -> dict[str, Any]:
 
 
 def files_put(session: Session, patterns: Iterable[str | Path]) -> UploadResult:
-    """Upload files (paths or globs) to this notebook's chat, except those that it has with the same name and content.
+    """Upload files (paths, folders or globs) to this notebook's chat, except those that it has with the same name and
+    content.
 
-    Before the chat's first ask, the files are staged and attached to it. Raises `AskError` when a pattern matches no
-    file, a file cannot be read, too many are staged, or the service fails.
+    Before the chat's first ask, up to ten files are staged and attached to it; more make the chat. Raises `AskError`
+    when a pattern matches no file, two files have one name, a file cannot be read, or the service fails.
     """
-    wanted = attachments(patterns)
+    wanted = attachments(patterns, folders=True)
+    _check_names(wanted)
     if not wanted:
         raise AskError("Name the files to put.", "For example: %files put data/*.csv")
     client = session.client()
@@ -169,18 +190,32 @@ def files_put(session: Session, patterns: Iterable[str | Path]) -> UploadResult:
     # Files that were there already count as put by this cell, too: later cells find them before themselves.
     session.put.update({file.path.name: file.sha256 for file in wanted})
     same = [file.path.name for file in wanted if file not in fresh]
-    return UploadResult(tuple(file.path.name for file in fresh), tuple(same), staged=chat is None)
+    staged = session.known_chat(session.address()) is None
+    return UploadResult(tuple(file.path.name for file in fresh), tuple(same), staged)
+
+
+def _check_names(wanted: Sequence[AttachedFile]) -> None:
+    """Raise `AskError` for two files of one name: the later would replace the earlier."""
+    first: dict[str, Path] = {}
+    for file in wanted:
+        if (other := first.setdefault(file.path.name, file.path)) is not file.path:
+            raise AskError(f"{other} and {file.path} have one name; nothing was sent.", "Rename one, or put one alone.")
 
 
 def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[AttachedFile]) -> None:
-    names = {*session.staged, *(file.path.name for file in wanted)}
-    if chat is None and len(names) > limits.ATTACHMENTS_MAX:
-        raise AskError("More than 10 files can't go along with one ask; nothing was sent.", "Ask once, then put more.")
+    """Put files into the chat, or stage them for its first ask; of more than an ask takes, the chat is made now."""
+    address = session.address()
+    staging = chat is None and len({*session.staged, *(file.path.name for file in wanted)}) <= limits.ATTACHMENTS_MAX
+    where: CallTarget = {"chat": chat, "session": None if chat or staging else address.session, "project": None}
+    if where["session"]:
+        where["project"] = address.project
     for start in range(0, len(wanted), limits.ATTACHMENTS_MAX):
         batch = [file.path for file in wanted[start : start + limits.ATTACHMENTS_MAX]]
-        staged = client.files.upload(*batch, chat=chat)
-        if chat is None:
+        staged = client.files.upload(*batch, **where)
+        if staging:
             session.staged.update({file.file_name: file for file in staged})
+        else:
+            session.learn(address, staged[0].chat)
 
 
 def files_get(session: Session, path: str, directory: str | Path = ".", *, force: bool = False) -> DownloadResult:
@@ -195,13 +230,9 @@ def files_get(session: Session, path: str, directory: str | Path = ".", *, force
         folder.mkdir(parents=True, exist_ok=True)
         # Downloaded within the same folder, so that the complete file can be renamed into its place at once.
         with errors_as_cells(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
-            come = session.client().files.download(path, chat=chat, to=aside)
+            come = session.client().files.download(_the_file(session, path).path, chat=chat, to=aside)
             assert isinstance(come, Path)
             return _placed(come, folder / come.name, force)
-    except AskError as failure:
-        if failure.error is not None and failure.error.code == "file_not_found":
-            raise missing(path, listed(session)) from None
-        raise
     except OSError as error:
         raise AskError(
             f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: -d DIR"
@@ -301,8 +332,10 @@ def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
 
 
 def _the_file(session: Session, path: str) -> WorkspaceFile:
+    """Return the file at a path, or the only one of that name."""
     files = listed(session)
-    file = next((file for file in files if file.path == path), None)
-    if file is None:
+    exact = [file for file in files if file.path == path]
+    fitting = exact or [file for file in files if path in (file.file_name, file.name)]
+    if len(fitting) != 1:
         raise missing(path, files)
-    return file
+    return fitting[0]

@@ -6,6 +6,7 @@ An option is declared at `Ask.ask` and read in `question_of`; `Question` defines
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from IPython.core.magic import cell_magic, magics_class
-from traitlets import Bool
+from traitlets import Bool, Enum, Int, List, Unicode
 
 from agentsvc_nb.notebook.errors import LAST_ERROR_FILE, AskError, LastError, interrupts_as_run_stopped
 from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, parse, takes
@@ -28,17 +29,21 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.ask.several import RowsQuestion
     from agentsvc_nb.notebook.display.results import DisplayedResult
     from agentsvc_nb.notebook.files.attachments import AttachedFile
+    from agentsvc_nb.notebook.kernel.desk import KernelOffer
 
 
+EFFORTS: Final = ("low", "medium", "high")
+"""Those of `wire.models.Effort`, which takes long to import."""
 FEWEST_VARIANTS: Final = 2
 MOST_VARIANTS: Final = 8
+KERNEL: Final = ("off", "look", "ask")
+"""Those of `kernel.desk.MODES`, which takes long to import."""
+_LISTED: Final = re.compile(r"list\[\s*(\w+)\s*\]")
 _EXCLUSIVE: Final = (
     ("--n", ("--bg", "--code", "--chat", "--session")),
     ("--code", ("--bg", "--schema")),
-    (
-        "--each",
-        ("--bg", "--n", "--code", "--chat", "--new-chat", "--session", "--file", "--df", "--image", "--error"),
-    ),
+    ("--kernel", ("--n", "--each")),
+    ("--each", ("--bg", "--n", "--code", "--chat", "--new-chat", "--session")),
 )
 """An option, and the options that cannot be given with it."""
 
@@ -59,17 +64,19 @@ def check(args: argparse.Namespace, background: bool) -> None:
             raise AskError(f"{one} and {clash[0]} exclude each other; nothing was sent.", "Give one of them.")
 
 
-def question_of(args: argparse.Namespace, cell: str, shell: Any, last_error: LastError) -> Question:
+def question_of(
+    args: argparse.Namespace, cell: str, shell: Any, last_error: LastError, kernel: KernelOffer | None = None
+) -> Question:
     """Return the question of a cell. Raises `AskError` for invalid options or values, before anything is sent."""
     from agentsvc_nb.notebook import host, template
-    from agentsvc_nb.notebook.ask.answer import REQUEST
     from agentsvc_nb.notebook.ask.question import Question
+    from agentsvc_nb.wire.runs import CODE_REQUEST
 
     variables = shell.user_ns
     files, notes = _files(args, variables, last_error)
     message = template.expand(cell, variables).strip("\n")
     return Question(
-        f"{message}\n\n{REQUEST}" if args.code and message.strip() else message,
+        f"{message}\n\n{CODE_REQUEST}" if args.code and message.strip() else message,
         typed=cell,
         place=host.place(shell, cell),
         files=files,
@@ -83,6 +90,9 @@ def question_of(args: argparse.Namespace, cell: str, shell: Any, last_error: Las
         timeout=args.timeout,
         shape=shape_of(args.schema, variables),
         notes=notes,
+        model=args.model,
+        effort=args.effort,
+        kernel=kernel,
     )
 
 
@@ -106,28 +116,37 @@ def shape_of(name: str | None, variables: Mapping[str, Any]) -> AnswerShape | No
 
     if name is None:
         return None
-    if name not in variables:
+    listed = _LISTED.fullmatch(name)
+    of = listed[1] if listed else name
+    if of not in variables:
         raise AskError(
-            f"--schema {name}: there is no variable `{name}`; nothing was sent.",
+            f"--schema {name}: there is no variable `{label(of, 80)}`; nothing was sent.",
             "Define a pydantic model, list[Model] or a JSON Schema of that name.",
         )
-    return AnswerShape(name, variables[name])
+    return AnswerShape(name, list[variables[of]] if listed else variables[of])  # type: ignore[valid-type]
 
 
-def rows_question_of(args: argparse.Namespace, cell: str, variables: Mapping[str, Any]) -> RowsQuestion:
+def rows_question_of(
+    args: argparse.Namespace, cell: str, variables: Mapping[str, Any], last_error: LastError
+) -> RowsQuestion:
     """Return the question of a cell with `--each`. Raises `AskError` for invalid options, before anything is sent."""
     from agentsvc_nb.notebook.ask.several import RowsQuestion
 
     shape = shape_of(args.schema, variables)
     if shape is not None and shape.records:
         raise AskError("--each asks for one answer a row; nothing was sent.", "Give --schema a model, not list[Model].")
+    files, notes = _files(args, variables, last_error)
     return RowsQuestion(
         args.each,
         _frame_of(args.each, variables),
         cell.strip("\n"),
+        files,
+        notes,
         schema=None if shape is None else shape.kind or shape.schema,
         key=args.key,
         project=args.project,
+        model=args.model,
+        effort=args.effort,
         max_concurrency=args.at_once,
         max_cents=args.max_cents,
         keep=args.keep,
@@ -157,6 +176,15 @@ class Ask(MagicsGroup):
     )
     reuse = Bool(True, help="Show a known run again the first time that its cell runs in a kernel.").tag(config=True)
     background = Bool(False, help="Ask in the background, as with --bg.").tag(config=True)
+    model = Unicode("", help="The model to ask, as with --model; empty: the service's default.").tag(config=True)
+    effort = Enum(EFFORTS, None, allow_none=True, help="How much thought, as with --effort.").tag(config=True)
+    kernel = Enum(KERNEL, "off", help="What the agent may do in this kernel, as with --kernel.").tag(config=True)
+    kernel_rows = Int(5, min=0, help="How many rows of a variable the agent is shown; 0: no values at all.").tag(
+        config=True
+    )
+    kernel_hidden = List(
+        Unicode(), help="Columns and variables that are not mentioned to the agent; * and ? stand for letters."
+    ).tag(config=True)
 
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
@@ -179,6 +207,15 @@ class Ask(MagicsGroup):
         arg("--new-chat", action="store_true", help="begin a new chat and stay in it"),
         arg("--session", metavar="LABEL", help="ask in the chat of this label"),
         arg("--project", metavar="ID", help="ask in a chat of this project"),
+        arg("--model", metavar="NAME", help="ask this one of the service's models, which `%%agentsvc model` lists"),
+        arg("--effort", choices=EFFORTS, help="how much thought the model is to give it"),
+        arg(
+            "--kernel",
+            nargs="?",
+            const="ask",
+            choices=KERNEL,
+            help="let the agent look at this kernel's variables, and (ask) run code that you approve",
+        ),
         arg("--on-busy", choices=["reject", "wait"], default="reject", help="wait: until the chat is free"),
         arg("--bg", "--background", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
         arg("--notify", action="store_true", help="tell when it is done: on the desktop, and below the next cell"),
@@ -207,11 +244,12 @@ class Ask(MagicsGroup):
         from agentsvc_nb.notebook import commands
 
         args = parse(self.ask, line, self.shell.user_ns)
+        args.model, args.effort = args.model or self.model or None, args.effort or self.effort
         background = args.bg or (self.background and not args.n and not args.each)
         check(args, background)
         if args.each:
             return self._each(args, cell)
-        question = question_of(args, cell, self.shell, self._last_error)
+        question = question_of(args, cell, self.shell, self._last_error, self._kernel_offer(args, background))
         with self.keeping_partial_answer(args.out):
             if background:
                 return self.keep(self._in_background(args, question), args.out)
@@ -219,17 +257,30 @@ class Ask(MagicsGroup):
                 board = self.context.board()
                 variants = commands.ask_variants(self.session, question, args.n, board, reuse=self.reuse)
                 return self.keep(variants, args.out)
-            answer = commands.ask(self.session, question, self.context.screen(), reuse=self.reuse)
+            screen = self.context.screen(kernel=question.kernel is not None and question.kernel.buttons)
+            answer = commands.ask(self.session, question, screen, reuse=self.reuse)
         if args.code and not answer.again:
             self._propose(answer.code)
         if args.notify:
             self._bell.ring(f"Run {answer.run_id} is {answer.status}.")
         return self.keep(answer, args.out)
 
+    def _kernel_offer(self, args: argparse.Namespace, background: bool) -> KernelOffer | None:
+        if args.n:  # several answers at a time must not work in one kernel
+            return None
+        between = background and self.context.mode != "static"
+        offer = self.context.kernel_offer(args.kernel, between=between)
+        if offer is not None and between and self.context.mode == "terminal":
+            raise AskError(
+                "In a terminal nothing can run in the background beside what you type; nothing was sent.",
+                "Ask without --bg, or with `--kernel off`.",
+            )
+        return offer
+
     def _each(self, args: argparse.Namespace, cell: str) -> DisplayedResult:
         from agentsvc_nb.notebook import commands
 
-        asked = rows_question_of(args, cell, self.shell.user_ns)
+        asked = rows_question_of(args, cell, self.shell.user_ns, self._last_error)
         with self.keeping_partial_answer(args.out):
             rows = commands.ask_each(self.session, asked, self.context.rows_bar())
         if args.out:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.display.screens import Bar, Screen
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.jobs.background import Bars
+    from agentsvc_nb.notebook.kernel.access import KernelAccess
+    from agentsvc_nb.notebook.kernel.desk import KernelMode, KernelOffer
     from agentsvc_nb.notebook.state.session import Session
     from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
 
@@ -36,6 +38,10 @@ class AskConfig(Protocol):
     """The options of `%config Ask` that every group uses."""
 
     live: Any
+    model: Any
+    kernel: Any
+    kernel_rows: int
+    kernel_hidden: Any
 
 
 class MagicsContext:
@@ -46,6 +52,7 @@ class MagicsContext:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self._session: Session | None = None
+        self._kernel: KernelAccess | None = None
 
     @property
     def session(self) -> Session:
@@ -72,11 +79,30 @@ class MagicsContext:
 
         return host.shows_widgets(self.shell, self.options.live)
 
-    def screen(self) -> Screen:
-        """Return a screen for a run of the running cell."""
+    def screen(self, *, kernel: bool = False) -> Screen:
+        """Return a screen for a run of the running cell; `kernel`: with buttons for what is to run in the kernel."""
         from agentsvc_nb.notebook.widgets import outputs
 
-        return outputs.screen(self.shell, self.mode)
+        return outputs.screen(self.shell, self.mode, kernel)
+
+    def kernel_offer(self, mode: KernelMode | None = None, *, between: bool = False) -> KernelOffer | None:
+        """Return what an agent may do in this kernel: by `mode`, or else by `%config Ask.kernel`; None for nothing.
+
+        `between`: the question's own cell will have ended.
+        """
+        mode = mode or self.options.kernel
+        if mode == "off":
+            return None
+        from agentsvc_nb.notebook.kernel.access import KernelAccess
+        from agentsvc_nb.notebook.kernel.desk import KernelOffer
+        from agentsvc_nb.notebook.kernel.masking import Rules
+
+        if self._kernel is None:
+            self._kernel = KernelAccess(self.shell)
+            self._kernel.watch()
+        rules = Rules(self.options.kernel_rows, tuple(self.options.kernel_hidden))
+        heard = self.mode == "live" and self._kernel.has_subshells
+        return KernelOffer(self._kernel, mode, rules, between=between, buttons=heard)
 
     def card(self) -> CardScreen | QuietScreen:
         """Return a screen for a background run of the running cell: a card, or in a terminal one that shows nothing."""
@@ -113,6 +139,9 @@ class MagicsContext:
         return outputs.bars(self.shell, self.mode)
 
     def close(self) -> None:
+        if self._kernel is not None:
+            self._kernel.unwatch()
+            self._kernel = None
         if self._session is not None:
             self._session.close()
             self._session.journal.close()

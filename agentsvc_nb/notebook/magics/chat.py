@@ -116,7 +116,7 @@ class FilesMagics(MagicsGroup):
             "paths",
             nargs="*",
             metavar="PATH",
-            help="put: your paths or globs; get, preview: paths of the table; gallery: a glob",
+            help="put: your files, folders or globs; get, preview: paths of the table, or names; gallery: a glob",
         ),
         arg("-d", "--dir", metavar="DIR", default=".", help="get: the folder to put it in"),
         arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),

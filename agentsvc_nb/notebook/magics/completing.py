@@ -1,6 +1,6 @@
 """Tab completion in the lines of our magics: actions, options and known names. It never sends a request.
 
-Runs, jobs and chats come from the journal on this machine; files, tools and projects from their last listing.
+Runs, jobs and chats come from the journal on this machine; files, tools, models and projects from their last listing.
 """
 
 from __future__ import annotations
@@ -47,8 +47,18 @@ class CompletionNames:
         found = self._context.shell.magics_manager.magics[kind].get(name)
         return found if isinstance(getattr(found, "__self__", None), MagicsGroup) else None
 
-    def variables(self) -> list[str]:
-        return [name for name in self._context.shell.user_ns if not name.startswith("_")]
+    def variables(self, fits: Callable[[Any], bool] = lambda value: True) -> list[str]:
+        given = self._context.shell.user_ns
+        return [name for name, value in [*given.items()] if not name.startswith("_") and fits(value)]
+
+    def tables(self) -> list[str]:
+        return self.variables(_is_table)
+
+    def schemas(self) -> list[str]:
+        return self.variables(_is_schema)
+
+    def pictures(self) -> list[str]:
+        return self.variables(_is_picture)
 
     def runs(self) -> list[str]:
         session = self._context.session
@@ -76,6 +86,20 @@ class CompletionNames:
     def jobs_tools(self) -> list[str]:
         return [name for name, asynchronous in self._context.session.known.tools.items() if asynchronous]
 
+    def models(self) -> list[str]:
+        return self._context.session.known.models
+
+    def switches(self) -> list[str]:
+        """The models of `%agentsvc model`: those of a service that one is connected to, else those to switch to."""
+        from agentsvc_nb.notebook.state.session import EMBEDDED
+
+        session = self._context.session
+        if session.base_url != EMBEDDED:
+            return session.known.models
+        from agentsvc_nb.setting_values import HOSTED
+
+        return list(dict.fromkeys([*session.known.switches, "offline", *HOSTED.values()]))
+
     def calls(self) -> list[str]:
         known = self._context.session.known
         watched = [call for asked in [*known.asked.values()] for call in [*asked]]
@@ -83,6 +107,20 @@ class CompletionNames:
 
     def reports(self) -> list[str]:
         return self._context.session.known.feedback
+
+
+def _is_table(value: Any) -> bool:
+    """Whether it looks like a table of pandas, polars or pyarrow. Only the class is looked at: no code of its runs."""
+    kind = type(value)
+    return hasattr(kind, "shape") and any(hasattr(kind, name) for name in ("columns", "column_names", "to_frame"))
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, type | dict) or type(value).__name__ == "GenericAlias"
+
+
+def _is_picture(value: Any) -> bool:
+    return isinstance(value, bytes) or any(hasattr(type(value), name) for name in ("savefig", "thumbnail", "figure"))
 
 
 _WORDS: Final[Mapping[tuple[str, str | None], Callable[[CompletionNames], Iterable[str]]]] = {
@@ -93,6 +131,7 @@ _WORDS: Final[Mapping[tuple[str, str | None], Callable[[CompletionNames], Iterab
     ("feedback", "show"): CompletionNames.reports,
     ("agentsvc", "chat"): CompletionNames.chats,
     ("agentsvc", "project"): CompletionNames.projects,
+    ("agentsvc", "model"): CompletionNames.switches,
     ("agentsvc", "mcp"): lambda names: ["add", "list", "remove"],
     ("approve", None): CompletionNames.calls,
     ("tools", None): lambda names: ["form", *names.tools()],
@@ -104,11 +143,26 @@ _WORDS: Final[Mapping[tuple[str, str | None], Callable[[CompletionNames], Iterab
 _VALUES: Final[Mapping[str, Callable[[CompletionNames], Iterable[str]]]] = {
     "chat": CompletionNames.chats,
     "project": CompletionNames.projects,
-    "df": CompletionNames.variables,
-    "image": CompletionNames.variables,
-    "schema": CompletionNames.variables,
+    "model": CompletionNames.models,
+    "df": CompletionNames.tables,
+    "each": CompletionNames.tables,
+    "image": CompletionNames.pictures,
+    "schema": CompletionNames.schemas,
 }
 """The names that an option's value takes. Values of other options are local files, which IPython completes, or free."""
+_TYPES: Final = {"df": "table", "each": "table", "image": "picture"}
+_KINDS: Final[Mapping[Callable[[CompletionNames], Iterable[str]], str]] = {
+    CompletionNames.runs: "run",
+    CompletionNames.jobs: "job",
+    CompletionNames.chats: "chat",
+    CompletionNames.projects: "project",
+    CompletionNames.files: "file",
+    CompletionNames.tools: "tool",
+    CompletionNames.jobs_tools: "tool",
+    CompletionNames.calls: "call",
+    CompletionNames.reports: "report",
+}
+"""What front ends show beside a name; all others are actions."""
 
 
 def completions(lines: list[str], names: CompletionNames) -> Found:
@@ -126,21 +180,21 @@ def _in_body(line: str, magic: str, names: CompletionNames) -> Found:
     reference = _REFERENCE.search(line)
     if reference is None or names.magic("cell", magic) is None:
         return _nothing()
-    return _fitting(reference[1], names.variables())
+    return _fitting(reference[1], names.variables(), "variable")
 
 
 def _in_line(parser: argparse.ArgumentParser, magic: str, rest: str, names: CompletionNames) -> Found:
     if reference := _REFERENCE.search(rest):
-        return _fitting(reference[1], names.variables())
+        return _fitting(reference[1], names.variables(), "variable")
     *before, word = rest.split(" ")
     options = parser._option_string_actions
     if word.startswith("-"):
-        return _fitting(word, options)
+        return _fitting(word, options, "option")
     before = [part for part in before if part]
     if before and before[-1] in options and options[before[-1]].nargs != 0:
         option = options[before[-1]]
         values = option.choices or (_VALUES[option.dest](names) if option.dest in _VALUES else None)
-        return _nothing() if values is None else _fitting(word, values)
+        return _nothing() if values is None else _fitting(word, values, _TYPES.get(option.dest, option.dest))
     return _words(parser, magic, _positional(before, options), word, names)
 
 
@@ -161,15 +215,16 @@ def _words(parser: argparse.ArgumentParser, magic: str, given: list[str], word: 
     first = next((action for action in parser._actions if not action.option_strings), None)
     if first is not None and first.choices:
         if not given:
-            return _fitting(word, first.choices)
+            return _fitting(word, first.choices, "action")
         known = _WORDS.get((magic, given[0]))
     else:
         known = _WORDS.get((magic, given[0] if given else None))
-    return _nothing() if known is None else _fitting(word, known(names))
+    return _nothing() if known is None else _fitting(word, known(names), _KINDS.get(known, "action"))
 
 
-def _fitting(word: str, candidates: Iterable[str]) -> Found:
-    fitting = [SimpleCompletion(text=name, type="magic argument") for name in candidates if name.startswith(word)]
+def _fitting(word: str, candidates: Iterable[str], kind: str) -> Found:
+    """The candidates that begin with the word; `kind` is what a front end says they are."""
+    fitting = [SimpleCompletion(text=name, type=kind) for name in candidates if name.startswith(word)]
     return {"completions": fitting, "matched_fragment": word, "suppress": bool(fitting)}
 
 

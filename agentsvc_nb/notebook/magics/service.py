@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from IPython.core.magic import cell_magic, line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.magics.base import MagicsGroup, arg, command, parse
+from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, command, parse
 
 if TYPE_CHECKING:
     import argparse
@@ -30,41 +32,68 @@ def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argpars
     return args
 
 
+def _advise(result: Any) -> None:
+    """After a cell with `!agentsvc` where the shell does not find it, say what does it; IPython calls this."""
+    if not _COMMAND.search(str(result.info.raw_cell or "")) or shutil.which("agentsvc"):
+        return
+    print(
+        "`!agentsvc` is not found, because the kernel's environment is not on the shell's path."
+        f" In a notebook `%agentsvc` does it; the command itself is !{shlex.quote(sys.executable)} -m agentsvc_nb"
+    )
+
+
+_COMMAND: Final = re.compile(r"^\s*!\s*agentsvc\b", re.MULTILINE)
+
+
 @magics_class
 class ConnectionMagics(MagicsGroup):
     """The service in use."""
+
+    def __init__(self, context: MagicsContext) -> None:
+        super().__init__(context)
+        self.add_listener(_advise)
 
     @command(
         line_magic,
         arg(
             "action",
             nargs="?",
-            choices=["status", "connect", "local", "chat", "project", "session", "sent", "mcp"],
-            help="connect: use the service at URL; local: the embedded one; chat, project, session: ask there from now"
-            " on; mcp: servers whose tools the embedded one may use",
+            choices=["status", "open", "connect", "local", "chat", "project", "session", "model", "sent", "mcp"],
+            help="open: a link to the chat's page, signed in; connect: use the service at URL; local: the embedded one;"
+            " chat, project, session: ask there from now on; model: the one that answers from now on, or which could;"
+            " mcp: servers whose tools the embedded one may use",
         ),
         arg(
             "where",
             nargs="*",
             metavar="WHERE",
             help="connect: such as https://agents.example.com; chat: an id; project: an id or name; session: a label;"
-            " nothing for project and session: back to none, and to the notebook's own chat; mcp: list, remove NAME,"
-            " add NAME URL, or add NAME -- COMMAND",
+            " nothing for project and session: back to none, and to the notebook's own chat; model: such as"
+            " anthropic:claude-sonnet-4-6; mcp: list, remove NAME, add NAME URL, or add NAME -- COMMAND",
         ),
         arg("--save-key", action="store_true", help="connect: ask for the key and keep it in the system's keyring"),
         arg("--create", action="store_true", help="project: make it if there is none of that name"),
         arg("--instructions", metavar="FILE", help="project: tell the agent this text in all its chats; `-` for none"),
-        arg("--key", action="store_true", help="mcp add: ask for the server's key, and keep it in the keyring"),
+        arg(
+            "--skills",
+            metavar="FOLDER",
+            nargs="?",
+            const="",
+            help="project: put the skills of a folder (NAME/SKILL.md) into it; nothing lists them, `-` takes all away",
+        ),
+        arg("--remove-skill", metavar="NAME", action="append", default=[], help="project: take a skill away"),
+        arg("--key", action="store_true", help="mcp add, model: ask for its key, also if one is kept, and keep it"),
         arg("--key-as", metavar="VARIABLE", help="mcp add: ask for it, and give it to the command in this variable"),
         arg("--trust", action="store_true", help="mcp add: what it says only reads is called without approval"),
         read=with_command,
     )
     def agentsvc(self, args: argparse.Namespace) -> Any:
-        """Say which service, project and chat are used, or change that. The key comes from SERVICE_API_KEY, from the
-        system's keyring, or is asked for; it is never shown.
+        """Say which service, model, project and chat are used, or change that. The key comes from SERVICE_API_KEY, from
+        the system's keyring, or is asked for; it is never shown. So is the key of a model's provider.
 
         Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc local`,
-        `%agentsvc project "Summer sale" --create --instructions rules.md`, `%agentsvc session draft-2`,
+        `%agentsvc project "Summer sale" --create --instructions rules.md`, `%agentsvc project --skills skills`,
+        `%agentsvc session draft-2`, `%agentsvc model`, `%agentsvc model anthropic:claude-sonnet-4-6`,
         `%agentsvc mcp add tickets https://tickets.example/mcp --key`, `%agentsvc mcp add notes -- npx notes-server`
         """
         from agentsvc_nb.notebook import commands, host
@@ -82,19 +111,41 @@ class ConnectionMagics(MagicsGroup):
                 )
             case "connect":
                 return commands.connect(session, where, host.asker(self.shell), keep_key=args.save_key)
+            case "open":
+                return commands.page(session, widgets=self.context.widgets)
             case "local":
                 return commands.connect(session, "local")
             case "chat":
                 return commands.chat(session, where)
             case "project":
-                return commands.project(session, where, create=args.create, instructions=args.instructions)
+                skills = commands.SkillChanges(args.skills, args.remove_skill)
+                told = args.instructions
+                return commands.project(session, where, create=args.create, instructions=told, skills=skills)
             case "session":
                 return commands.workstream(session, where)
+            case "model":
+                return self._model(where, args.key)
             case "sent" if not where:
                 raise AskError("The run is missing.", "For example: %agentsvc sent last; %runs lists them")
             case "sent":
                 return commands.sent(session, where)
-        return commands.status(session)
+        return commands.status(session, self.context.options.model)
+
+    def _model(self, name: str | None, new_key: bool) -> Any:
+        from agentsvc_nb.notebook import commands, host
+        from agentsvc_nb.notebook.state.session import EMBEDDED
+
+        session = self.session
+        if name is None:
+            return commands.models(session)
+        if session.base_url != EMBEDDED or session.undecided():
+            said = commands.choose_model(session, name)
+            self.context.options.model = name
+            return said
+        ask_key, ask_yes = host.asker(self.shell), host.confirmer(self.shell)
+        said = commands.switch_model(session, name, self.context.bar(), ask_key, ask_yes, new_key=new_key)
+        self.context.options.model = ""  # one that was chosen before is not this service's any more
+        return said
 
     def _servers(self, args: argparse.Namespace) -> Any:
         from agentsvc_nb.notebook import commands, host

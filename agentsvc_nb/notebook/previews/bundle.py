@@ -10,25 +10,31 @@ import base64
 import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final
 
+from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.display.results import Cell, grid
 from agentsvc_nb.notebook.previews import decoding
 from agentsvc_nb.notebook.previews.kinds import CannotShow, Family, Fetch, Kind, Subject, ending_of, kind_of, mismatch
 from agentsvc_nb.notebook.previews.text import (
+    CHARS,
     hexdump,
     json_preview,
+    markdown_bundle,
     markdown_preview,
     page_preview,
     source_preview,
     text_preview,
 )
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.text import escape, label
+from agentsvc_nb.wire.numbers import separated
+from agentsvc_nb.wire.text import escape, label, plain
 
 
 def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None) -> Bundle:
@@ -43,7 +49,7 @@ def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None)
         preview_bundle(file, client.files.head(file, 256_000, chat=chat), lambda path: ...)
     """
     subject = Subject(file, head, fetch)
-    facts = " · ".join(filter(None, [label(file.path), size(file.size_bytes), label(file.media_type, 80)]))
+    facts = " · ".join(filter(None, [label(file.path), size(file.size_bytes), file_table.kind_of(file)]))
     if not head:
         return _with_heading([facts], _sentence("The file is empty."))
     kind = kind_of(subject)
@@ -75,6 +81,8 @@ LARGE_CHARS: Final = 400_000
 EMBEDDED_BYTES: Final = 200_000
 """The largest sound or video that is embedded in the output."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_EDGE: Final = ";border:1px solid var(--jp-border-color2,#8884)"
+"""Of a page, which is as white as a light theme."""
 _FIGURE: Final = "display:inline-block;vertical-align:top;margin:4px 12px 8px 0;max-width:100%;overflow-wrap:anywhere"
 
 
@@ -109,9 +117,19 @@ def pdf_bundle(subject: Subject, found: dict[str, Any]) -> Bundle:
     for number, page in enumerate(found.get("pages", ())[:3], 1):
         words = label(page.get("text", ""), 300)
         caption = f"page {number} of {count:,}"
-        figures.append(_figure(page.get("picture"), f"{subject.name}, {caption}: {words}", caption))
+        figures.append(_figure(page.get("picture"), f"{subject.name}, {caption}: {words}", caption, _EDGE))
         lines.append(f"{caption}: {words}")
     return {"text/plain": "\n".join(lines), "text/html": f"<div>{''.join(figures)}</div>"}
+
+
+def _document_preview(subject: Subject, kind: Kind) -> Bundle:
+    """The first 4,000 characters of a Word document or PowerPoint deck, formatted as Markdown.
+
+    Raises `CannotShow` when the file cannot be decoded.
+    """
+    with subject.on_disk() as path:
+        whole = plain(str(decoding.asked("documents", path).get("text", "")))
+    return markdown_bundle(whole[:CHARS], f"{kind.noun}, its text" + (", the beginning" if len(whole) > CHARS else ""))
 
 
 def _player(subject: Subject, kind: Kind) -> Bundle:
@@ -144,11 +162,14 @@ def _data_uri(picture: Any, limit: int = PICTURE_CHARS) -> str:
     return f"data:image/webp;base64,{picture}"
 
 
-def _figure(picture: Any, alternative: str, caption: str) -> str:
-    """Return a WebP picture in base64 as a figure. Raises `CannotShow` when it is not base64, or too large."""
+def _figure(picture: Any, alternative: str, caption: str, edge: str = "") -> str:
+    """Return a WebP picture in base64 as a figure, with the CSS of its `edge`.
+
+    Raises `CannotShow` when it is not base64, or too large.
+    """
     return (
         f'<figure style="{_FIGURE}"><img src="{_data_uri(picture)}" alt="{escape(alternative, 400)}"'
-        f' style="max-width:100%"><figcaption style="{MUTED}">{escape(caption, 400)}</figcaption></figure>'
+        f' style="max-width:100%{edge}"><figcaption style="{MUTED}">{escape(caption, 400)}</figcaption></figure>'
     )
 
 
@@ -202,6 +223,7 @@ ROWS: Final = 20
 COLUMNS: Final = 20
 CELL_CHARS: Final = 80
 NOTES: Final = 8
+_PLAIN: Final = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
 TEXT_BYTES: Final = 5_000_000
 """The largest table as text that is fetched whole; of a larger one the beginning is read."""
 
@@ -255,8 +277,11 @@ def table_bundle(caption: str, found: dict[str, Any], notes: Sequence[str]) -> B
     """The decoder's answer as a table of at most 20 rows of 20 columns, with the types below the names."""
     names, rows = found.get("names", []), found.get("rows", [])
     columns = [label(name, CELL_CHARS) for name in names[:COLUMNS]]
-    kinds = [_type_cell(kind) for kind in found.get("types", [])[: len(columns)]]
-    shown = [[_value_cell(value) for value in row[: len(columns)]] for row in rows[:ROWS]]
+    types = [str(kind) for _, kind in zip_longest(columns, found.get("types", [])[: len(columns)], fillvalue="")]
+    kinds = [_type_cell(kind) for kind in types]
+    read = [_typed(row, types) for row in rows[:ROWS]]
+    by_column = [separated(name, [row[at] for row in read]) for at, name in enumerate(columns)]
+    shown = [[_value_cell(values[number]) for values in by_column] for number in range(len(read))]
     told = [*notes]
     if (sheets := found.get("sheets", []))[1:]:
         others = ", ".join(label(name, 40) for name in sheets[1:10])
@@ -265,6 +290,14 @@ def table_bundle(caption: str, found: dict[str, Any], notes: Sequence[str]) -> B
     if hidden := found.get("columns", 0) - len(names):
         told.append(f"{hidden:,} more columns")
     return grid(caption, columns, [kinds, *shown], [*told, *found.get("notes", [])[:NOTES]])
+
+
+def _typed(row: Sequence[object], types: Sequence[str]) -> list[object]:
+    """A cell for each column, as a number if its column's type is one; the decoder may have given fewer or more."""
+    return [
+        Decimal(value) if kind.startswith("number") and isinstance(value, str) and _PLAIN.fullmatch(value) else value
+        for value, kind in zip_longest(row[: len(types)], types)
+    ]
 
 
 def _type_cell(kind: object) -> Cell:
@@ -279,6 +312,7 @@ _PREVIEWS: Final[Mapping[Family, Callable[[Subject, Kind], Bundle]]] = {
     "picture": _picture_preview,
     "pdf": _pdf_preview,
     "sheet": _sheet_preview,
+    "document": _document_preview,
     "media": _player,
     "page": page_preview,
     "json": json_preview,

@@ -1,8 +1,9 @@
 """The process that decodes files which may be hostile (docs/decisions/0022): `python -m ...child DECODER`.
 
 For each line with a path as JSON, it prints a line with the answer or `{"error": ...}` as JSON. Decoders are Pillow for
-pictures, PDFium for pages of PDFs, and for tables the one reader (docs/decisions/0050-where-tables-are-read.md); each
-is imported by its function, so only what is needed is loaded, and after the limits are set.
+pictures, PDFium for pages of PDFs, our own for Word and PowerPoint, and for tables the one reader
+(docs/decisions/0050-where-tables-are-read.md); each is imported by its function, so only what is needed is loaded, and
+after the limits are set.
 """
 
 from __future__ import annotations
@@ -193,6 +194,28 @@ def _read_page(page: PdfPage) -> dict[str, str]:
     return {"picture": webp(picture, PAGE_EDGES, PAGE_PICTURE_BYTES), "text": text}
 
 
+DOCUMENT_CHARS: Final = 12_000
+"""How much of a document is handed on, some more than is shown."""
+
+
+def read_document(path: str) -> dict[str, Any]:
+    """Return the beginning of a Word document or PowerPoint deck as Markdown, its `text`.
+
+    Raises `CannotDecode` when it has none, or can't be read within bounds.
+    """
+    from agentsvc_nb.formats.office import Damaged
+    from agentsvc_nb.formats.office_markdown import formatted
+
+    with open(path, "rb") as file:
+        try:
+            text = formatted(file, DOCUMENT_CHARS)
+        except Damaged as error:
+            raise CannotDecode(f"it is damaged: {error}.") from None
+    if not text.strip():
+        raise CannotDecode("it has no text.")
+    return {"text": text[: 2 * DOCUMENT_CHARS]}
+
+
 ROWS: Final = 20
 COLUMNS: Final = 20
 CELL_CHARS: Final = 200
@@ -277,6 +300,7 @@ _DECODERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "small": read_small,
     "large": read_large,
     "pages": read_pages,
+    "documents": read_document,
     "beginning": read_beginning,
     "tables": read_whole,
 }

@@ -12,14 +12,14 @@ from typing import Final, Literal
 
 from agentsvc_nb.formats.decoding import DecodedText, decode
 from agentsvc_nb.formats.media_types import HEAD_BYTES as SIGNATURE_BYTES
-from agentsvc_nb.formats.media_types import media_type
+from agentsvc_nb.formats.media_types import OFFICE, guess, media_type
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.wire.files import WorkspaceFile
 
 HEAD_BYTES: Final = 256_000
 """How many bytes of a file are read at first. Text, JSON, HTML and large CSV are previewed from these alone."""
 WHOLE_BYTES: Final = 50_000_000
-"""The largest picture, PDF, Parquet file or workbook that is previewed: these need the whole file."""
+"""The largest picture, PDF, Parquet file, workbook or document that is previewed: these need the whole file."""
 
 Fetch = Callable[[Path], object]
 """Downloads the whole file to this path."""
@@ -71,7 +71,7 @@ class Subject:
             yield path
 
 
-Family = Literal["picture", "pdf", "sheet", "media", "page", "json", "csv", "markdown", "text", "bytes"]
+Family = Literal["picture", "pdf", "sheet", "document", "media", "page", "json", "csv", "markdown", "text", "bytes"]
 """A group of kinds with the same preview (see `bundle`)."""
 
 
@@ -95,6 +95,8 @@ WEBP: Final = Kind("picture", "WebP picture", ".webp", "image/webp")
 PDF: Final = Kind("pdf", "PDF", ".pdf", "application/pdf")
 PARQUET: Final = Kind("sheet", "Parquet table", ".parquet .pq", "application/vnd.apache.parquet")
 EXCEL: Final = Kind("sheet", "Excel workbook", ".xlsx .xlsm .xlsb .xls .ods", "application/vnd.")
+WORD: Final = Kind("document", "Word document", ".docx .docm", f"{OFFICE}wordprocessingml.document")
+SLIDES: Final = Kind("document", "PowerPoint deck", ".pptx .pptm", f"{OFFICE}presentationml.presentation")
 MP4: Final = Kind("media", "MP4 video", ".mp4 .m4v .mov", "video/mp4")
 WEBM: Final = Kind("media", "WebM video", ".webm .mkv", "video/webm")
 M4A: Final = Kind("media", "M4A sound", ".m4a", "audio/mp4")
@@ -119,6 +121,7 @@ _BY_MEDIA_TYPE: Final = {
 }
 _CONTAINERS: Final = ((b"PK\x03\x04", b"xl/"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"W\0o\0r\0k\0b\0o\0o\0k\0"))
 """Signatures of archives, with the name of a member that identifies a workbook."""
+_DOCUMENTS: Final = {kind.media: kind for kind in (WORD, SLIDES)}
 _HTML_STARTS: Final = ("<!doctype html", "<html", "<head", "<body", "<script")
 
 
@@ -129,6 +132,8 @@ def kind_of(subject: Subject) -> Kind:
     if found is not None:
         return _BY_MEDIA_TYPE.get(found, BYTES)
     ending = ending_of(subject)
+    if head.startswith(b"PK") and (document := _DOCUMENTS.get(guess("", head))):
+        return document
     for signature, inside in _CONTAINERS:
         if head.startswith(signature):
             return EXCEL if inside in head or ending in EXCEL.endings.split() else BYTES
@@ -155,7 +160,7 @@ def mismatch(subject: Subject, kind: Kind) -> str:
         return f"Its name ends with {ending}, but its bytes say: {kind.noun}."
     known = {other.media for other in KINDS if not other.media.endswith(("/", "."))} - {""}
     if media in known and media != kind.media and ending not in kind.endings.split():
-        return f"It is said to be {media}, but its bytes say: {kind.noun}."
+        return f"It is listed as {_BY_MEDIA_TYPE[media].noun}, but its bytes say: {kind.noun}."
     return ""
 
 

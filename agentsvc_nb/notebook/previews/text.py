@@ -104,7 +104,11 @@ def markdown_preview(subject: Subject, kind: Kind) -> Bundle:
 
     With too large a table, the source is shown instead.
     """
-    text, note = _text_excerpt(subject)
+    return markdown_bundle(*_text_excerpt(subject))
+
+
+def markdown_bundle(text: str, note: str) -> Bundle:
+    """A Markdown text whose control characters were removed before, formatted; its source if its table is too large."""
     source = _preformatted(text, note)
     lines = text.split("\n")
     if len(lines) * max(line.count("|") for line in lines) > TABLE_CELLS_MAX:

@@ -51,6 +51,7 @@ CREATE TABLE IF NOT EXISTS jobs (
     started_at TEXT,
     ended_at TEXT
 );
+CREATE TABLE IF NOT EXISTS kernel_calls (call_id TEXT PRIMARY KEY, created_at TEXT NOT NULL);
 PRAGMA user_version = 4;
 """
 _UPGRADES: Final = {
@@ -191,6 +192,20 @@ class Journal:
         rows = self.do("SELECT attachments FROM runs WHERE run_id = ?", [run_id])
         return tuple(digest for row in rows for digest in row["attachments"].split())
 
+    def attached(self, run_id: str, sha256: str) -> None:
+        """Record a file that a run has put among its chat's uploads later, so that it counts as this run's."""
+        self.do("UPDATE runs SET attachments = trim(attachments || ' ' || ?) WHERE run_id = ?", [sha256, run_id])
+
+    def begin_call(self, call_id: str) -> bool:
+        """Record that a call of the agent is about to be run in a kernel; False if one was, in this kernel or another.
+
+        A journal that cannot be used knows of none.
+        """
+        begun = self.do(
+            "INSERT INTO kernel_calls VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING call_id", [call_id, now()]
+        )
+        return bool(begun) or bool(self.warning)
+
     def turns(self, base_url: str, chat: str) -> list[dict[str, Any]]:
         """Return the runs of a chat that were started from this machine, oldest first: `run_id`, `status`, `typed`."""
         rows = self.do(
@@ -207,6 +222,18 @@ class Journal:
             [notebook],
         )
         return [dict(row) for row in rows]
+
+    def spent(self, month: str) -> int:
+        """What all notebooks' runs of language models, begun in this UTC month (`2026-11`), have cost, in micro-cents.
+
+        The agents without a model have no provider in their name (`offline`).
+        """
+        rows = self.do(
+            "SELECT coalesce(sum(cost_microcents), 0) AS spent FROM runs"
+            " WHERE model LIKE '%:%' AND substr(coalesce(started_at, created_at), 1, 7) = ?",
+            [month],
+        )
+        return int(rows[0]["spent"]) if rows else 0
 
     def close(self) -> None:
         with self._lock:
@@ -264,10 +291,12 @@ def now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One execution of a cell. Without cell ids (terminals, nbclient), `cell` is a hash of its text."""
+    """One execution of a cell. Without cell ids (terminals, nbclient), `cell` is a hash of its text; `page` is the
+    front end's connection, another one after the page was loaded again."""
 
     cell: str
     execution: int
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,18 +309,21 @@ class TurnRecord:
 
 
 class ExecutionHistory:
-    """The turns of this kernel and the fingerprints of its cells; decides which runs may be shown again."""
+    """The turns of this kernel and the fingerprints of its cells; decides which runs may be shown again.
+
+    A page that was loaded again has lost what its cells showed meanwhile, so that each fingerprint counts once a page.
+    """
 
     def __init__(self) -> None:
         self._visits: list[TurnRecord] = []
-        self._fingerprints: set[str] = set()
+        self._fingerprints: set[tuple[str, str]] = set()
 
-    def first(self, fingerprint: str) -> bool:
-        """Whether this kernel has run no cell with this fingerprint yet."""
-        return fingerprint not in self._fingerprints
+    def first(self, fingerprint: str, page: str) -> bool:
+        """Whether this kernel has run no cell with this fingerprint for this page yet."""
+        return (fingerprint, page) not in self._fingerprints
 
-    def mark(self, fingerprint: str) -> None:
-        self._fingerprints.add(fingerprint)
+    def mark(self, fingerprint: str, page: str) -> None:
+        self._fingerprints.add((fingerprint, page))
 
     def add(self, visit: TurnRecord) -> None:
         self._visits.append(visit)

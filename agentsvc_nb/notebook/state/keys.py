@@ -7,13 +7,12 @@ A key is never displayed. It is kept in this process only and, on request, in th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
+from agentsvc_nb import system_keyring
 from agentsvc_nb.notebook.errors import AskError
 
 VARIABLE: Final = "SERVICE_API_KEY"
-RING: Final = "agentsvc-nb"
-"""The service name of our entries in the keyring."""
 _KEPT: Final = "the key is from the keyring"
 
 
@@ -36,7 +35,7 @@ class Keys:
         """Return a service's key and a phrase that says where it is from; None if there is no key."""
         if self.given:
             return self.given, f"{VARIABLE} is set"
-        if url not in self._found and (key := _from_ring(url)):
+        if url not in self._found and (key := system_keyring.get(url)):
             self._found[url] = key, _KEPT
         return self._found.get(url)
 
@@ -49,31 +48,15 @@ class Keys:
             raise AskError("That is no key: it holds blanks or characters that no key has.", "Copy it once more.")
         self._found[url] = key, "a typed key"
         if keep:
-            _into_ring(url, key)
+            _keep(url, key)
             self._found[url] = key, _KEPT
 
 
-def _ring() -> Any:
+def _keep(url: str, key: str) -> None:
     try:
-        import keyring
-    except ImportError:
-        return None
-    return keyring
-
-
-def _from_ring(url: str) -> str | None:
-    ring = _ring()
-    try:
-        return ring.get_password(RING, url) if ring else None
-    except Exception:  # each backend raises errors of its own; a locked or missing keyring counts as one without a key
-        return None
-
-
-def _into_ring(url: str, key: str) -> None:
-    ring = _ring()
-    if ring is None:
-        raise AskError("The key is used, but not kept: the package `keyring` is missing.", "%pip install keyring")
-    try:
-        ring.set_password(RING, url, key)
-    except Exception as error:  # each backend raises errors of its own
-        raise AskError(f"The key is used, but the keyring did not take it ({type(error).__name__}).") from None
+        system_keyring.put(url, key)
+    except system_keyring.NoKeyring:
+        missing = "The key is used, but not kept: the package `keyring` is missing."
+        raise AskError(missing, "%pip install keyring") from None
+    except system_keyring.KeyringRefused as refused:
+        raise AskError(f"The key is used, but the keyring did not take it ({refused}).") from None

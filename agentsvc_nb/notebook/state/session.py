@@ -21,6 +21,7 @@ from agentsvc_nb.wire.tools import Job, JobAccepted
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.notebook.kernel.calls import KernelCall
 
 
 @dataclass
@@ -33,11 +34,17 @@ class KnownNames:
     projects: dict[str, str] = field(default_factory=dict)
     """Project ids by name."""
     feedback: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    """Ids, the default first."""
+    switches: list[str] = field(default_factory=list)
+    """Models that the embedded service could be switched to."""
     asked: dict[str, dict[str, WaitingCall]] = field(default_factory=dict)
     """The tool calls that wait for approval, by run id and call id; a watched run updates its own (`RunView.asked`)."""
     calls: list[str] = field(default_factory=list)
     """Ids of the waiting tool calls that `%approve` listed last."""
 
+    kernel: dict[str, list[KernelCall]] = field(default_factory=dict)
+    """The calls for this kernel, by run id; a watched run adds its own."""
     rows: dict[str, None] = field(default_factory=dict)
     """Runs of `%%ask --each` that were active when last seen; a dict as an ordered set."""
 
@@ -221,7 +228,7 @@ class Session:
         try:
             found = revive() if revived else find_or_start()
         except (EmbeddedError, SettingsError) as error:
-            raise AskError(str(error), "Its data folder, which `agentsvc status` names, holds serve.log.") from None
+            raise AskError(str(error), "Its data folder, which `%agentsvc` names, holds serve.log.") from None
         if notice := found.news():
             self.note(notice)
         if not self._embedded_told:

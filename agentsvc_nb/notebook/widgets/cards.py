@@ -18,6 +18,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.background import BARS
 from agentsvc_nb.notebook.jobs.foreground import bar_html, job_amounts, job_doing
 from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.kernel_cards import KernelCards
 from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.text import label, plain
 from agentsvc_nb.wire.tools import Job
@@ -121,9 +122,10 @@ class CardScreen:
         self._amounts = design.text("", "muted")
         self._preview = design.lines("")
         self._approvals = ApprovalCards(decide)
+        self._kernel = KernelCards(codes=True)
         self._cancel = design.button("Cancel", "Stop this run on the service")
         head = design.row([self._cancel, self._state, self._amounts])
-        self._live = LiveOutput(output, _line(""), [head, self._approvals.box, self._preview])
+        self._live = LiveOutput(output, _line(""), [head, self._approvals.box, self._kernel.box, self._preview])
 
     def cancels(self, cancel: Callable[[], object]) -> None:
         """Set the action of the Cancel button; it must be quick and safe to call in any thread."""
@@ -138,6 +140,7 @@ class CardScreen:
         design.put(self._state, " · ".join(doing(view)), role="status")
         design.put_lines(self._preview, last_lines(view))
         self._approvals.show(view.asked)
+        self._kernel.show(view.kernel)
         if now - self._ticked >= STATUS_SECONDS:
             self._ticked = now
             design.put(self._amounts, " · ".join(amounts(view)), "muted")
@@ -145,6 +148,7 @@ class CardScreen:
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         self._approvals.show({})
+        self._kernel.show(())
         self._live.finish(bundle, metadata)
 
     def clear(self) -> None:

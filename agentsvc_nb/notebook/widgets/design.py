@@ -85,6 +85,7 @@ STYLE: Final = """<style>
 .asvc button:focus-visible, .asvc input:focus-visible, .asvc textarea:focus-visible, .asvc select:focus-visible {
     outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 1px; }
 .asvc .asvc-area { flex-direction: column; align-items: stretch; height: auto; }
+.asvc .asvc-code textarea { font-family: var(--jp-code-font-family, monospace); font-size: 90%; }
 .asvc .asvc-area > label { width: auto; text-align: left; }
 .asvc .asvc-log { flex-direction: column-reverse; max-height: 36em; overflow-y: auto; }
 .asvc .asvc-log > * { flex-shrink: 0; }

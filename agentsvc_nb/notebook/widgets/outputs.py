@@ -88,10 +88,14 @@ class TerminalOutput:
         pass
 
 
-def screen(shell: Any, how: Mode) -> Screen:
-    """Return the screen of a run in the foreground for this kind of host."""
+def screen(shell: Any, how: Mode, kernel: bool = False) -> Screen:
+    """Return the screen of a run in the foreground for this kind of host; `kernel`: with buttons for code."""
     if how == "terminal":
         return TerminalScreen(sys.stdout)
+    if kernel and how == "live":
+        from agentsvc_nb.notebook.widgets.kernel_cards import AskingScreen
+
+        return AskingScreen(output(shell, how))
     return LiveScreen(output(shell, how)) if how == "live" else StaticScreen(output(shell, how))
 
 

@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from agentsvc_nb.service.disk import disk_fault, write_private
 from agentsvc_nb.service.export import contents, rows
 from agentsvc_nb.service.export.contents import ContentDiffers, Copied
 from agentsvc_nb.service.export.rows import RowsDiffer, TargetInUse
-from agentsvc_nb.service.folder import DataFolder, write_private
+from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import check_secret
 from agentsvc_nb.service.moved import NAME, ExportError, Mark
 from agentsvc_nb.service.plan import BLOBS, KeptSettings
-from agentsvc_nb.service.ports import CommitLost, Tx
+from agentsvc_nb.service.ports import BlobsUnavailable, CommitLost, StoreAway, StoreBusy, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs
@@ -38,6 +39,7 @@ _IN_USE: Final = (
     "The target is in use: its database has rows that did not come from this folder, or has been used since, or its "
     "bucket has contents below the prefix. Name an empty database and an unused prefix."
 )
+_AGAIN: Final = "The folder is as it was; the same again goes on."
 
 
 @dataclass(frozen=True)
@@ -77,21 +79,42 @@ def undo(folder: DataFolder) -> str | None:
 def export(folder: DataFolder, target: Target, of_contents: Progress, of_rows: Progress) -> Exported:
     """Copy the folder's contents and rows to the target, compare them, and mark the folder as moved.
 
-    Raises `ExportError`, `FolderHeld`, `SchemaTooNew`, `StoreAway`, `StoreUnusable`, `BlobsUnavailable` and `OSError`.
+    Raises `ExportError`, `FolderHeld`, `SchemaTooNew`, `StoreUnusable`, and what `disk_fault` tells.
     """
     with folder.hold(), contextlib.closing(_opened(folder)) as database, _locked(folder) as source:
         _check_secret(database, folder, target)
         mark = _mark_for(folder, target)
-        with contextlib.closing(_database_of(folder, target)) as there:
+        with _told(), contextlib.closing(_database_of(folder, target)) as there:
             bucket = _claimed(folder, target, there, source, mark)
             named = database.read(files.referenced_contents)
-            try:
-                copied = asyncio.run(contents.copy(LocalBlobs(folder.blobs), bucket, named, of_contents))
-                count = _copied(there, source, mark, of_rows)
-            except (ContentDiffers, RowsDiffer) as error:
-                raise ExportError(str(error)) from None
+            copied = asyncio.run(contents.copy(LocalBlobs(folder.blobs), bucket, named, of_contents))
+            count = _copied(there, source, mark, of_rows)
         _write(folder, replace(mark, moved_at=rfc3339(time.time_ns() // 1_000_000)))
         return Exported(mark.target, count, copied)
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Raise as `ExportError`, with what to do, what ends a move at the target. It can be gone on with after each."""
+    try:
+        yield
+    except TargetInUse:
+        raise ExportError(_IN_USE) from None
+    except CommitLost:
+        raise ExportError("The database was lost at the last moment: do the same again.") from None
+    except StoreAway as error:
+        raise ExportError(f"{error}: check AGENTSVC_DATABASE, and its server. {_AGAIN}") from None
+    except StoreBusy:
+        raise ExportError(f"Another process is writing to the database: wait until it has ended. {_AGAIN}") from None
+    except BlobsUnavailable as error:
+        raise ExportError(f"{error.message} {_AGAIN}") from None
+    except (ContentDiffers, RowsDiffer) as error:
+        raise ExportError(str(error)) from None
+    except Exception as error:
+        if (fault := disk_fault(error)) is None:
+            raise
+        said = " ".join(str(error).split())
+        raise ExportError(f"{fault[0].upper()}{fault[1:]} ({said}): make room there. {_AGAIN}") from None
 
 
 def _opened(folder: DataFolder) -> SqliteDatabase:
@@ -104,9 +127,15 @@ def _opened(folder: DataFolder) -> SqliteDatabase:
 
 @contextlib.contextmanager
 def _locked(folder: DataFolder) -> Iterator[sqlite3.Connection]:
-    """A connection to the folder's database, to which nobody writes meanwhile, such as a command that makes a key."""
+    """A connection to the folder's database, to which nobody writes meanwhile, such as a command that makes a key.
+    Raises `ExportError` when somebody does."""
     with sqlite.beside(folder.database) as connection:
-        connection.execute("BEGIN IMMEDIATE")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            raise ExportError(f"Another process is writing to {folder.database}: do the same again after it.") from None
         yield connection
         connection.rollback()
 
@@ -148,8 +177,11 @@ def _write(folder: DataFolder, mark: Mark) -> None:
 
 def _database_of(folder: DataFolder, target: Target) -> PostgresDatabase:
     """The target's database, open. Raises `StoreUnusable` for one whose keys are hashed with another secret."""
-    there = PostgresDatabase(target.database).open()
+    there = PostgresDatabase(target.database)
+    patience, there.patience = there.patience, 0.0  # somebody waits here, and may have mistyped it
     try:
+        there.open()
+        there.patience = patience
         there.write_now(lambda tx: check_secret(tx, DataFolder(folder.path, target.database, target.secret)))
     except BaseException:
         there.close()
@@ -160,22 +192,25 @@ def _database_of(folder: DataFolder, target: Target) -> PostgresDatabase:
 def _claimed(
     folder: DataFolder, target: Target, there: PostgresDatabase, source: sqlite3.Connection, mark: Mark
 ) -> Bucket:
-    """The target's bucket, once the target is this folder's. Raises `ExportError` and `BlobsUnavailable`."""
+    """The target's bucket, once the target is this folder's. Raises `TargetInUse` and `BlobsUnavailable`."""
     bucket = Bucket(target.blobs)
     bucket.check()
     own = KeptSettings.read(folder).settings.get(BLOBS) == target.blobs
-    try:
-        if not there.read(lambda tx: rows.is_claimed(_postgres(tx), source, mark.id)):
-            if not own and asyncio.run(contents.has_any(bucket)):
-                raise TargetInUse
-            there.write_now(lambda tx: rows.claim(_postgres(tx), mark.id))
-    except TargetInUse:
-        raise ExportError(_IN_USE) from None
+    if not there.read(lambda tx: rows.is_claimed(_postgres(tx), source, mark.id)):
+        if not own and asyncio.run(contents.has_any(bucket)):
+            raise TargetInUse
+        there.write_now(lambda tx: _claim(_postgres(tx), source, mark))
     return bucket
 
 
+def _claim(tx: PostgresTx, source: sqlite3.Connection, mark: Mark) -> None:
+    """Claim the database, unless another folder has done so meanwhile. Raises `TargetInUse`."""
+    if not rows.is_claimed(tx, source, mark.id):
+        rows.claim(tx, mark.id)
+
+
 def _copied(there: PostgresDatabase, source: sqlite3.Connection, mark: Mark, progress: Progress) -> int:
-    """Copy all rows; their number. Raises `ExportError`, `RowsDiffer` and `StoreAway`."""
+    """Copy all rows; their number. Raises `TargetInUse`, `RowsDiffer`, `CommitLost` and `StoreAway`."""
 
     def use(given: Tx) -> int:
         tx = _postgres(given)
@@ -185,12 +220,7 @@ def _copied(there: PostgresDatabase, source: sqlite3.Connection, mark: Mark, pro
         rows.claim(tx, mark.id, sums)
         return sum(found.rows for found in sums.values())
 
-    try:
-        return there.write_now(use)
-    except TargetInUse:
-        raise ExportError(_IN_USE) from None
-    except CommitLost:
-        raise ExportError("The database was lost at the last moment: do the same again.") from None
+    return there.write_now(use)
 
 
 def _postgres(tx: Tx) -> PostgresTx:

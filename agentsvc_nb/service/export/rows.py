@@ -13,8 +13,8 @@ from agentsvc_nb.formats.indexing import indexed_text
 from agentsvc_nb.service.store.postgres_tx import PostgresTx
 from agentsvc_nb.service.store.tsearch import TsvectorIndex
 
-STAY: Final = frozenset({"meta", "process", "session"})
-"""What does not go over: secrets and versions, what runs, and the sessions of signed-in browsers."""
+STAY: Final = frozenset({"meta", "oauth_code", "process", "session"})
+"""What does not go over: secrets and versions, what runs, signed-in browsers, and the codes that they sent."""
 INDEX: Final = "file_words"
 """The full-text index, which is made anew of the texts."""
 

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 from typing import Final, Literal
+from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,10 +16,11 @@ from starlette.types import Scope
 from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.names import OwnNames
-from agentsvc_nb.service.ports import Database
+from agentsvc_nb.service.ports import Clock, Database
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, money
 from agentsvc_nb.wire.limits import SESSION_SECONDS
+from agentsvc_nb.wire.routes import AUTHORIZE
 
 log = logging.getLogger(__name__)
 
@@ -80,8 +82,9 @@ class KnownKeys:
     database does not say that it was written to.
     """
 
-    def __init__(self, database: Database, shared_secret: str | None = None) -> None:
+    def __init__(self, database: Database, clock: Clock, shared_secret: str | None = None) -> None:
         self._database = database
+        self._clock = clock
         self._shared_secret = shared_secret
         self._version: int | None = -1
         self._asked = False
@@ -98,6 +101,7 @@ class KnownKeys:
             )
             if self._version is not None:
                 self._found[secret] = found
+        accounts.check_time(found[0], self._clock.now())
         return found
 
     def _ask(self) -> None:
@@ -116,20 +120,36 @@ class KnownKeys:
 # Sessions of signed-in browsers: the cookie, and the origin that their requests must come from.
 
 _COOKIE: Final = "agentsvc_session"
+_RETURN: Final = "agentsvc_return"
+_SIGN_IN: Final = "/app/sign-in"
 
 
 async def require_session(request: Request, names: OwnNames, use_case: UseCaseContext) -> SessionRecord:
     """The request's session. Raises `foreign_origin` when another site's page sent the request, and `unauthorized`
     without a session (an API key does not count)."""
-    # `SameSite` does not tell ports apart: a page on another port of this machine sends the cookie, too (docs/web.md).
-    if not all(map(names.has_origin, request.headers.getlist("origin"))):
+    if not _of_own_page(request, names):
         raise ApiError("foreign_origin")
-    secret = request.cookies.get(_cookie_name(request), "")
-    found = await accounts.find_session(use_case, secret) if secret else None
+    found = await _session(request, use_case)
     if found is None:
         raise ApiError("unauthorized", "This needs a signed-in browser, not a key: `agentsvc sign-in` prints the link.")
+    secret = request.cookies[_cookie_name(request)]
     authenticated(request, Credential("session", secret), found.account, f"session_{found.digest[:12]}")
     return found
+
+
+async def has_session(request: Request, names: OwnNames, use_case: UseCaseContext) -> bool:
+    """Whether a page of ours in a signed-in browser sent the request."""
+    return _of_own_page(request, names) and await _session(request, use_case) is not None
+
+
+def _of_own_page(request: Request, names: OwnNames) -> bool:
+    # `SameSite` does not tell ports apart: a page on another port of this machine sends the cookie, too (docs/web.md).
+    return all(map(names.has_origin, request.headers.getlist("origin")))
+
+
+async def _session(request: Request, use_case: UseCaseContext) -> SessionRecord | None:
+    secret = request.cookies.get(_cookie_name(request), "")
+    return await accounts.find_session(use_case, secret) if secret else None
 
 
 def give_session(request: Request, response: Response, secret: str) -> None:
@@ -149,6 +169,46 @@ def take_session_back(request: Request, response: Response) -> None:
     response.delete_cookie(
         _cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https"
     )
+
+
+# Where a browser goes on once it has signed in: the page for a connector, which sent it here.
+
+_RETURN_SECONDS: Final = 600
+_RETURN_CHARS: Final = 3_000
+"""Browsers keep no larger cookie than 4,096 bytes."""
+
+
+def remember(request: Request, response: Response) -> bool:
+    """Have the browser come back to this page once it has signed in; False if its address is too long for that."""
+    path = quote(f"{request.url.path}?{request.url.query}")
+    if len(path) > _RETURN_CHARS:
+        return False
+    response.set_cookie(
+        _return_name(request),
+        path,
+        max_age=_RETURN_SECONDS,
+        path=_SIGN_IN,
+        httponly=True,
+        samesite="lax",  # the link may stand in a page of another site, such as a terminal's
+        secure=request.url.scheme == "https",
+    )
+    return True
+
+
+def remembered(request: Request) -> str | None:
+    """The page to come back to. Only one of OAuth is believed: a cookie may come from another port of this host."""
+    path = unquote(request.cookies.get(_return_name(request), ""))
+    return path if path.startswith(f"{AUTHORIZE.path}?") and path.isascii() and path.isprintable() else None
+
+
+def forget(request: Request, response: Response) -> None:
+    """Delete what `remember` set."""
+    if _return_name(request) in request.cookies:
+        response.delete_cookie(_return_name(request), path=_SIGN_IN, httponly=True, samesite="lax")
+
+
+def _return_name(request: Request) -> str:
+    return _cookie_name(request).replace(_COOKIE, _RETURN)
 
 
 def _cookie_name(request: Request) -> str:

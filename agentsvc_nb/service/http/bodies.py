@@ -56,6 +56,14 @@ def integer(context: RequestContext, name: str, default: int, low: int, high: in
     return int(value)
 
 
+def one_of(context: RequestContext, name: str, allowed: Sequence[str]) -> str | None:
+    """A query parameter that is one of these, if it is given. Raises `invalid_query`."""
+    value: str | None = context.request.query_params.get(name)
+    if value is not None and value not in allowed:
+        raise ApiError("invalid_query", f"`{name}` must be one of {', '.join(allowed)}.", param=name)
+    return value
+
+
 def chat_of_query(context: RequestContext) -> ChatSelector:
     """The chat of a job lookup: `chat`, or `project` and `session` (docs/api/tools-and-jobs.md "Jobs").
 
@@ -206,8 +214,12 @@ def _declared_bytes(context: RequestContext) -> int:
 
 
 async def read_form_fields(request: Request) -> dict[str, str]:
-    """The fields of a page's form, stripped; empty ones are left out. Raises `attachment_too_large` and
-    `invalid_query`."""
+    """The fields of a page's form, stripped; empty ones are left out. Raises what `read_form` raises."""
+    return {name: value.strip() for name, value in await read_form(request) if value.strip()}
+
+
+async def read_form(request: Request) -> list[tuple[str, str]]:
+    """The fields of a form as they were sent, without empty ones. Raises `attachment_too_large` and `invalid_query`."""
     received = bytearray()
     async for chunk in request.stream():
         received += chunk
@@ -215,10 +227,9 @@ async def read_form_fields(request: Request) -> dict[str, str]:
             raise ApiError("attachment_too_large", "The form holds too much: shorten what you wrote.")
     try:
         # Raises `ValueError` for too many fields, and for what is not UTF-8.
-        pairs = parse_qsl(received.decode(), max_num_fields=_FORM_FIELDS_MAX)
+        return parse_qsl(received.decode(), max_num_fields=_FORM_FIELDS_MAX)
     except ValueError:
         raise ApiError("invalid_query", "The form can't be read: send it from the page.") from None
-    return {name: value.strip() for name, value in pairs if value.strip()}
 
 
 async def read_payload(

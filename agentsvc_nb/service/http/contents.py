@@ -1,4 +1,4 @@
-"""A file's bytes as they come from a blob store that is no folder: whole, or in ranges, never all in memory."""
+"""A file's bytes as they come from the blob store: whole, or in ranges, never all in memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ContentResponse(EventStreamResponse):
 async def response(
     context: RequestContext, record: FileRecord, disposition: str, headers: Mapping[str, str]
 ) -> Response:
-    """The response that `FileResponse` gives for a local file, once the store has begun to answer. The request's range
+    """The response that Starlette's `FileResponse` would give, once the store has begun to answer. The request's range
     was checked (`bodies.check_range`). Raises `BlobsUnavailable`."""
     plain = FileResponse(
         "",
@@ -95,7 +95,7 @@ async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> 
     try:
         begun = await blobs.read(sha256, *first)
     except FileNotFoundError:
-        raise ApiError("internal_error", "The file's content is missing from the store.") from None
+        raise ApiError("internal_error", "The content is missing from the store, or was altered there.") from None
     return _joined(blobs, sha256, parts, begun)
 
 

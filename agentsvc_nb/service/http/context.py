@@ -42,6 +42,8 @@ class Services:
     streams: Streams
     blobs: Blobs
     tools: Mapping[str, Tool]
+    taken_names: frozenset[str]
+    """Names that no tool of a caller may have."""
     runs: RunRunner
     jobs: JobRunner
     models: Mapping[str, Agent]

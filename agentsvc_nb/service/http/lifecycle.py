@@ -34,7 +34,8 @@ def tell(scope: Scope, status: int | None, seconds: float) -> None:
     """Log a request and its `status`, None when the client went away first. Successful reads are not logged, and
     refusals of requests without a key are counted: anybody can send those in a loop."""
     method, state = scope["method"], scope["state"]
-    if method in _READS and status is not None and status < 400:
+    # A request of MCP is a POST that may be a read, which its endpoint notes.
+    if (method in _READS or state.get("read")) and status is not None and status < 400:
         return
     known = {
         "method": method,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final, cast
 
 from starlette.requests import ClientDisconnect, Request
@@ -13,10 +14,10 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.folder import disk_fault
+from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.http import access
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
-from agentsvc_nb.service.http.endpoints import developer, files, models, runs, tools
+from agentsvc_nb.service.http.endpoints import developer, files, lists, models, runs, tools
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreBusy
@@ -26,21 +27,28 @@ from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Route
 
-_ENDPOINTS: Final = (developer, files, models, runs, tools)
+_ENDPOINTS: Final = (developer, files, lists, models, runs, tools)
 log = logging.getLogger(__name__)
 
 
 class GuardedPath:
-    """The routes of one path, by method; an ASGI endpoint that checks access, scopes and rates before the handler."""
+    """The routes of one path, by method; an ASGI endpoint that checks access, scopes and rates before the handler.
+    `refuse` makes the response of an error."""
 
-    def __init__(self, methods: Mapping[str, tuple[Route, Handler]]) -> None:
+    def __init__(
+        self,
+        methods: Mapping[str, tuple[Route, Handler]],
+        refuse: Callable[[Request, ApiError], Response] = lambda _, error: refusal(error),
+    ) -> None:
         self._methods = methods
+        self._refuse = refuse
         self._allowed = sorted({*methods, "HEAD"} if "GET" in methods else methods)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        response = await answered(request, self._respond(request, scope["app"].state.service.services), refusal)
-        del request  # an open stream would keep it
+        refuse = partial(self._refuse, request)
+        response = await answered(request, self._respond(request, scope["app"].state.service.services), refuse)
+        del request, refuse  # an open stream would keep it
         if response is not None:
             await response(scope, receive, send)
 
@@ -89,13 +97,20 @@ async def answered(
 
 
 async def _authenticate(request: Request, services: Services, route: Route) -> tuple[KeyRecord, AccountRecord]:
-    """The request's key and account. Raises `unauthorized`, `api_key_scope_forbidden`, and what `find_key` raises."""
+    """The request's key and account. Raises `unauthorized`, `api_key_scope_forbidden`, the route's
+    `session_code`, and what `find_key` raises."""
     secret = _secret(request)
     if not secret:
+        if route.session_code != "unauthorized" and await access.has_session(
+            request, services.names, services.use_case
+        ):
+            raise ApiError(route.session_code)
         raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
     key, account = await services.keys.find(secret)
     access.authenticated(request, access.Credential("key", secret), key.account, key.id)
-    if key.scopes and not route.scopes & set(key.scopes):
+    if key.resource is not None and not services.names.has_resource(key.resource):
+        raise ApiError("unauthorized", "The token is for another address than this service's.")
+    if key.opens and not route.scopes & set(key.opens):
         needed = " or ".join(sorted(route.scopes))
         raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")
     return key, account

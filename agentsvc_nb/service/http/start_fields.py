@@ -4,7 +4,7 @@ docs/api/models.md "Models by choice"), and what its caller executes (docs/api/c
 from __future__ import annotations
 
 import math
-from typing import Final, get_args
+from typing import get_args
 
 from pydantic import ValidationError
 
@@ -16,8 +16,9 @@ from agentsvc_nb.service.http.bodies import Document
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.runs import RunLimits
 from agentsvc_nb.service.records.usage import MICROCENTS_MAX
+from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.tools import port
-from agentsvc_nb.tools.catalog import offered
+from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import CLIENT_TOOLS_MAX, OUTPUT_CONFIG_BYTES, STEPS_MAX
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import CENT, NewClientTool
@@ -35,6 +36,19 @@ def limits(document: Document) -> RunLimits:
     return RunLimits(None if steps is None else int(steps), microcents)
 
 
+def files_from(document: Document, where: ChatSelector) -> str | None:
+    """`files_from`, the chat whose files a new one begins with. Raises `invalid_chat`."""
+    given = document.get("files_from")
+    if given is None:
+        return None
+    if where.chat is not None or where.session is not None:
+        why = "`files_from` is for a new chat: leave `chat` and `session` out."
+        raise ApiError("invalid_chat", why, field="files_from")
+    if not ids.is_chat(given):
+        raise ApiError("invalid_chat", field="files_from")
+    return str(given)
+
+
 def choice(context: RequestContext, document: Document) -> tuple[str | None, Effort | None]:
     """`model` and `effort`, as far as they are given. Raises `invalid_model`."""
     model, effort = document.get("model"), document.get("effort")
@@ -47,10 +61,6 @@ def choice(context: RequestContext, document: Document) -> tuple[str | None, Eff
     return model, effort
 
 
-_TAKEN: Final = frozenset({"answer", "final_result"})
-"""Names that the agent's own answer may go by."""
-
-
 async def client_tools(context: RequestContext, document: Document) -> list[NewClientTool]:
     """`client_tools`. Raises `invalid_client_tool`, and `workspace_busy` when a schema can't be judged now."""
     given = document.get("client_tools") or []
@@ -59,9 +69,8 @@ async def client_tools(context: RequestContext, document: Document) -> list[NewC
     if given and document.get("sync"):
         raise _invalid_tool("Nobody could answer their calls while the start is held: leave `sync` out.")
     found = [_client_tool(tool, f"client_tools.{place}") for place, tool in enumerate(given)]
-    taken = _TAKEN | offered(context.services.tools).keys()
     for place, tool in enumerate(found):
-        if tool.name in taken or tool.name in (other.name for other in found[:place]):
+        if tool.name in context.services.taken_names or tool.name in (other.name for other in found[:place]):
             raise _invalid_tool(f"The name {tool.name!r} is taken.", f"client_tools.{place}.name")
     if sum(payloads.size(tool.input_schema) for tool in found) > OUTPUT_CONFIG_BYTES:
         raise _invalid_tool("The schemas of all client tools together may have 64 KB.")

@@ -14,6 +14,15 @@ MODERN: Final = "2026-07-28"
 """The revision without sessions."""
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Revisions that begin with `initialize`; the first is proposed."""
+NAMED_BY: Final = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+"""The parameter that the header `Mcp-Name` repeats, by method."""
 CLIENT: Final = {"name": "agentsvc-nb", "version": __version__}
 _META: Final = {
     "io.modelcontextprotocol/protocolVersion": MODERN,

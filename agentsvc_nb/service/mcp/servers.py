@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from agentsvc_nb.service.folder import DataFolder, write_private
+from agentsvc_nb import system_keyring
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.settings import Settings
 
-RING: Final = "agentsvc-nb"
-"""The service name of our entries in the keyring."""
 _IN_RING: Final = "keyring"
+_NOT_IN_RING: Final = "its key is not in the keyring, or that is locked"
+_NOT_IN_BACKUP: Final = "its key is in no backup: add it again with its key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class OwnServers:
         entry = {name: value for name, value in asdict(server).items() if name not in ("name", "key", "lacking")}
         where = ""
         if server.key:
-            where = _IN_RING if _into_ring(self._ring_name(server.name), server.key) else "file"
+            where = _IN_RING if system_keyring.keeps(self._ring_name(server.name), server.key) else "file"
             entry |= {"key": server.key if where == "file" else "", "key_in": where}
         self._write({**self._entries(), server.name: entry})
         return where
@@ -84,9 +86,17 @@ class OwnServers:
         if entry is None:
             return False
         if entry.get("key_in") == _IN_RING:
-            _out_of_ring(self._ring_name(name))
+            system_keyring.remove(self._ring_name(name))
         self._write(entries)
         return True
+
+    def without_keys(self) -> dict[str, Any]:
+        """The servers as they are kept, for a backup."""
+        return {name: {**entry, "key": ""} for name, entry in self._entries().items()}
+
+    def restore(self, entries: Mapping[str, Any]) -> None:
+        """Keep the servers of a backup, beside those that are here and in the place of none of them."""
+        self._write({**entries, **self._entries()})
 
     def seen(self) -> dict[str, Any]:
         """What the service saw when it last asked each server: its tools, or why it had none."""
@@ -100,10 +110,12 @@ class OwnServers:
         listed = {field: tuple(map(str, entry.get(field) or ())) for field in ("command", "allow")}
         texts = {field: str(entry.get(field) or "") for field in ("url", "key", "key_as")}
         found = ServerConfig(name, **listed, **texts, trusted=entry.get("trusted") is True)  # type: ignore[arg-type]
-        if not keys or entry.get("key_in") != _IN_RING:
+        where = entry.get("key_in")
+        if not keys or not where:
             return found
-        key = _from_ring(self._ring_name(name))
-        return replace(found, key=key or "", lacking="" if key else "its key is not in the keyring, or that is locked")
+        key = system_keyring.get(self._ring_name(name)) if where == _IN_RING else found.key
+        lacking = _NOT_IN_RING if where == _IN_RING else _NOT_IN_BACKUP
+        return replace(found, key=key or "", lacking="" if key else lacking)
 
     def _entries(self) -> dict[str, Any]:
         return {name: entry for name, entry in _object(self._folder.mcp).items() if isinstance(entry, dict)}
@@ -122,37 +134,3 @@ def _object(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _ring() -> Any:
-    try:
-        import keyring
-    except ImportError:
-        return None
-    return keyring
-
-
-def _from_ring(name: str) -> str | None:
-    ring = _ring()
-    try:
-        return ring.get_password(RING, name) if ring else None
-    except Exception:  # each backend raises errors of its own; a locked or missing keyring counts as one without a key
-        return None
-
-
-def _into_ring(name: str, key: str) -> bool:
-    """False when there is no keyring, or none that keeps it and gives it back."""
-    ring = _ring()
-    try:
-        if ring is not None:
-            ring.set_password(RING, name, key)
-    except Exception:
-        return False
-    return _from_ring(name) == key
-
-
-def _out_of_ring(name: str) -> None:
-    try:
-        _ring().delete_password(RING, name)
-    except Exception:  # gone already, or no keyring any more: there is nothing else to do
-        return

@@ -21,7 +21,7 @@ in_postgres: Final[dict[str, str]] = {}
 
 def load(file: str) -> dict[str, str]:
     """The statements of `file` (a name without `.sql`), by name."""
-    text = resources.files("agentsvc_nb.service.records").joinpath(f"{file}.sql").read_text()
+    text = resources.files("agentsvc_nb.service.records").joinpath(f"{file}.sql").read_text(encoding="utf-8")
     _, *parts = _NAME.split(text)
     found = {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
     in_postgres.update({found[name.removesuffix(_OTHER)]: found[name] for name in found if name.endswith(_OTHER)})

@@ -8,10 +8,12 @@ from typing import Final
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import beginning, load, record
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.files import Project
+from agentsvc_nb.wire.files import Project, SkillFacts
+from agentsvc_nb.wire.runs import ADDED_CHARS, typed
 
 _sql = load("chats")
 _MESSAGE_CHARS: Final = 300
+_READ_CHARS: Final = _MESSAGE_CHARS + ADDED_CHARS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,8 @@ class ProjectRecord:
     created_at: int
     instructions: str
 
-    def public(self) -> Project:
-        return Project(id=self.id, name=self.name, instructions=self.instructions)
+    def public(self, skills: list[SkillFacts]) -> Project:
+        return Project(id=self.id, name=self.name, instructions=self.instructions, skills=skills)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +110,12 @@ def projects(tx: Tx, account: str) -> list[ProjectRecord]:
 
 def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
     """The chats used before `before` (ms; None: all), last used first."""
-    rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_MESSAGE_CHARS)
+    rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_READ_CHARS)
     return [UsedChat(**{**row, "message": _beginning(row)}) for row in rows]
 
 
 def _beginning(row: Row) -> str | None:
-    return None if row["message"] is None else beginning(row["message"], _MESSAGE_CHARS)
+    return None if row["message"] is None else typed(beginning(row["message"], _READ_CHARS))[:_MESSAGE_CHARS]
 
 
 def _record(row: Row | None) -> ChatRecord | None:

@@ -104,8 +104,10 @@ class UploadRecord:
     created_at: int
     expires_at: int
 
-    def public(self) -> StagedFile:
+    def public(self, chat: str | None = None) -> StagedFile:
+        """With the chat that it was also put into."""
         return StagedFile(
+            chat=chat,
             id=self.id,
             file_name=self.file_name,
             media_type=self.media_type,
@@ -153,6 +155,11 @@ def page(tx: Tx, chat: str, after: str, limit: int) -> list[FileRecord]:
 
 def all(tx: Tx, chat: str) -> list[FileRecord]:
     return [record(FileRecord, row) for row in tx.all(_sql["all"], chat=chat)]
+
+
+def of_run(tx: Tx, chat: str, run_id: str, limit: int) -> list[FileRecord]:
+    """The files of the chat that the run wrote last."""
+    return [record(FileRecord, row) for row in tx.all(_sql["of_run"], chat=chat, run_id=run_id, limit=limit)]
 
 
 def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:

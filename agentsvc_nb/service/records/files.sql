@@ -18,6 +18,9 @@ SELECT * FROM file WHERE chat = :chat AND path > :after ORDER BY path LIMIT :lim
 -- name: all
 SELECT * FROM file WHERE chat = :chat ORDER BY path
 
+-- name: of_run
+SELECT * FROM file WHERE chat = :chat AND run_id = :run_id ORDER BY path LIMIT :limit
+
 -- name: every
 SELECT * FROM file WHERE (chat, path) > (:chat, :path) ORDER BY chat, path LIMIT :limit
 

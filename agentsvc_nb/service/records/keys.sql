@@ -1,6 +1,7 @@
 -- name: insert
-INSERT INTO api_key (id, account, name, prefix, digest, member, scopes, budget_cents, created_at)
-VALUES (:id, :account, :name, :prefix, :digest, :member, :scopes, :budget_cents, :now) RETURNING *
+INSERT INTO api_key (id, account, name, prefix, digest, member, scopes, budget_cents, created_at, client_id, expires_at, resource)
+VALUES (:id, :account, :name, :prefix, :digest, :member, :scopes, :budget_cents, :now, :client_id, :expires_at, :resource)
+RETURNING *
 
 -- name: by_digest
 SELECT * FROM api_key WHERE digest = :digest

@@ -60,10 +60,6 @@ SELECT * FROM run
 WHERE chat = :chat AND (CAST(:last AS TEXT) IS NULL OR rowid <= (SELECT rowid FROM run WHERE run_id = :last AND chat = :chat))
 ORDER BY rowid DESC LIMIT :limit
 
--- name: said
-SELECT id, type, created_at, payload FROM run_event
-WHERE run_id = :run_id AND type IN ('text.delta', 'run.resumed') ORDER BY id
-
 -- name: active
 SELECT * FROM run WHERE status IN ('queued', 'running', 'cancelling') ORDER BY rowid
 
@@ -84,8 +80,13 @@ WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancell
 UPDATE run SET restarts = restarts + :by WHERE run_id = :run_id
     AND NOT EXISTS (SELECT 1 FROM tool_call WHERE tool_call.run_id = run.run_id AND tool_call.waits_in = run.attempt)
 
+-- name: made_progress
+UPDATE run SET restarts = 0 WHERE run_id = :run_id
+
 -- name: checkpoint
-UPDATE run SET checkpoint_event = last_event, hold_microcents = :hold
+UPDATE run SET checkpoint_event = last_event, hold_microcents = :hold, restarts = CASE WHEN EXISTS (
+    SELECT 1 FROM run_checkpoint WHERE run_checkpoint.run_id = run.run_id AND run_checkpoint.state = :state
+) THEN restarts ELSE 0 END
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling')
 
 -- name: used
@@ -106,16 +107,6 @@ WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL
 
 -- name: release_charges
 UPDATE run SET charge_hold_microcents = 0 WHERE run_id = :run_id AND attempt = :attempt AND charge_hold_microcents > 0
-
--- name: next_events
-UPDATE run SET last_event = last_event + :events
-WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL RETURNING last_event
-
--- name: insert_event
-INSERT INTO run_event (run_id, id, type, created_at, payload) VALUES (:run_id, :id, :type, :now, :payload)
-
--- name: events
-SELECT id, type, created_at, payload FROM run_event WHERE run_id = :run_id AND id > :after ORDER BY id LIMIT :limit
 
 -- name: cancelling
 UPDATE run SET status = 'cancelling' WHERE run_id = :run_id AND status = 'running' RETURNING *

@@ -20,9 +20,10 @@ from agentsvc_nb.service.runner.spans import ModelCalls
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import attempts, chats, files, money, runs
+from agentsvc_nb.service.usecases import attempts, files, money, projects, runs
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, cost_microcents
-from agentsvc_nb.tools.port import RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure, WorkspaceEntry
+from agentsvc_nb.tools.port import RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure
+from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, AnswerBasis, NewClientTool
 
@@ -98,8 +99,10 @@ class LiveRunContext:
         return await files.find(self._use_case, self._run.chat, self._run.attachments)
 
     async def project(self) -> ProjectRules | None:
-        found = await chats.project_of(self._use_case, self._run.account, self._run.chat)
-        return ProjectRules(found.name, found.instructions) if found else None
+        found = await projects.of_chat(self._use_case, self._run.account, self._run.chat)
+        if found is None:
+            return None
+        return ProjectRules(found.name, found.instructions, {skill.name: skill.description for skill in found.skills})
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         found = await runs.earlier(self._use_case, self._run, limit)

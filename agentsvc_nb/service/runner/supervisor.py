@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from typing import Any, TypeVar
 
-from agentsvc_nb.service.folder import disk_fault
+from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.tools.support import stopping
 

@@ -153,17 +153,17 @@ class ToolCalls:
 
     async def _decided(self, call: CallRecord) -> CallRecord:
         """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict."""
-        if call.state not in ("called", "waiting"):
-            return call
-        call = await tool_calls.wait(self.use_case, self.run, self.log.attempt, call)
-        with self.use_case.signals.watch(self.run.run_id) as watch:
-            await self.log.append("approval.requested", _shown(call))
-            while call.state == "waiting":
-                await watch.wait(JOB_POLL_SECONDS)
-                call = await tool_calls.get(self.use_case, call)
-        await tool_calls.go_on(self.use_case, call, self.log.attempt)
-        verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
-        await self.log.append("approval.decided", verdict)
+        if call.state in ("called", "waiting"):
+            call = await tool_calls.wait(self.use_case, self.run, self.log.attempt, call)
+            with self.use_case.signals.watch(self.run.run_id) as watch:
+                await self.log.append("approval.requested", _shown(call))
+                while call.state == "waiting":
+                    await watch.wait(JOB_POLL_SECONDS)
+                    call = await tool_calls.get(self.use_case, call)
+        # Where nobody told the verdict yet, as it came while no attempt waited, this one does.
+        if call.state in ("approved", "refused") and call.waits_in is not None:
+            await self.log.flush()
+            await tool_calls.tell_decided(self.use_case, call, self.log.attempt)
         return call
 
     async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:

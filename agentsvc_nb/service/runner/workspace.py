@@ -7,7 +7,7 @@ import base64
 import contextlib
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -34,9 +34,10 @@ from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, file_nam
 from agentsvc_nb.formats.plans.results import Result
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.usecases import files
-from agentsvc_nb.tools.port import COMPUTED, WorkFailure, WorkspaceEntry
+from agentsvc_nb.service.usecases import files, projects
+from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
+from agentsvc_nb.tools.workspace_port import COMPUTED, WorkspaceEntry
 from agentsvc_nb.wire.limits import SEARCH_SECONDS
 
 FOUND_MAX: Final = 100
@@ -78,6 +79,12 @@ class ChatWorkspace:
         except ReadTooLong:
             raise WorkFailure("too_much_work", grammar.TOO_LONG) from None
         return [(hit.file.path, 1.0 / (place + 1)) for place, hit in enumerate(hits)]
+
+    async def skill(self, name: str) -> Mapping[str, str]:
+        found = await projects.skill_of_chat(self._use_case, self._chat, name)
+        if found is None:
+            raise FileNotFoundError(name)
+        return found
 
     async def write(self, path: str, data: bytes, author: Author) -> FileRecord:
         """Write a file. Raises `WorkFailure("invalid_path")` for a path outside the workspace."""
@@ -138,19 +145,24 @@ class ChatTables:
         self._named: dict[str, UsedTable] = {}
 
     async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
+        return await self._profiles(paths)
+
+    async def _profiles(self, paths: Sequence[str], sql: str = "") -> Sequence[FileTables]:
+        """As `profiles`; among all files are those of computed tables whose names are in the SQL."""
         entries = {entry.path: entry for entry in await self._entries()}
         for path in paths:
             if path not in entries:
                 raise FileNotFoundError(path)
         endings = {path: table_ending(path, entry.media_type) for path, entry in entries.items()}
+        names = file_names([path for path, ending in endings.items() if ending])
         every = [
             path
-            for path, ending in endings.items()
-            if ending and not grammar.is_scratch(path) and entries[path].output_type not in COMPUTED
+            for path, name in names.items()
+            if not grammar.is_scratch(path)
+            and (entries[path].output_type not in COMPUTED or name.casefold() in sql.casefold())
         ]
         chosen = [path for path, ending in endings.items() if ending and path in paths] if paths else every[:FILES_MAX]
         read = await asyncio.gather(*(self._read(entries[path].sha256, endings[path] or "") for path in chosen))
-        names = file_names([path for path, ending in endings.items() if ending])
         made = named({path: said.tables for path, (_, said) in zip(chosen, read, strict=True)}, names)
         for path, (file, _) in zip(chosen, read, strict=True):
             for place, profile in enumerate(made[path]):
@@ -175,7 +187,7 @@ class ChatTables:
     async def query(
         self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None, *, save: bool = False
     ) -> QueryAnswer:
-        found = await self.profiles(paths)
+        found = await self._profiles(paths, sql)
         used = tuple(self._named[table.name] for one in found for table in one.tables)
         said = await self._asked(SqlQuestion(sql=sql, tables=used, plot=plot, save=save))
         assert said.query is not None

@@ -20,7 +20,11 @@ from typing import IO, Final
 
 from agentsvc_nb.formats.media_types import HEAD_BYTES
 
-PIECE_BYTES: Final = 256 * 1024
+PIECE_BYTES: Final = 1024 * 1024
+"""The most that is read at once: each read is a call in a thread."""
+SHARED_BYTES: Final = 4 * PIECE_BYTES
+"""What all reads share, down to `LEAST_BYTES` each: a peer that takes nothing leaves its piece in memory."""
+LEAST_BYTES: Final = 64 * 1024
 
 
 class LocalBlobs:
@@ -32,6 +36,7 @@ class LocalBlobs:
         self.incoming.mkdir(parents=True, exist_ok=True)
         # `remove` and `put_aside` look at a file and then act: no content may be placed there in between.
         self._placing = threading.Lock()
+        self._reads = 0
 
     def create(self) -> NewBlob:
         return NewBlob(self, self.incoming)
@@ -53,8 +58,24 @@ class LocalBlobs:
         return contextlib.nullcontext(self.path(sha256))
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        file = await asyncio.to_thread(self.path(sha256).open, "rb")
-        return _pieces(file, start, end)
+        path = self.path(sha256)
+        await asyncio.to_thread(path.stat)
+        return self._pieces(path, start, end)
+
+    async def _pieces(self, path: Path, start: int, end: int) -> AsyncGenerator[bytes]:
+        self._reads += 1
+        try:
+            with await asyncio.to_thread(path.open, "rb") as file:
+                file.seek(start)
+                while piece := await asyncio.to_thread(file.read, min(self._piece_bytes, end - start)):
+                    start += len(piece)
+                    yield piece
+        finally:
+            self._reads -= 1
+
+    @property
+    def _piece_bytes(self) -> int:
+        return max(LEAST_BYTES, min(PIECE_BYTES, SHARED_BYTES // self._reads))
 
     async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
         return await asyncio.to_thread(self._heads, sizes)
@@ -163,14 +184,6 @@ class NewBlob(SpooledBlob):
         os.fsync(self._file.fileno())
         self._file.close()
         self._blobs.place(self._path, self.sha256)
-
-
-async def _pieces(file: IO[bytes], start: int, end: int) -> AsyncGenerator[bytes]:
-    with file:
-        file.seek(start)
-        while piece := await asyncio.to_thread(file.read, min(PIECE_BYTES, end - start)):
-            start += len(piece)
-            yield piece
 
 
 def is_intact(path: Path) -> bool:

@@ -46,6 +46,10 @@ _BEGIN_WRITE: Final = f"""
     SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'; SELECT pg_advisory_xact_lock({WRITING})
 """
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_LOOK: Final = """
+    SELECT current_setting('server_version') AS server,
+           CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS clock
+"""
 _END_READ: Final = "COMMIT"  # after a ROLLBACK psycopg would prepare all statements anew
 _DEFAULTS: Final = {
     "connect_timeout": 5,
@@ -65,10 +69,13 @@ _UNREADABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The server's version, and the schema's: that which was found (0: none), and the newest that is known."""
+    """The server's version and its clock (ms); the schema's version: that which was found (0: none), whether it is too
+    new, and the newest that is known."""
 
     server: str
+    clock: int
     schema: int
+    too_new: bool
     newest: int
 
 
@@ -102,7 +109,7 @@ class PostgresDatabase(GroupedWrites):
         return self
 
     def _migrate(self) -> None:
-        with self._connection() as connection:
+        with self._connection() as connection, _fit():
             schema.migrate(connection)
 
     def channel(self) -> PostgresChannel:
@@ -113,10 +120,11 @@ class PostgresDatabase(GroupedWrites):
         return self._patiently(self._look)
 
     def _look(self) -> Looked:
-        with self._connection() as connection:
-            row = connection.execute("SELECT current_setting('server_version') AS server").fetchone()
+        with self._connection() as connection, _fit():
+            row = connection.execute(_LOOK).fetchone()
             assert row is not None
-            return Looked(row["server"], schema.version(connection), schema.newest())
+            found = schema.version(connection)
+            return Looked(row["server"], row["clock"], found, schema.is_too_new(connection), schema.newest())
 
     def close(self) -> None:
         self.finish_writes()
@@ -188,7 +196,7 @@ class PostgresDatabase(GroupedWrites):
             except _Away as away:
                 self._drop_idle()  # a restart ended all of them
                 if time.monotonic() > until or self._closed:
-                    raise StoreAway(f"The database does not answer: {away}") from None
+                    raise StoreAway(f"The database {away}") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
                 if time.monotonic() > until:
                     raise
@@ -206,7 +214,7 @@ class PostgresDatabase(GroupedWrites):
                 connection.close()
                 self._drop_idle()
             if _is_lost(error, connection):
-                raise _Away(_said(error)) from error
+                raise _Away(f"does not answer: {_said(error)}") from error
             raise
         finally:
             self._give_back(connection)
@@ -224,7 +232,9 @@ class PostgresDatabase(GroupedWrites):
                 made.prepare_threshold = PREPARE_AFTER
             return made
         except psycopg.Error as error:
-            raise _Away(_said(error)) from None  # its traceback would have the address
+            said = _said(error)
+            how = "refuses the service" if "FATAL:" in said or "password" in said else "does not answer"
+            raise _Away(f"{how}: {said}") from None  # its traceback would have the address
 
     def _give_back(self, connection: Connection) -> None:
         usable = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
@@ -242,7 +252,19 @@ class PostgresDatabase(GroupedWrites):
 
 
 class _Away(Exception):
-    """The server was not reached, or the connection to it is lost."""
+    """The server was not reached, refused the connection, or lost it; the message goes on after "The database"."""
+
+
+@contextlib.contextmanager
+def _fit() -> Iterator[None]:
+    """Raise `StoreUnusable` for a database that has tables of others, or in which the user may make none."""
+    try:
+        yield
+    except (psycopg.ProgrammingError, psycopg.errors.ReadOnlySqlTransaction) as error:
+        raise StoreUnusable(
+            f"The database can't be used ({error.diag.message_primary}): name an empty one, or the service's own, with "
+            "a user who may make tables in it."
+        ) from None
 
 
 def _is_direct(connection: Connection) -> bool:
@@ -270,6 +292,8 @@ def _attempted(connection: Connection, jobs: list[Job[Any]], seconds: float) -> 
         if len(jobs) > 1:
             connection.execute("RELEASE job; SAVEPOINT job" if count else "SAVEPOINT job", prepare=False)
         if not job.attempt(PostgresTx(connection)):
+            if job.failure is not None and not isinstance(job.failure, Exception):
+                raise job.failure  # Ctrl-C, which leaves no connection for what comes next
             if isinstance(job.failure, psycopg.Error) and _is_of_the_group(job.failure, connection):
                 raise job.failure
             connection.execute("ROLLBACK TO job" if len(jobs) > 1 else "ROLLBACK; BEGIN")

@@ -66,6 +66,10 @@ class RankedIndex(ABC, Generic[M]):
         """The number of matches, counted up to `limit`, and the id of the oldest of the newest `limit`; (0, 0) without
         any."""
 
+    def count(self, tx: Tx, chat: str, match: M, limit: int) -> int:
+        """The number of matches, counted up to `limit`."""
+        return self.reach(tx, chat, match, limit)[0]
+
     @abstractmethod
     def ranked(self, tx: Tx, chat: str, match: M, oldest: int, limit: int) -> list[str]:
         """Paths of the matching files with ids from `oldest` on, best first; of equal ones the last written first."""
@@ -109,8 +113,7 @@ class RankedIndex(ABC, Generic[M]):
         are ranked, and followed by the newest of the others if they are too few."""
         most = max(self.ranked_max, limit)
         match = self.match_words(chat, query)
-        matching, _ = self.reach(tx, chat, match, most + 1)
-        if matching <= most:
+        if self.count(tx, chat, match, most + 1) <= most:
             return self.ranked(tx, chat, match, 0, limit)
         for level in range(TOP_LEVEL, 0, -1):
             strong = self.match_level(chat, query, level)

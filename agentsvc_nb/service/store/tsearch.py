@@ -1,20 +1,23 @@
 """Full-text search on PostgreSQL (`ports.Index`; docs/decisions/0052-postgresql.md).
 
 The tokens are those of FTS5, behind the same tags, as lexemes of a `tsvector` without positions: an index of those
-finds which files have all the words. Words that stand side by side are looked for in the files that it finds.
+finds which files have all the words. Words that stand side by side are looked for in the files that it finds, first in
+the filter of their pairs (docs/decisions/0069-pairs-of-words.md).
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Final
 
 from agentsvc_nb.formats.indexing import TOP_LEVEL, IndexedText
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.queries import Phrase, Query
 from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.store.pairs import filter_of, places
 from agentsvc_nb.service.store.ranking import (
     FILE_NAME,
     LATEST,
@@ -35,14 +38,14 @@ _INSERT = "INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text)
 _DELETE = "DELETE FROM file_text WHERE chat = :chat AND path = :path"
 _FORGET = "DELETE FROM file_words WHERE chat = :chat AND path = :path"
 _INDEX = """
-    INSERT INTO file_words (id, chat, path, names, first_name, own_name, tokens, levels, whole, words)
+    INSERT INTO file_words (id, chat, path, names, first_name, own_name, tokens, levels, whole, words, pairs)
     VALUES (:id, :chat, :path, CAST(:names AS tsvector), :first_name, :own_name,
-        CAST(:tokens AS tsvector), CAST(:levels AS tsvector), :whole, :words)
+        CAST(:tokens AS tsvector), CAST(:levels AS tsvector), :whole, :words, :pairs)
 """
 _FILL = "UPDATE file_text SET text = :text WHERE chat = :chat AND path = :path"
 _FILL_INDEX = """
     UPDATE file_words SET tokens = CAST(:tokens AS tsvector), levels = CAST(:levels AS tsvector), whole = :whole,
-        words = :words
+        words = :words, pairs = :pairs
     WHERE chat = :chat AND path = :path
 """
 _RENAME = """
@@ -139,6 +142,13 @@ class TsvectorIndex(RankedIndex[Match]):
         assert row is not None
         return row["count"], row["oldest"] or 0
 
+    def count(self, tx: Tx, chat: str, match: Match, limit: int) -> int:
+        # In whatever order they come: `reach` has to find all to know the newest.
+        sql = f"{match.rows('id')} SELECT COUNT(*) AS count FROM (SELECT id FROM found LIMIT :limit) AS counted"
+        row = tx.one(sql, chat=chat, limit=limit, **match.params)
+        assert row is not None
+        return int(row["count"])
+
     def ranked(self, tx: Tx, chat: str, match: Match, oldest: int, limit: int) -> list[str]:
         rank = "ts_rank(levels, CAST(:rank AS tsquery)) AS rank"
         found = match.rows(f"id, path, {rank}", "AND id >= :oldest")
@@ -151,7 +161,7 @@ class _Conditions:
     """Conditions in SQL, with their parameters."""
 
     def __init__(self) -> None:
-        self.params: dict[str, str] = {}
+        self.params: dict[str, str | int] = {}
 
     def tsquery(self, text: str) -> str:
         return f"CAST({self._given(text)} AS tsquery)"
@@ -165,16 +175,29 @@ class _Conditions:
         return f" AND NOT {self._any(columns, phrases)}" if phrases else ""
 
     def _any(self, columns: Sequence[str], phrases: Sequence[Phrase]) -> str:
-        # In these columns each token stands between blanks.
-        texts = [f" {' '.join(phrase.tokens)}{'' if phrase.open else ' '}" for phrase in phrases]
-        return "(" + " OR ".join(f"strpos({c}, {self._given(text)}) > 0" for text in texts for c in columns) + ")"
+        return "(" + " OR ".join(self._has(c, phrase) for phrase in phrases for c in columns) + ")"
 
-    def _given(self, text: str) -> str:
+    def _has(self, column: str, phrase: Phrase) -> str:
+        # In these columns each token stands between blanks.
+        text = f" {' '.join(phrase.tokens)}{'' if phrase.open else ' '}"
+        found = f"strpos({column}, {self._given(text)}) > 0"
+        bits = self._bits(phrase) if column == "words" else []
+        # The planner would look into the words first: of what stands beside AND it takes the shorter.
+        return f"CASE WHEN {' AND '.join(bits)} THEN {found} ELSE FALSE END" if bits else found
+
+    def _bits(self, phrase: Phrase) -> list[str]:
+        """True of a row whose filter has the phrase's pairs, or which has no filter."""
+        whole = phrase.tokens[:-1] if phrase.open else phrase.tokens
+        last = "(8 * octet_length(pairs) - 1)"
+        found = [f"get_bit(pairs, {self._given(place)} & {last})" for pair in places(whole) for place in pair]
+        return [f"COALESCE({bit}, 1) = 1" for bit in found]
+
+    def _given(self, value: str | int) -> str:
         for name, known in self.params.items():
-            if known == text:
+            if known == value:
                 return f":{name}"
         name = f"p{len(self.params)}"
-        self.params[name] = text
+        self.params[name] = value
         return f":{name}"
 
 
@@ -215,10 +238,12 @@ def _name_values(bucket: str, names: Sequence[str]) -> dict[str, Any]:
 
 def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
     # Levels first: a level that is missing would pass over the file among very many, a word is looked for in `words`.
-    found = chain(tagged(bucket, text.levels).split(), tagged(bucket + WORD, text.words).split())
+    words = text.words.split()
+    found = chain(tagged(bucket, text.levels).split(), (f"{bucket}{WORD}{word}" for word in dict.fromkeys(words)))
     indexed, whole = _fitting(map(_lexeme, found))
     levels, _ = _fitting(_with_positions(word) for word in text.levels.split())
-    return {"tokens": indexed, "levels": levels, "whole": whole, "words": f" {text.words} "}
+    values = {"tokens": indexed, "levels": levels, "whole": whole, "words": f" {text.words} "}
+    return {**values, "pairs": filter_of(words)}
 
 
 def _with_positions(word: str) -> str:
@@ -228,12 +253,9 @@ def _with_positions(word: str) -> str:
 
 def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
     """As many of the lexemes as fit in a tsvector, each once; whether that is all."""
-    found: dict[str, None] = {}
-    used = 0
-    for lexeme in lexemes:
-        if lexeme not in found:
-            used += len(lexeme.encode())
-            if used > LEXEMES_BYTES:
-                return " ".join(found), False
-            found[lexeme] = None
-    return " ".join(found), True
+    every = list(dict.fromkeys(lexemes))
+    text = " ".join(every)
+    if len(text.encode()) <= LEXEMES_BYTES:
+        return text, True
+    ends = accumulate(len(lexeme.encode()) + 1 for lexeme in every)
+    return " ".join(every[: bisect(list(ends), LEXEMES_BYTES)]), False

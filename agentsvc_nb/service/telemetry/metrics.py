@@ -46,7 +46,7 @@ class Metric:
 
 
 class Counter:
-    """A sum for each combination of labels, from the start of the process."""
+    """A sum for each combination of labels, from the start of the process; what is open now, if ends are subtracted."""
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
@@ -132,6 +132,16 @@ FIRST_EVENT_SECONDS: Final = Metric(
     "agentsvc_first_event_seconds", "histogram", "Seconds from a run's start to the first event of its agent."
 )
 
+MCP_REQUESTS: Final = Metric(
+    "agentsvc_mcp_requests_total",
+    "counter",
+    "Requests over MCP that were read, by how they ended: ok, tool_error, fault (of JSON-RPC) or refused.",
+    ("method", "outcome"),
+)
+MCP_STREAMS: Final = Metric(
+    "agentsvc_mcp_streams", "gauge", "Open streams of MCP: calls that are held, and subscriptions.", ("method",)
+)
+
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -148,6 +158,8 @@ class Metrics:
         self.tool_seconds = Histogram(TOOL_SECONDS, LONG_SECONDS)
         self.request_seconds = Histogram(REQUEST_SECONDS, SECONDS)
         self.first_event_seconds = Histogram(FIRST_EVENT_SECONDS, SECONDS)
+        self.mcp_requests = Counter(MCP_REQUESTS)
+        self.mcp_streams = Counter(MCP_STREAMS)
 
     def run_ended(self, status: str, last_error: str | None) -> None:
         self.runs_ended.add(status, _code(last_error))

@@ -39,19 +39,23 @@ def create_key(
     clock: Clock,
     *,
     name: str,
+    account: str = ACCOUNT,
     scopes: tuple[str, ...] = (),
     budget_cents: int | None = None,
     member: bool = False,
     shared_secret: str | None = None,
+    client_id: str | None = None,
+    expires_at: int | None = None,
+    resource: str | None = None,
 ) -> tuple[KeyRecord, str]:
     """Create a key; the key and its secret, of which only a hash is stored, made with `shared_secret` or else the
-    database's own. Raises `ApiError("invalid_scope")`."""
+    database's own. The last three are a connector's (`KeyRecord`). Raises `ApiError("invalid_scope")`."""
     check_scopes(scopes)
     secret = ids.new_key(member)
     record = accounts.insert_key(
         tx,
         id=ids.new("key"),
-        account=ACCOUNT,
+        account=account,
         name=name,
         prefix=secret[:_PREFIX_CHARS],
         digest=_digest(shared_secret or own_secret(tx), secret),
@@ -59,6 +63,9 @@ def create_key(
         scopes=scopes,
         budget_cents=budget_cents,
         now=clock.now(),
+        client_id=client_id,
+        expires_at=expires_at,
+        resource=resource,
     )
     return record, secret
 
@@ -82,6 +89,11 @@ def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
     fingerprint = _digest(shared_secret, "agentsvc")
     accounts.set_meta(tx, "secret", fingerprint)
     return accounts.meta(tx, "secret") == fingerprint
+
+
+def knows_shared_secret(tx: Tx, shared_secret: str) -> bool:
+    """Whether the database's keys, if it has any, are hashed with this secret. Nothing is stored."""
+    return accounts.meta(tx, "secret") in (None, _digest(shared_secret, "agentsvc"))
 
 
 def check_terms(accepted: object, version: object) -> None:
@@ -145,6 +157,12 @@ def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[Key
     if not account.plan:
         raise ApiError("plan_access_required")
     return record, account
+
+
+def check_time(key: KeyRecord, now: int) -> None:
+    """Raises `unauthorized` for a key whose time is over."""
+    if key.expired(now):
+        raise ApiError("unauthorized", "The token's time is over: sign in again.")
 
 
 def suspend_key(tx: Tx, text: str, now: int) -> KeyRecord:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import jobs, leases, sent
+from agentsvc_nb.service.records import jobs, leases, run_events, sent
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.usage import Spent
@@ -67,7 +67,7 @@ def _resume(tx: Tx, run_id: str, attempt: int, now: int) -> RunRecord | None:
     record = run_records.resume(tx, run_id, attempt)
     if record is not None:
         payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
-        run_records.append(tx, run_id, record.attempt, "run.resumed", payload, now)
+        run_events.append(tx, run_id, record.attempt, "run.resumed", payload, now)
     return record
 
 
@@ -115,7 +115,7 @@ async def append(
     def use(tx: Tx) -> bool:
         if used is not None:
             _show(tx, run_id, attempt, used)
-        return run_records.append_all(tx, run_id, attempt, events, now)
+        return run_events.append_all(tx, run_id, attempt, events, now)
 
     if not await context.write(use):
         raise LostRun(run_id)
@@ -207,7 +207,8 @@ def _final(record: RunRecord, offered: Sequence[str]) -> Ending | None:
     if record.status == "cancelling":
         return Ending("cancelled")
     if record.restarts >= RESTARTS_MAX:
-        return Ending("failed", last_error="attempts_exhausted", last_error_message="The run kept being cut off.")
+        why = "The run kept being cut off without progress."
+        return Ending("failed", last_error="attempts_exhausted", last_error_message=why)
     if record.model not in offered:
         there = ", ".join(offered)
         why = f"It was begun by the model {record.model}, and the service was started again with {there}."

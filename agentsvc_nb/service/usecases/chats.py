@@ -1,4 +1,4 @@
-"""Projects and chats: finding the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and its page."""
+"""Chats: finding the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and its page."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import chats, files, jobs, runs, tool_calls
-from agentsvc_nb.service.records.chats import ChatRecord, ProjectRecord, UsedChat
+from agentsvc_nb.service.records import chats, files, jobs, run_events, runs, tool_calls
+from agentsvc_nb.service.records.chats import ChatRecord, UsedChat
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
@@ -68,6 +68,19 @@ async def get(context: UseCaseContext, account: str, chat: str) -> ChatRecord:
     return await context.read(lambda tx: of_account(tx, chat, account))
 
 
+async def check_into(context: UseCaseContext, account: str, where: ChatSelector) -> None:
+    """Check that files can be put there: into a chat, retired or not, or that of a session.
+
+    Raises `invalid_chat`, `chat_not_found`, `project_not_found`, `chat_project_mismatch`.
+    """
+    if where.chat is None:
+        await context.read(lambda tx: check_known(tx, where, account))
+    else:
+        record = await get(context, account, where.chat)
+        if where.project is not None and record.project != where.project:
+            raise ApiError("chat_project_mismatch")
+
+
 async def retire(context: UseCaseContext, account: str, chat: str) -> None:
     """Retire the chat: it takes no more starts. Active runs go on and its contents stay readable; safe to repeat.
 
@@ -75,38 +88,6 @@ async def retire(context: UseCaseContext, account: str, chat: str) -> None:
     """
     now = context.now
     await context.write(lambda tx: chats.retire(tx, of_account(tx, chat, account).id, account, now))
-
-
-async def create_project(context: UseCaseContext, account: str, name: str, instructions: str) -> ProjectRecord:
-    now = context.now
-    return await context.write(lambda tx: chats.create_project(tx, account, name, instructions, now))
-
-
-async def update_project(
-    context: UseCaseContext, account: str, project: str, name: str | None, instructions: str | None
-) -> ProjectRecord:
-    """Change the project's name or instructions, whichever is not None. Raises `invalid_project`,
-    `project_not_found`."""
-    if not ids.is_project(project):
-        raise ApiError("invalid_project")
-    changed = await context.write(lambda tx: chats.update_project(tx, project, account, name, instructions))
-    if changed is None:
-        raise ApiError("project_not_found")
-    return changed
-
-
-async def project_of(context: UseCaseContext, account: str, chat: str) -> ProjectRecord | None:
-    """The project of a chat; None when it belongs to none."""
-
-    def use(tx: Tx) -> ProjectRecord | None:
-        record = chats.get(tx, chat, account)
-        return chats.project(tx, record.project, account) if record and record.project else None
-
-    return await context.read_single(use)
-
-
-async def projects(context: UseCaseContext, account: str) -> list[ProjectRecord]:
-    return await context.read(lambda tx: chats.projects(tx, account))
 
 
 async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[UsedChat]:
@@ -210,12 +191,12 @@ def _view(tx: Tx, account: str, chat: str, last: str | None, files_after: str) -
 
 
 def _turn(tx: Tx, run: RunRecord) -> TurnView:
-    message = runs.message_beginning(tx, run.run_id, _MESSAGE_CHARS + 1)
+    message = runs.typed_beginning(tx, run.run_id, _MESSAGE_CHARS + 1)
     if len(message) > _MESSAGE_CHARS:
         message = f"{message[:_MESSAGE_CHARS]} …"
     if run.status in TERMINAL:
         return TurnView(run, message, run.output or "")
-    return TurnView(run, message, text_so_far(runs.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
+    return TurnView(run, message, text_so_far(run_events.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
 
 
 def text_so_far(events: Iterable[Event]) -> str:

@@ -20,28 +20,38 @@ from agentsvc_nb.service.usecases import UseCaseContext, chats
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import FilePage, FileSearch, SearchResult, SnippetPart
-from agentsvc_nb.wire.limits import QUERY_MAX_WORDS, SEARCH_MAX_RESULTS, SEARCH_SECONDS, SNIPPETS_PER_MATCH
+from agentsvc_nb.wire.limits import (
+    QUERY_MAX_WORDS,
+    SEARCH_MAX_RESULTS,
+    SEARCH_SECONDS,
+    SNIPPETS_PER_MATCH,
+)
 
 T = TypeVar("T")
 
 UPLOADS = "uploads/"
+MADE_MAX: Final = 100
+"""Files of a run that are named with its result."""
 _UPLOADED = Author("upload")
 
 
 async def upload(
-    context: UseCaseContext, account: str, contents: Sequence[Content], chat: str | None
-) -> list[UploadRecord]:
-    """Stage files for a later start, for `upload_ttl_seconds`; with `chat`, also put them into that chat."""
+    context: UseCaseContext, account: str, contents: Sequence[Content], where: chats.ChatSelector
+) -> tuple[list[UploadRecord], str | None]:
+    """Stage files for a later start, for `upload_ttl_seconds`; if `where` names a chat or session, also put them into
+    that chat, which is returned."""
     now, ttl_ms = context.now, int(context.settings.upload_ttl_seconds * 1000)
+    into = where.chat is not None or where.session is not None
 
-    def use(tx: Tx) -> list[UploadRecord]:
+    def use(tx: Tx) -> tuple[list[UploadRecord], str | None]:
+        chat = chats.resolve(tx, where, account, now, shared=False).id if into else None
         if chat is not None:
             _put_uploads(tx, context.index, chat, contents, now)
-        return [files.stage(tx, ids.new("upload"), account, content, now, now + ttl_ms) for content in contents]
+        return [files.stage(tx, ids.new("upload"), account, content, now, now + ttl_ms) for content in contents], chat
 
-    staged = await context.write(use, long=chat is not None)
-    wake_readings(context, contents if chat is not None else ())
-    return staged
+    found = await context.write(use, long=into)
+    wake_readings(context, contents if into else ())
+    return found
 
 
 def _put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
@@ -92,9 +102,9 @@ async def save(context: UseCaseContext, chat: str, path: str, content: Content, 
     return record
 
 
-def wake_readings(context: UseCaseContext, written: Iterable[Content]) -> None:
-    """Have those of the written contents read whose text is still to be read."""
-    if any(content.reading is None for content in written):
+def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied: bool = False) -> None:
+    """Have those of the written contents read whose text is still to be read, and those that were `copied`."""
+    if copied or any(content.reading is None for content in written):
         context.workers.wake_readings()
 
 
@@ -154,6 +164,11 @@ async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list
     """The files with these paths; those that are missing are left out."""
     found = await context.read(lambda tx: [files.get(tx, chat, path) for path in paths])
     return [record for record in found if record is not None]
+
+
+async def of_run(context: UseCaseContext, chat: str, run_id: str) -> list[FileRecord]:
+    """The files of the chat that the run wrote, at most `MADE_MAX`."""
+    return await context.read_single(lambda tx: files.of_run(tx, chat, run_id, MADE_MAX))
 
 
 async def text(context: UseCaseContext, chat: str, path: str) -> str:

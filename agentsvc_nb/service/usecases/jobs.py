@@ -8,7 +8,7 @@ from typing import Any
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import files, idempotency, jobs, leases, usage
+from agentsvc_nb.service.records import files, idempotency, jobs, leases, run_events, usage
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
@@ -348,9 +348,9 @@ def _insert_ask(
     run = runs.begin(tx, context, bill, given.start, chat, now)
     for message in given.unreached:
         warning = {"code": "image_not_fetched", "message": message}
-        run_records.append(tx, run.run_id, run.attempt, "warning", warning, now)
+        run_events.append(tx, run.run_id, run.attempt, "warning", warning, now)
     if given.pictures:
-        run_records.append(tx, run.run_id, run.attempt, "warning", _images_not_seen(given.pictures), now)
+        run_events.append(tx, run.run_id, run.attempt, "warning", _images_not_seen(given.pictures), now)
     free = replace(bill, hold_microcents=0)  # the run has the hold
     return insert(tx, free, chat.id, None, given.submit, now, follows=run.run_id)
 

@@ -18,7 +18,8 @@ from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.times import month_end, rfc3339, utc_month
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
-"""The price of one use in micro-cents, by kind. Billed to the wallet or the plan, never counted in a key's budget."""
+"""The price of one use in micro-cents, by kind. Billed to the wallet or the plan, and counted in connectors' budgets,
+never in a key's."""
 
 LIMIT_REACHED: Final = "limit_reached"
 """The error of work in progress whose next call a limit of money has no room for (`wire.failures`)."""
@@ -145,17 +146,18 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
     charges may come to.
 
     Raises `api_wallet_exhausted`, `api_wallet_reconciliation_required`, `api_key_budget_exhausted` and, for member
-    tokens, `monthly_usage_limit_reached`.
+    tokens, `monthly_usage_limit_reached`. Of those only what connectors got has a budget.
     """
     hold = max(settings.run_hold_cents * CENT, charges_microcents)
     bill = Bill(key.account, key.id, "plan" if key.member else "wallet", hold)
     if key.member:
         _check_plan(tx, bill, settings.plan_pool_cents, now)
+        _check_budget(tx, bill, key, now)
     else:
         if settings.wallet_cents is not None and accounts.get(tx, bill.account).review_since is not None:
             raise ApiError("api_wallet_reconciliation_required")
         _check_wallet(tx, bill, settings.wallet_cents)
-        _check_budget(tx, bill, key.budget_cents, now)
+        _check_budget(tx, bill, key, now)
     return bill
 
 
@@ -167,13 +169,16 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
         return
     bill = Bill(payer.account, payer.key_id, payer.pool, tokens + charges)
     try:
-        if payer.pool == "plan":
-            return _check_plan(tx, bill, settings.plan_pool_cents, now)
-        _check_wallet(tx, bill, settings.wallet_cents)
         key = accounts.get_key(tx, payer.account, payer.key_id)
-        # A key's budget counts tokens alone (docs/api/accounts.md "Budgets").
-        if tokens and key is not None:
-            _check_budget(tx, bill, key.budget_cents, now)
+        if payer.pool == "plan":
+            _check_plan(tx, bill, settings.plan_pool_cents, now)
+            # On the plan only a connector's budget counts (docs/decisions/0077-oauth-for-connectors.md).
+            key = key if key is not None and key.client_id is not None else None
+        else:
+            _check_wallet(tx, bill, settings.wallet_cents)
+        # A key's budget counts tokens alone, a connector's all that costs (docs/api/accounts.md "Budgets").
+        if key is not None and (tokens or key.client_id is not None):
+            _check_budget(tx, bill, key, now)
     except ApiError as refusal:
         cost = f"The next call may cost {bill.hold_microcents / CENT:,.2f} cents."
         raise WorkFailure(LIMIT_REACHED, f"{cost} {refusal.message}") from None
@@ -225,12 +230,18 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
         raise ApiError("api_wallet_exhausted")
 
 
-def _check_budget(tx: Tx, bill: Bill, budget_cents: int | None, now: int) -> None:
-    """Raises when the key's bills of the month and its holds use up its budget. None is no budget."""
+def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
+    """Raises when the bills of the month and the holds use up the key's budget: those of the key's tokens, and of a
+    connector all of any key that it got. None is no budget."""
+    budget_cents = key.budget_cents
     if budget_cents is None:
         return
-    billed = usage.tokens_of_key(tx, bill.account, bill.key_id, utc_month(now))
-    held = usage.tokens_held_of_key(tx, bill.account, bill.key_id)
+    if key.client_id is None:
+        billed = usage.tokens_of_key(tx, bill.account, bill.key_id, bill.pool, utc_month(now))
+        held = usage.tokens_held_of_key(tx, bill.account, bill.key_id, bill.pool)
+    else:
+        billed = usage.of_client(tx, bill.account, key.client_id, bill.pool, utc_month(now))
+        held = usage.held_of_client(tx, bill.account, key.client_id, bill.pool)
     if billed + held >= budget_cents * CENT:
         room = "What the key's active runs and jobs hold leaves no room in its monthly budget."
         facts = {

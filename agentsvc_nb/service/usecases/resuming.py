@@ -11,7 +11,7 @@ from typing import Any
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import idempotency, tool_calls
+from agentsvc_nb.service.records import idempotency, run_events, tool_calls
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.runs import RunRecord
@@ -92,7 +92,7 @@ def _begin(tx: Tx, old: RunRecord, bill: money.Bill, now: int) -> RunRecord:
     runs.announce(tx, record, record.last_event, now)
     # What was said is the beginning of this run's text, too.
     for piece in payloads.pieces(saved.get("said", "")):
-        run_records.append(tx, record.run_id, record.attempt, "text.delta", {"text": piece}, now)
+        run_events.append(tx, record.run_id, record.attempt, "text.delta", {"text": piece}, now)
     if saved:
         run_records.save(tx, record.run_id, _taken_over(saved))
     tool_calls.take_over(tx, old.run_id, record.run_id)

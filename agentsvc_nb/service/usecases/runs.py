@@ -11,14 +11,14 @@ from typing import Any, Final, TypeVar
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import idempotency, jobs, runs, sent
+from agentsvc_nb.service.records import idempotency, jobs, run_events, runs, sent
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import Ending, RunLimits, RunRecord
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.telemetry import tracing
-from agentsvc_nb.service.usecases import UseCaseContext, chats, files, money, observing
+from agentsvc_nb.service.usecases import UseCaseContext, chats, copying, files, money, observing
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
 from agentsvc_nb.wire.models import Effort
@@ -37,7 +37,8 @@ STEPS_EXCEEDED: Final = "budget_limited"
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A validated start. `received_at` (ms) fixes the UTC day of its idempotency key; `model` will answer it."""
+    """A validated start. `received_at` (ms) fixes the UTC day of its idempotency key; `model` will answer it; with
+    `files_from` its new chat begins with that chat's files."""
 
     message: str
     where: chats.ChatSelector
@@ -51,6 +52,7 @@ class Start:
     unavailable: str | None = None
     """Why the model that the start names can't answer now, in a sentence."""
     client_tools: Sequence[NewClientTool] = ()
+    files_from: str | None = None
     traceparent: str | None = field(default_factory=tracing.current)
 
 
@@ -62,10 +64,10 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
     `runtime_capacity_busy`.
     """
     now = context.now
-    long = bool(given.contents) or len(given.message) > LONG_CHARS
+    long = bool(given.contents or given.files_from) or len(given.message) > LONG_CHARS
     record, new = await context.write(lambda tx: _start(tx, context, key, given, now), long=long)
     if new:
-        files.wake_readings(context, given.contents)
+        files.wake_readings(context, given.contents, copied=given.files_from is not None)
         context.workers.wake_run(record.run_id)
     return record
 
@@ -78,10 +80,9 @@ def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: i
     bill = money.check(tx, key, context.settings, now)
     address = _address(key.account, given)
     if address and (original := idempotency.recall(tx, address)):
-        record = runs.get(tx, original)
-        assert record is not None
-        return record, False
+        return _found(runs.get(tx, original)), False
     chat = chats.resolve(tx, given.where, key.account, now, shared=False)
+    copying.begin_with(tx, context.index, key.account, given.files_from, chat.id, now)
     record = begin(tx, context, bill, given, chat, now)
     if address:
         idempotency.remember(tx, address, record.run_id)
@@ -189,7 +190,7 @@ async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch
 
 
 def _events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[payloads.StoredEvent], bool]:
-    found, more = runs.events(tx, run_id, after, limit, most_bytes)
+    found, more = run_events.events(tx, run_id, after, limit, most_bytes)
     return [payloads.readable(event) for event in found], more
 
 
@@ -232,7 +233,7 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
         # No worker has it, and none gets it later: only queued runs are claimed.
         return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := runs.cancelling(tx, record.run_id):
-        runs.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
+        run_events.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
         update_ask_job(tx, changed)
         return changed
     return record
@@ -299,9 +300,9 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
             money.bill_tokens(tx, record, ending.spent, now)
         # `finish` has counted the ids of these events, so that they follow the last one without a gap.
         if ending.basis is not None:
-            runs.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
+            run_events.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
-        runs.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
+        run_events.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
         _end_ask_job(tx, record, origin, now)
     return record
 
@@ -356,7 +357,7 @@ def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
     payload: dict[str, Any] = {"status": record.status}
     if record.status == "queued" and record.client_tools is not None:
         payload["client_tools"] = json.loads(record.client_tools)
-    runs.note(tx, record.run_id, event_id, "run.status", payload, now)
+    run_events.note(tx, record.run_id, event_id, "run.status", payload, now)
 
 
 def _address(account: str, given: Start) -> idempotency.IdempotencyScope | None:

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.records import run_events, tool_calls, usage
 from agentsvc_nb.service.records import runs as run_records
-from agentsvc_nb.service.records import tool_calls, usage
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.jobs import JobRecord
@@ -54,6 +54,27 @@ async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int
     return waiting
 
 
+async def waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
+    """The run's calls that wait for approval."""
+    return await context.read_single(lambda tx: tool_calls.waiting(tx, run_id))
+
+
+async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
+    """Append that the call was decided, and note that nobody waits for it any more: both or neither, so that it is told
+    once, however often the service dies. Raises `LostRun`."""
+    verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
+    now = context.now
+
+    def use(tx: Tx) -> None:
+        if not run_events.append_all(tx, call.run_id, attempt, [("approval.decided", verdict)], now):
+            raise LostRun(call.run_id)
+        assert call.waits_in is not None
+        tool_calls.go_on(tx, call, call.waits_in)
+
+    await context.write(use)
+    context.signals.notify(call.run_id)
+
+
 async def go_on(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
     """Note that the attempt does not wait for the call any more: from now on a crash counts (`RESTARTS_MAX`)."""
     await context.write(lambda tx: tool_calls.go_on(tx, call, attempt))
@@ -76,12 +97,14 @@ async def move(
     now = context.now
 
     def use(tx: Tx) -> CallRecord:
-        # A job bills its own charges. A write that is tried again, or a takeover, may find the call done and billed.
-        bills = outcome is not None and call.job_id is None and not _is_done(tx, call)
+        # A write that is tried again, or a takeover, may find the call done and billed.
+        ends = outcome is not None and not _is_done(tx, call)
         moved = tool_calls.move(tx, call, attempt, state, outcome=outcome)
         if moved is None:
             raise LostRun(run.run_id)
-        if bills:
+        if ends and run.restarts:
+            run_records.made_progress(tx, run.run_id)
+        if ends and call.job_id is None:  # a job bills its own charges
             run_records.release_charges(tx, run.run_id, attempt)
             money.bill_charges(tx, run, charges, now)
         return moved

@@ -19,6 +19,7 @@ from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.usage import UsageRecord
 from agentsvc_nb.service.usecases import accounts, feedback, leases
 from agentsvc_nb.service.web import render
+from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, KEY_NAME_CHARS
 from agentsvc_nb.wire.resources import TERMS_TEXT, TERMS_VERSION, Category, CreatedKey, Impact, NewFeedback
 
@@ -32,11 +33,15 @@ async def sign_in(context: RequestContext) -> Response:
     given = context.request.query_params.get("token", "")
     known = accounts.is_token(given, context.services.sign_in_token)
     if not known and not (given and await leases.is_sign_in(context.use_case, given)):
-        return render("sign_in.html", 401 if given else 200, wrong=bool(given))
+        back = access.remembered(context.request) is not None
+        return render("sign_in.html", 401 if given else 200, wrong=bool(given), back=back)
     secret = await accounts.open_session(context.use_case)
     await _forget_keys(context)
-    response = RedirectResponse("/app", 303)
+    chat = context.request.query_params.get("chat")
+    asked = f"/app/chats/{chat}" if ids.is_chat(chat) else None
+    response = RedirectResponse(asked or access.remembered(context.request) or "/app", 303)
     access.give_session(context.request, response, secret)
+    access.forget(context.request, response)
     return response
 
 
@@ -107,7 +112,7 @@ async def _settings_page(
     return render(
         "settings.html",
         error.row.status if error else 200,
-        keys=[key for key in known if key.revoked_at is None],
+        keys=[key for key in known if key.revoked_at is None and not key.expired(context.now)],
         usage=_usage_lines(billed, names),
         made=made,
         error=error,

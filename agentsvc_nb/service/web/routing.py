@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from starlette.requests import Request
@@ -14,11 +15,11 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import access
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.routing import answered
-from agentsvc_nb.service.web import chats, developer, render
+from agentsvc_nb.service.web import chats, content_policy, developer, failure
+from agentsvc_nb.wire.routes import AUTHORIZE
 
 _HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": content_policy(),
     "X-Content-Type-Options": "nosniff",
     # Not `no-referrer`: a browser would then send `Origin: null` with our own forms, and they would be refused.
     "Referrer-Policy": "same-origin",
@@ -27,16 +28,25 @@ _HEADERS: Final = {
 
 
 class PageEndpoint:
-    """An ASGI endpoint: the handlers of one path, by method. An `open` path needs no session."""
+    """An ASGI endpoint: the handlers of one path, by method. An `open` path needs no session. `refuse` makes the page
+    of an error."""
 
-    def __init__(self, methods: Mapping[str, Handler], *, open: bool = False) -> None:
+    def __init__(
+        self,
+        methods: Mapping[str, Handler],
+        *,
+        open: bool = False,
+        refuse: Callable[[Request, ApiError], Response] = lambda _, error: failure(error),
+    ) -> None:
         self._methods = methods
+        self._refuse = refuse
         self._allowed = sorted({*methods, "HEAD"} if "GET" in methods else methods)
         self._open = open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        response = await answered(request, self._respond(request, scope["app"].state.service.services), _failure)
+        refuse = partial(self._refuse, request)
+        response = await answered(request, self._respond(request, scope["app"].state.service.services), refuse)
         if response is not None:
             for name, value in _HEADERS.items():
                 response.headers.setdefault(name, value)
@@ -50,11 +60,22 @@ class PageEndpoint:
         return await handler(RequestContext(request, services, services.use_case.now, known_session=session))
 
 
-def _failure(error: ApiError) -> Response:
-    name = "sign_in.html" if error.row.code == "unauthorized" else "failure.html"
-    response = render(name, error.row.status, error=error, wrong=False)
-    response.headers.update(error.headers)
-    return response
+def _consent(name: str) -> Handler:
+    """A handler of the page for connectors, which is imported when it is asked for."""
+
+    async def handle(context: RequestContext) -> Response:
+        from agentsvc_nb.service.web import consent
+
+        response: Response = await getattr(consent, name)(context)
+        return response
+
+    return handle
+
+
+def _not_signed_in(request: Request, error: ApiError) -> Response:
+    from agentsvc_nb.service.web import consent
+
+    return consent.refuse(request, error)
 
 
 _PAGES: Final = {
@@ -70,6 +91,7 @@ _PAGES: Final = {
     "/app/settings": PageEndpoint({"GET": developer.show_settings}),
     "/app/settings/keys": PageEndpoint({"POST": developer.create_key}),
     "/app/settings/keys/{id}/delete": PageEndpoint({"GET": developer.confirm_deletion, "POST": developer.delete_key}),
+    AUTHORIZE.path: PageEndpoint({"GET": _consent("show"), "POST": _consent("decide")}, refuse=_not_signed_in),
     "/app/feedback": PageEndpoint({"GET": developer.show_feedback, "POST": developer.send_feedback}),
     "/app/sign-out": PageEndpoint({"POST": developer.sign_out}),
     "/app/sign-in": PageEndpoint({"GET": developer.sign_in}, open=True),

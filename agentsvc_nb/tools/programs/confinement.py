@@ -9,6 +9,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.formats.sandbox import environment
-from agentsvc_nb.tools.programs import supervisor_child, syscalls
+from agentsvc_nb.tools.programs import syscalls
 
 PACKAGES: Final = {
     "pandas": "pandas",
@@ -104,7 +105,7 @@ def is_root() -> bool:
     if os.geteuid():
         return False
     with contextlib.suppress(OSError, ValueError):
-        first, outside, count = (int(number) for number in Path("/proc/self/uid_map").read_text().split())
+        first, outside, count = (int(number) for number in Path("/proc/self/uid_map").read_text("utf-8").split())
         return (first, outside, count) == _ALL_USERS
     return False
 
@@ -164,6 +165,8 @@ PACKAGES_AT: Final = "/python/packages"
 _PYTHON: Final = "/python/bin/python"
 _FLAGS: Final = ("-I", "-S", "-B")
 SUPERVISOR: Final = "/python/supervisor.py"
+_SUPERVISOR_SOURCE: Final = Path(__file__).with_name("supervisor_child.py")
+"""Not imported: the service runs where what it imports is not there, too."""
 
 
 def _folders(*paths: str) -> list[str]:
@@ -187,10 +190,29 @@ def _system() -> list[str]:
         if Path("/", name).is_symlink():
             found += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
         elif Path("/", name).is_dir():
-            found += ["--ro-bind", f"/{name}", f"/{name}"]
+            found += _libraries(Path("/", name), f"/{name}")
         if Path("/usr", name).is_dir():
-            found += ["--ro-bind", f"/usr/{name}", f"/usr/{name}"]
+            found += _libraries(Path("/usr", name), f"/usr/{name}")
     return found + [part for path in _SHARED for part in ("--ro-bind-try", path, path)]
+
+
+def _libraries(folder: Path, shown_at: str) -> list[str]:
+    """A folder of libraries. Where those of each processor have one of their own, that alone: the rest are programs."""
+    own = folder / (sysconfig.get_config_var("MULTIARCH") or "-")
+    if own.is_dir():
+        return [*_folders(shown_at), "--ro-bind", str(own), f"{shown_at}/{own.name}"]
+    return ["--ro-bind", str(folder), shown_at, *_without_packages(folder, shown_at)]
+
+
+def _without_packages(folder: Path, shown_at: str) -> list[str]:
+    """An empty folder in place of each that holds what is installed for the system's Python: what is there, and where
+    it came from, is nobody's business, and may have keys."""
+    found: list[str] = []
+    for name in ("site-packages", "dist-packages"):
+        for place in folder.glob(f"python3*/{name}"):
+            at = f"{shown_at}/{place.relative_to(folder)}"
+            found += ["--tmpfs", at, "--remount-ro", at]
+    return found
 
 
 @cache
@@ -202,13 +224,13 @@ def _interpreter() -> list[str]:
         os.path.realpath(sys.executable),
         _PYTHON,
         "--ro-bind",
-        supervisor_child.__file__,
+        str(_SUPERVISOR_SOURCE),
         SUPERVISOR,
     ]
     for name in ("lib", "lib64"):
         folder = Path(sys.base_prefix, name)
         if folder.is_dir() and not folder.is_symlink():
-            found += ["--ro-bind", str(folder), f"/python/{name}"]
+            found += ["--ro-bind", str(folder), f"/python/{name}", *_without_packages(folder, f"/python/{name}")]
     return found + [part for name, at in _packages().items() for part in ("--ro-bind", at, f"{PACKAGES_AT}/{name}")]
 
 

@@ -107,6 +107,7 @@ def _become_program(request: dict[str, Any]) -> NoReturn:
 
 def _run(source: str) -> int:
     """The exit code of the program, after its traceback is printed, if it has one."""
+    import gc
     import linecache
     import site
     import threading
@@ -114,6 +115,8 @@ def _run(source: str) -> int:
     import types
 
     site.setquit()
+    # What is imported stays: to look for garbage in it as often as Python does takes a tenth of the import's time.
+    gc.set_threshold(10_000, 10, 10)
     linecache.cache[NAME] = (len(source), None, source.splitlines(True), NAME)
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     sys.addaudithook(_copy_before_writing)

@@ -60,6 +60,7 @@ _CLONE3: Final = (435, 435)
 _CLONE: Final = (56, 220)
 _SOCKETS: Final = ((41, 198), (53, 199))
 _MMAP: Final = (9, 222)
+_PRLIMIT: Final = (302, 261)
 _NEW_NAMESPACE: Final = 0x7E020000
 """The flags of `clone` that make a namespace of any kind but of time, which `clone` has none for."""
 _SHARED_AND_ANONYMOUS: Final = 0x21
@@ -87,6 +88,8 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
     program.refuse(_CLONE3, errno.ENOSYS)
     program.refuse_argument(_CLONE, 0, _ANY_BIT, _NEW_NAMESPACE)
     program.refuse_argument(_MMAP, 3, _EQUAL, _SHARED_AND_ANONYMOUS, mask=_SHARED_AND_ANONYMOUS)
+    # Limits of other processes: the supervisor may be of the same user.
+    program.refuse_argument(_PRLIMIT, 0, _EQUAL, 0, inverted=True)
     for numbers in _SOCKETS:
         program.refuse_argument(numbers, 0, _EQUAL, _UNIX, error=errno.EAFNOSUPPORT, inverted=True)
     return program.code + _instruction(_RETURN, _ALLOW)

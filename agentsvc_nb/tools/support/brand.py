@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from agentsvc_nb.tools.port import COMPUTED, Workspace
+from agentsvc_nb.tools.workspace_port import COMPUTED, Workspace
 
 FILES_MAX: Final = 3
 CHARS_MAX: Final = 6_000

@@ -163,9 +163,15 @@ class Fetcher:
         return Fetcher(tuple(self._allow), self._resolve, {*hosts, _place(_parsed(url))[0]})
 
     async def get(
-        self, url: str, *, max_bytes: int = FETCH_BYTES, seconds: float = FETCH_SECONDS, accept: str = "*/*"
+        self,
+        url: str,
+        *,
+        max_bytes: int = FETCH_BYTES,
+        seconds: float = FETCH_SECONDS,
+        accept: str = "*/*",
+        follow: bool = True,
     ) -> Fetched:
-        """The answer at `url` with any status, after at most five redirects.
+        """The answer at `url` with any status, after at most five redirects, or to `follow` none, the first.
 
         Raises `WorkFailure`: `address_refused` for an address that is not public, `fetch_failed` for one that can't be
         reached, an answer larger than `max_bytes`, or when everything together takes longer than `seconds`.
@@ -174,6 +180,8 @@ class Fetcher:
 
         try:
             async with asyncio.timeout(seconds):
+                if not follow:
+                    return await self._once(url, max_bytes, accept, ())
                 return await self._followed(url, max_bytes, accept)
         except TimeoutError:
             raise _failed(url, f"it took longer than {seconds:g} s") from None

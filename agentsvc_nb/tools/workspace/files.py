@@ -29,6 +29,7 @@ class ListFiles(BaseTool):
     name: ClassVar[str] = "list_files"
     description: ClassVar[str] = "Lists the files of the chat's workspace: path, kind, size."
     family: ClassVar[str] = "list_files"
+    works_on: ClassVar[str] = "files"
 
     Input: ClassVar[type[BaseModel]] = ListFilesInput
 
@@ -48,6 +49,7 @@ class SearchFiles(BaseTool):
     name: ClassVar[str] = "search_files"
     description: ClassVar[str] = "Finds files by words of their names and contents, with the passages."
     family: ClassVar[str] = "search_files"
+    works_on: ClassVar[str] = "files"
 
     Input: ClassVar[type[BaseModel]] = SearchFilesInput
 
@@ -75,6 +77,7 @@ class ReadFile(BaseTool):
     name: ClassVar[str] = "read_file"
     description: ClassVar[str] = "Reads the text of a file: text, Markdown, HTML, CSV, JSON, PDF, Office."
     family: ClassVar[str] = "read_file"
+    works_on: ClassVar[str] = "files"
 
     Input: ClassVar[type[BaseModel]] = ReadFileInput
 
@@ -85,11 +88,7 @@ class ReadFile(BaseTool):
             raise WorkFailure("no_text", said)
         if not text:
             raise WorkFailure("no_text", f"{given.path} has no text that can be read.")
-        end = min(given.start + given.length, len(text))
-        if given.start >= len(text):
-            raise WorkFailure("invalid_tool_input", f"start: {given.path} has {len(text)} characters.")
-        part = "" if end - given.start == len(text) else f"\n[characters {given.start} to {end} of {len(text)}]"
-        return _text(text[given.start : end] + part)
+        return _text(part_of_text(given.path, text, given.start, given.length))
 
 
 class WriteFileInput(BaseModel):
@@ -101,6 +100,7 @@ class WriteFile(BaseTool):
     name: ClassVar[str] = "write_file"
     description: ClassVar[str] = "Writes a text file into the chat's workspace."
     family: ClassVar[str] = "write_file"
+    works_on: ClassVar[str] = "files"
     effect: ClassVar[bool] = False  # repeating it writes the same file
 
     Input: ClassVar[type[BaseModel]] = WriteFileInput
@@ -116,6 +116,16 @@ async def text_of(context: ToolContext, path: str) -> str:
         return await context.workspace.text(path)
     except FileNotFoundError:
         raise WorkFailure("file_not_found", f"There is no file {path!r}: list_files tells what there is.") from None
+
+
+def part_of_text(what: str, text: str, start: int, length: int) -> str:
+    """Characters of a text, with which they are unless they are all. Raises `WorkFailure` for a start behind its
+    end."""
+    end = min(start + length, len(text))
+    if start and start >= len(text):
+        raise WorkFailure("invalid_tool_input", f"start: {what} has {len(text)} characters.")
+    part = "" if end - start == len(text) else f"\n[characters {start} to {end} of {len(text)}]"
+    return text[start:end] + part
 
 
 def _shown(query: grammar.Query, texts: Sequence[tuple[str, str]]) -> list[str]:

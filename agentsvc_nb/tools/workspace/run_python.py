@@ -6,16 +6,18 @@ import asyncio
 import contextlib
 import hashlib
 import os
+import platform
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats import media_types
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure, WorkspaceEntry
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.tools.programs import confinement, running
 from agentsvc_nb.tools.programs.confinement import PACKAGES, WORK_BYTES, Confinement
 from agentsvc_nb.tools.programs.running import Ending, Program
+from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
 SHOWN_MAX: Final = 50
 SHOWN_BYTES: Final = 500_000_000
@@ -46,12 +48,13 @@ class RunPythonInput(BaseModel):
 class RunPython(BaseTool):
     name: ClassVar[str] = "run_python"
     description: ClassVar[str] = (
-        f"Runs a Python program with {', '.join(PACKAGES.values())}, and no network. The chat's files lie in its "
-        "working folder under their paths, such as `uploads/sales.csv`. Every file that it writes or changes there "
-        f"(.png, .csv, .xlsx, .docx, .pptx; {WORK_BYTES / 1e6:g} MB at most) becomes a file of the chat; hidden ones "
-        "do not. Nothing else is kept: each program begins anew."
+        f"Runs Python with {', '.join(PACKAGES.values())}, and no network. The chat's files lie in its working folder "
+        "under their paths; what it writes there becomes files of the chat. Such are `uploads/sales.csv`, and charts "
+        f"(.png), tables and documents that it makes, {WORK_BYTES / 1e6:g} MB at most; hidden ones are left out. "
+        "Nothing else is kept: each program begins anew."
     )
     family: ClassVar[str] = "run_python"
+    works_on: ClassVar[str] = "files"
     Input: ClassVar[type[BaseModel]] = RunPythonInput
 
     def __init__(self, services: ToolServices) -> None:
@@ -130,6 +133,8 @@ def _failed(ending: Ending, given: RunPythonInput, said: list[str], kept: _Files
     else:
         code = "program_failed" if ending.how in ("lost", "printed") else "too_much_work"
         first = "The program did not end by itself. " + _BOUNDS[ending.how].format(seconds=given.seconds)
+    if "SyntaxError: " in printed[-MESSAGE_KEPT:]:
+        first += f" It is Python {platform.python_version()}."
     # The end of what was printed: there an exception stands.
     message = "\n\n".join(filter(None, [first, *rest, printed[-MESSAGE_KEPT:]]))
     return Outcome(content=[_text(message), *kept.pictures], error=(code, message))

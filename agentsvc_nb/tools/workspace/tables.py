@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, FileTables, Plot, QueryAnswer
 from agentsvc_nb.formats.safe_text import escape, table
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure, WorkspaceTables
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.workspace_port import WorkspaceTables
 
 NO_TABLE: Final = "It has none."
 PATHS_MAX: Final = 20
@@ -56,6 +57,7 @@ class ProfileTable(BaseTool):
         "file's other tables, such as the sheets of a workbook."
     )
     family: ClassVar[str] = "profile_table"
+    works_on: ClassVar[str] = "tables"
     Input: ClassVar[type[BaseModel]] = ProfileTableInput
 
     async def run(self, given: ProfileTableInput, task: ToolContext) -> Outcome:
@@ -69,7 +71,8 @@ class ProfileTable(BaseTool):
         columns = "column_name, column_type, min, max, approx_unique, null_percentage"
         about = await tables.query(f'SELECT {columns} FROM (SUMMARIZE "{first.name}")', [given.path])
         rows = await tables.query(f'SELECT * FROM "{first.name}" LIMIT 5', [given.path])
-        said = f"Table {first.name}: {first.rows} rows.\n{_table(about)}\n\nFirst rows:\n{_table(rows)}{_notes(rows)}"
+        head = f"Table {first.name}: {first.rows} rows." + (f" The file is {first.form}." if first.form else "")
+        said = f"{head}\n{_table(about)}\n\nFirst rows:\n{_table(rows)}{_notes(rows)}"
         if others:
             said += f"\n\nFurther tables of the file: {', '.join(table.name for table in others)}."
         return _text(said)
@@ -82,6 +85,7 @@ class QueryTables(BaseTool):
         f"Shows the first {ROWS_MAX} rows; to hand out a result as a file, or to go on with more rows, give `save_as`."
     )
     family: ClassVar[str] = "query_tables"
+    works_on: ClassVar[str] = "tables"
     Input: ClassVar[type[BaseModel]] = QueryInput
 
     async def run(self, given: QueryInput, task: ToolContext) -> Outcome:
@@ -101,6 +105,7 @@ class PlotTables(BaseTool):
     name: ClassVar[str] = "plot_tables"
     description: ClassVar[str] = "Draws what a query gives as a PNG: the first column across, the others up."
     family: ClassVar[str] = "plot_tables"
+    works_on: ClassVar[str] = "tables"
     Input: ClassVar[type[BaseModel]] = PlotTablesInput
 
     def available(self) -> bool:

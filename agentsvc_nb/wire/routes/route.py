@@ -17,8 +17,12 @@ from agentsvc_nb.wire.limits import (
     FEEDBACK_PAGE_MAX,
     PAGE_MAX,
     QUERY_MAX_CHARS,
+    SESSION_CHARS,
+    WORK_PAGE_DEFAULT,
 )
 from agentsvc_nb.wire.resources import Status
+from agentsvc_nb.wire.runs import RunStatus
+from agentsvc_nb.wire.tools import JobStatus
 
 Schema = dict[str, Any]
 Place = Literal["path", "query", "header"]
@@ -61,6 +65,13 @@ KEY_ID: Final = _path("id", "The id of the key.")
 
 CHAT_ID: Final = Parameter("chat_id", "query", _text(ids.CHAT), "The chat: a UUID or a `chat_...` id.", required=True)
 INTO_CHAT: Final = Parameter("chat_id", "query", _text(ids.CHAT), "Put the files into this chat, too.")
+INTO_SESSION: Final = Parameter(
+    "session",
+    "query",
+    _text(minLength=1, maxLength=SESSION_CHARS),
+    "Put them into the chat of this label, made if need be.",
+)
+INTO_PROJECT: Final = Parameter("project", "query", _text(ids.PROJECT), "The project of that chat.")
 FILE_PATH: Final = Parameter("path", "query", _text(minLength=1), "The file's path, as listed.", True, "notes.txt")
 Q: Final = Parameter(
     "q",
@@ -86,6 +97,13 @@ STATUS: Final = Parameter("status", "query", _text(enum=list(get_args(Status))),
 REPORTS_LIMIT: Final = Parameter(
     "limit", "query", _integer(1, FEEDBACK_PAGE_MAX, FEEDBACK_PAGE_DEFAULT), "How many reports at most."
 )
+
+OF_CHAT: Final = Parameter("chat", "query", _text(ids.CHAT), "Only those of this chat.")
+AFTER_RUN: Final = Parameter("after", "query", _text(ids.RUN), "The `next_after` of the page before.")
+AFTER_JOB: Final = Parameter("after", "query", _text(), "The `next_after` of the page before.")
+RUN_STATUS: Final = Parameter("status", "query", _text(enum=list(get_args(RunStatus))), "Only runs with this status.")
+JOB_STATUS: Final = Parameter("status", "query", _text(enum=list(get_args(JobStatus))), "Only jobs with this status.")
+WORK_LIMIT: Final = Parameter("limit", "query", _integer(1, PAGE_MAX, WORK_PAGE_DEFAULT), "How many at most.")
 
 JOB_CHAT: Final = Parameter("chat", "query", _text(ids.CHAT), "The chat that the submit answered; or else:")
 JOB_PROJECT: Final = Parameter("project", "query", _text(ids.PROJECT), "The project of the submit.")
@@ -173,7 +191,8 @@ class Route:
     A key with any one of the `scopes` may call it; `limited` requests count against the request limits. `answer` is
     the model of a successful response and `status` its status; `also` has other successful responses by status. `body`
     is the model of a JSON body; with `form` the request is, or may be, multipart with `files`. `errors` are the codes
-    beyond those that `errors_by_status` adds.
+    beyond those that `errors_by_status` adds. `session_code` is what a signed-in browser is answered where only a key
+    counts, if that is not `unauthorized`.
     """
 
     name: str
@@ -193,6 +212,7 @@ class Route:
     also: Mapping[int, type[Model]] = field(default_factory=dict)
     produces: Produces = "json"
     errors: Errors = ()
+    session_code: str = "unauthorized"
 
     @property
     def tag(self) -> str:

@@ -14,6 +14,11 @@ from tests.agents.wires.strict import Request
 
 PARAMETERS: Final = Request(ChatRequest)
 OPENAI: Final = chat_completions.PARAMETERS
+TAKEN: Final = (
+    *("model", "messages", "tools", "tool_choice", "response_format", "stream", "stream_options", "max_tokens"),
+    *("seed", "stop", "temperature", "top_p", "frequency_penalty", "presence_penalty", "reasoning", "reasoning_effort"),
+)
+"""The fields of chat completions that Ollama reads (its `openai.ChatCompletionRequest`)."""
 COUNTED: Final = {
     "total_duration": 5,
     "load_duration": 1,
@@ -48,6 +53,8 @@ class OllamaChat:
         if path == "/api/chat":
             return PARAMETERS.complaint(body)
         known = body | {"messages": [_of_openai(message) for message in body["messages"]]}
+        if ignored := known.keys() - set(TAKEN):
+            return f"Ollama takes no {', '.join(sorted(ignored))}: it would be ignored."
         return OPENAI.complaint(known) or PARAMETERS.complaint(native_request(body))
 
     def wrong(self, why: str) -> Refused:
@@ -126,7 +133,7 @@ def _completions(native: Iterator[Event], body: Body) -> Iterator[Event]:
 
 def native_request(body: Body) -> Body:
     """The request of `/api/chat` that Ollama makes of one of chat completions (its `openai.FromChatRequest`)."""
-    options = {"num_predict": body.get("max_completion_tokens", body.get("max_tokens"))}
+    options = {"num_predict": body.get("max_tokens")}
     found: Body = {"model": body["model"], "messages": [_native(each) for each in body["messages"]], "options": options}
     if form := body.get("response_format"):
         found["format"] = form["json_schema"]["schema"] if form["type"] == "json_schema" else "json"

@@ -29,7 +29,7 @@ class Reply:
     """One answer: its thinking and text in pieces, its calls of tools as (name, arguments in JSON).
 
     `hangs`: it says no more and keeps the connection. `fault`: the request is refused, with `retry_after` seconds.
-    `thinking` is said only where the request asks to see it, as providers do.
+    `thinking` is said only where the request asks to see it, as providers do. `pause` are the seconds between events.
     """
 
     text: tuple[str, ...] = ()
@@ -39,6 +39,7 @@ class Reply:
     hangs: bool = False
     fault: Fault | None = None
     retry_after: int | None = None
+    pause: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -21,6 +23,8 @@ USAGE: Final = {
     "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
 }
 INCOMPLETE: Final = {"length": "max_output_tokens", "filtered": "content_filter"}
+CAME_WITH: Final = re.compile(r"_with_(rs_\d+)$")
+"""How the id of a call ends that came with reasoning."""
 Item = dict[str, Any]
 
 
@@ -34,7 +38,9 @@ class Responses:
     def complaint(self, path: str, headers: Headers, body: Body) -> str | None:
         if not headers.get("authorization", "").startswith("Bearer "):
             return "You didn't provide an API key."
-        return PARAMETERS.complaint(body) or _wrong_input(body["input"]) or _wrong_schemas(body)
+        return (
+            PARAMETERS.complaint(body) or _wrong_input(body["input"]) or _wrong_reasoning(body) or _wrong_schemas(body)
+        )
 
     def wrong(self, why: str) -> Refused:
         return Refused(400, openai_error("invalid_request_error", None, why))
@@ -75,10 +81,8 @@ def _ended(reply: Reply, body: Body, items: list[Item]) -> Event:
 def _items(reply: Reply, body: Body) -> Iterator[tuple[Item, list[Event]]]:
     """The items of an answer as they are in the end, each with what is said of its content."""
     turn = len(body["input"])
-    if reply.thinking and (body.get("reasoning") or {}).get("summary"):
-        part = {"type": "summary_text", "text": "".join(reply.thinking)}
-        item = {"id": f"rs_{turn}", "type": "reasoning", "summary": [part], "encrypted_content": "c2VjcmV0"}
-        yield item, _part_events("reasoning_summary", part, reply.thinking)
+    if reply.thinking:
+        yield _reasoning(reply, body, f"rs_{turn}")
     content = []
     if reply.text:
         content.append(({"type": "output_text", "text": "".join(reply.text), "annotations": []}, reply.text))
@@ -96,7 +100,24 @@ def _items(reply: Reply, body: Body) -> Iterator[tuple[Item, list[Event]]]:
         about = {"id": f"fc_{turn}_{place}", "type": "function_call", "status": "completed"}
         deltas = [{"type": "response.function_call_arguments.delta", "delta": piece} for piece in pieces(arguments)]
         done = {"type": "response.function_call_arguments.done", "arguments": arguments}
-        yield about | {"call_id": f"call_{turn}_{place}", "name": name, "arguments": arguments}, [*deltas, done]
+        call_id = f"call_{turn}_{place}{f'_with_rs_{turn}' if reply.thinking else ''}"
+        yield about | {"call_id": call_id, "name": name, "arguments": arguments}, [*deltas, done]
+
+
+def _reasoning(reply: Reply, body: Body, id: str) -> tuple[Item, list[Event]]:
+    """What was thought: its content only for who asks for it encrypted, and a summary only for who asks for that."""
+    item: Item = {"id": id, "type": "reasoning", "summary": []}
+    if "reasoning.encrypted_content" in (body.get("include") or ()):
+        item["encrypted_content"] = secret(id)
+    if not (body.get("reasoning") or {}).get("summary"):
+        return item, []
+    part = {"type": "summary_text", "text": "".join(reply.thinking)}
+    return item | {"summary": [part]}, _part_events("reasoning_summary", part, reply.thinking)
+
+
+def secret(id: str) -> str:
+    """The encrypted content of an item of reasoning."""
+    return base64.b64encode(f"secret of {id}".encode()).decode()
 
 
 def _item_events(place: int, item: Item, parts: list[Event]) -> Iterator[Event]:
@@ -155,6 +176,30 @@ def _wrong_input(given: str | list[dict[str, Any]]) -> str | None:
             *("reasoning", "message", "function_call", "assistant"),
         ):
             return f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
+    return None
+
+
+def _wrong_reasoning(body: Body) -> str | None:
+    """Reasoning comes back as it was, and before each call that it came with."""
+    here: set[str] = set()  # of one answer
+    for item in body["input"] if isinstance(body["input"], list) else ():
+        if item.get("type") == "reasoning":
+            here.add(item["id"])
+            held = item.get("encrypted_content")
+            if not held and body.get("store") is False:
+                return f"Item with id '{item['id']}' not found. Items are not persisted when `store` is set to false."
+            if held and held != secret(item["id"]):
+                return f"The encrypted content for item {item['id']} could not be verified."
+        elif item.get("type") == "function_call":
+            came_with = CAME_WITH.search(item["call_id"])
+            if came_with is not None and came_with[1] not in here:
+                named = item.get("id", item["call_id"])
+                return (
+                    f"Item '{named}' of type 'function_call' was provided without its required 'reasoning' item: "
+                    f"'{came_with[1]}'."
+                )
+        elif item.get("role") != "assistant":
+            here.clear()
     return None
 
 

@@ -22,7 +22,11 @@ SCHEMA: Final = {
     "required": ["score"],
     "additionalProperties": False,
 }
-PARALLEL: Final = Reply(("Let me see.",), calls=(("list_files", "{}"), ("read_file", '{"path": "uploads/a.txt"}')))
+PARALLEL: Final = Reply(
+    ("Let me see.",),
+    ("Two calls ", "at once."),
+    (("list_files", "{}"), ("read_file", '{"path": "uploads/a.txt"}')),
+)
 RETRIED: Final = ("model_retried",)
 """A warning for each time that the model was waited for."""
 
@@ -94,7 +98,7 @@ SCENARIOS: Final = (
         "each call is made, and each result goes back",
         (PARALLEL, DONE),
         Said(output="Done.", steps=2, tokens=(2 * INPUT_TOKENS, 2 * OUTPUT_TOKENS), asked=2),
-        {"files": [("a.txt", b"the code is 4711")]},
+        {"files": [("a.txt", b"the code is 4711")], "effort": "medium"},
     ),
     Scenario(
         "malformed arguments",
@@ -216,6 +220,6 @@ SCENARIOS: Final = (
         TOO_LONG,
         Said(warnings=("context_exceeded",), asked=2, message="(400)"),
         # Of a context of 16,384 tokens less is left than all tools take.
-        but={"ollama": (TOO_LONG, Said(warnings=("context_exceeded", "tools_left_out"), asked=2, message="(400)"))},
+        but={"ollama": (TOO_LONG, Said(warnings=("context_exceeded",), asked=2, message="(400)"))},
     ),
 )

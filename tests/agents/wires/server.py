@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.agents.wires.reply import Body, Form, Refused, Reply
+from tests.agents.wires.reply import Body, Form, Headers, Refused, Reply
 
 
 class ProviderServer:
@@ -38,6 +39,10 @@ class ProviderServer:
         self.cut_off.clear()
         self.hanging.clear()
 
+    def refuses(self, headers: Headers, body: Body) -> Reply | None:
+        """The answer to a request that is refused for what it asks for, or with which key; None when it is not."""
+        return None
+
     def next(self, body: Body) -> Reply:
         self.asked.append(body)
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
@@ -56,13 +61,14 @@ def _handler(server: ProviderServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body: Body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            headers = {name.lower(): value for name, value in self.headers.items()}
             if not form.takes(self.path):
                 server.refused.append(f"{self.path} is not here")
                 self._refuse(form.wrong(server.refused[-1]))
-            elif why := form.complaint(self.path, {name.lower(): value for name, value in self.headers.items()}, body):
+            elif why := form.complaint(self.path, headers, body):
                 server.refused.append(why)
                 self._refuse(form.wrong(why))
-            elif (reply := server.next(body)).fault is not None:
+            elif (reply := server.refuses(headers, body) or server.next(body)).fault is not None:
                 self._refuse(form.refused(reply, body))
             else:
                 self._stream(reply, body)
@@ -75,6 +81,7 @@ def _handler(server: ProviderServer) -> type[BaseHTTPRequestHandler]:
                 for event in form.events(reply, self.path, body):
                     self.wfile.write(form.framed(event))
                     self.wfile.flush()
+                    time.sleep(reply.pause)
                 if reply.hangs:
                     self._hang()
                 elif reply.end not in ("lost", "overloaded"):

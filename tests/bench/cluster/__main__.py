@@ -1,7 +1,9 @@
 """What a run costs, how many can be started a second, and how late followers are, with three replicas and three workers
 on one PostgreSQL (fsync on) and one S3 server, beside a service of its own on SQLite.
 
-python -m tests.bench.cluster [--quick]
+python -m tests.bench.cluster [--quick] [--growth]
+
+With `--growth`, how the costs grow with the runs and files that are stored and with those who follow.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Final
 
 from agentsvc_nb.testing import RunningService, running_service
+from tests.bench.cluster import growth
 from tests.bench.cluster.server import OPTIONS, Counts, Server
 from tests.bench.first_event import once
 from tests.bench.following import follow_all
@@ -30,11 +33,16 @@ CONNECTIONS: Final = 11
 """To each replica, for a rate of starts."""
 
 
-def main(quick: bool) -> None:
+def main(quick: bool, growing: bool = False) -> None:
     with running_cluster(options=OPTIONS) as cluster, running_service() as service:
         server = Server(cluster)
         try:
             _warm(cluster, service)
+            if growing:
+                growth.report(
+                    cluster, server, lambda count: _counted(cluster, server, count, 3 if quick else 10), quick
+                )
+                return
             _one_after_the_other(cluster, server, 20 if quick else 200)
             _first_events(cluster, service, 20 if quick else 200)
             _rates(cluster, server, (60,) if quick else (600, 600, 1800))
@@ -111,12 +119,17 @@ def _start(cluster: Cluster, runs: int) -> float:
 
 def _followers(cluster: Cluster, server: Server, followers: int, seconds: int) -> None:
     """Follow one run at all replicas; raises `WrongAnswer` for a gap."""
-    before = server.counts()
-    late = _followed(cluster, followers, seconds)
-    used = server.counts() - before
+    used, events, late = _counted(cluster, server, followers, seconds)
     p50, p99 = (late[int(len(late) * share)] * 1000 for share in (0.5, 0.99))
     print(f"{followers} followers: no gap in {len(late)} events, p50 {p50:.0f} ms, p99 {p99:.0f} ms")
-    _show(f"{seconds * EVENTS_A_SECOND} events to {followers} followers", used, seconds * EVENTS_A_SECOND, "an event")
+    _show(f"{events} events to {followers} followers", used, events, "an event")
+
+
+def _counted(cluster: Cluster, server: Server, followers: int, seconds: int) -> tuple[Counts, int, list[float]]:
+    """What a run that speaks for so many seconds took, its events, and how late they were."""
+    before = server.counts()
+    late = _followed(cluster, followers, seconds)
+    return server.counts() - before, seconds * EVENTS_A_SECOND, late
 
 
 def _followed(cluster: Cluster, followers: int, seconds: int) -> list[float]:
@@ -160,4 +173,4 @@ def _rate(cluster: Cluster, server: Server, runs: int) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    main("--quick" in sys.argv)
+    main("--quick" in sys.argv, "--growth" in sys.argv)

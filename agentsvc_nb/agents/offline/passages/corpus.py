@@ -20,8 +20,9 @@ from agentsvc_nb.formats.kept import Kept
 from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.tables.delimited import CsvForm
 from agentsvc_nb.formats.tables.plain import form, is_table, parse
-from agentsvc_nb.tools.port import WorkFailure, Workspace, WorkspaceEntry
+from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support import stopping
+from agentsvc_nb.tools.workspace_port import Workspace, WorkspaceEntry
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, QUERY_MAX_CHARS
 
 READ_FILES_MAX: Final = 60

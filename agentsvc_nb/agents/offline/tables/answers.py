@@ -29,7 +29,8 @@ from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.results import CSV, Result, exported, left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
 from agentsvc_nb.formats.safe_text import FOLDED, escape
-from agentsvc_nb.tools.port import WorkFailure, WorkspaceTables
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.workspace_port import WorkspaceTables
 from agentsvc_nb.wire.runs import Basis
 
 _FIT_MIN: Final = 0.6

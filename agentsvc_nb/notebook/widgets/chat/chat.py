@@ -14,9 +14,10 @@ from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.ask.question import Question
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.display.screens import SavedOutput
-from agentsvc_nb.notebook.host import here
+from agentsvc_nb.notebook.host import here, kernel_offer_here
 from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
+from agentsvc_nb.wire.models import Effort
 
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
 _NO_NOTEBOOK: Final = ("A chat needs a Jupyter notebook, and this is none.", "`client.ask(...)` asks the agent.")
@@ -32,6 +33,8 @@ class Chat(Showing):
         chat: the id of another chat.
         project: the id of a project, for a chat that begins.
         new: begin a new chat; the notebook stays in its own.
+        model: one of the service's models (`%agentsvc model`).
+        effort: how much thought it is to give: `"low"`, `"medium"`, `"high"`.
 
     Raises:
         AskError: an id that is none, or `chat` and `new` together.
@@ -40,9 +43,18 @@ class Chat(Showing):
         agentsvc_nb.Chat()
     """
 
-    def __init__(self, chat: str | None = None, *, project: str | None = None, new: bool = False) -> None:
+    def __init__(
+        self,
+        chat: str | None = None,
+        *,
+        project: str | None = None,
+        new: bool = False,
+        model: str | None = None,
+        effort: Effort | None = None,
+    ) -> None:
         # A template: each message replaces "-". Made here, so that an invalid id raises at once.
-        self._first = Question("-", chat=chat, project=project, new_chat=new)
+        offer = kernel_offer_here()
+        self._first = Question("-", chat=chat, project=project, new_chat=new, model=model, effort=effort, kernel=offer)
         self._shell = get_ipython()
         self._session, _ = here()
         address = self._session.address(chat, new, project=project)

@@ -15,6 +15,7 @@ from agentsvc_nb.notebook.widgets import design
 from agentsvc_nb.notebook.widgets.cards import ApprovalCards, Decide
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
 from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, asked_html
+from agentsvc_nb.notebook.widgets.kernel_cards import KernelCards
 from agentsvc_nb.wire.text import label
 
 
@@ -141,6 +142,9 @@ class _Screen(LiveScreen):
     def _draw_asked(self, view: RunView) -> None:
         pass
 
+    def _draw_kernel(self, view: RunView) -> None:
+        """Do nothing: `KernelCards` show them."""
+
 
 class LiveTurn:
     """The widget of the active turn, reused for all turns of a chat. `decide` sends approvals and refusals."""
@@ -150,8 +154,9 @@ class LiveTurn:
         self._page = WidgetOutput()
         self._screen = _Screen(self._page)
         self._approvals = ApprovalCards(decide)
+        self._kernel = KernelCards(codes=True)
         self._closed = False
-        self.box = ipywidgets.VBox([self._asked, self._page.box, self._approvals.box])
+        self.box = ipywidgets.VBox([self._asked, self._page.box, self._approvals.box, self._kernel.box])
         self.end()
 
     def begin(self, turn: ChatTurn) -> None:
@@ -163,12 +168,14 @@ class LiveTurn:
         if not self._closed:
             self._screen.draw(view)
             self._approvals.show(view.asked)
+            self._kernel.show(view.kernel)
 
     def end(self) -> None:
         """Hide the widget: the turn has ended, and is shown by a `SettledTurn`."""
         self.box.layout.display = "none"
         self._page.empty()
         self._approvals.show({})
+        self._kernel.show(())
 
     def close(self) -> None:
         """Ignore further calls of `draw`."""

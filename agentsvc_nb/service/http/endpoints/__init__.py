@@ -6,9 +6,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
-from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies, contents
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import JSON
@@ -64,19 +63,7 @@ def _event_page(batch: run_cases.EventBatch, after: int) -> Response:
 
 async def file_response(context: RequestContext, record: FileRecord, disposition: str = "attachment") -> Response:
     """The file's bytes, whole or a range. Raises `range_not_satisfiable`, and `BlobsUnavailable`."""
-    found = context.services.blobs.path(record.sha256)
-    if found is not None and not found.is_file():
-        raise ApiError("internal_error", "The file's content is missing from the data folder, or was altered there.")
     etag = f'"{record.sha256}"'
     if context.request.headers.get("if-range", etag) == etag:
         bodies.check_range(context, record.size_bytes)
-    headers = {"ETag": etag, "X-Content-Type-Options": "nosniff"}
-    if found is None:
-        return await contents.response(context, record, disposition, headers)
-    return FileResponse(
-        found,
-        media_type=record.media_type,
-        filename=record.file_name,
-        content_disposition_type=disposition,
-        headers=headers,
-    )
+    return await contents.response(context, record, disposition, {"ETag": etag, "X-Content-Type-Options": "nosniff"})

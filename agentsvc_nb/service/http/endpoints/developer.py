@@ -8,7 +8,6 @@ from typing import get_args
 from starlette.responses import Response
 
 import agentsvc_nb
-from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
@@ -40,7 +39,8 @@ async def keys_create(context: RequestContext) -> Response:
 
 async def keys_list(context: RequestContext) -> Response:
     found = await accounts.list_keys(context.use_case, context.account)
-    return answer(KeyList(data=[key.public() for key in found if key.revoked_at is None]))
+    there = [key for key in found if key.revoked_at is None and not key.expired(context.now)]
+    return answer(KeyList(data=[key.public() for key in there]))
 
 
 async def keys_delete(context: RequestContext) -> Response:
@@ -53,15 +53,12 @@ async def feedback_send(context: RequestContext) -> Response:
     given = await bodies.checked(context, NewFeedback, await bodies.read_object(context), "invalid_feedback")
     record = await feedback.send(context.use_case, context.key.account, given)
     where = ROUTES["feedback.get"].url(id=record.id)
-    guidance = f"Thank you. The team's reply will stand in the report: GET {where}."
+    guidance = f"Thank you. A reply will stand in the report: GET {where}."
     return answer(FeedbackReceipt(id=record.id, guidance=guidance), 201)
 
 
 async def feedback_list(context: RequestContext) -> Response:
-    status = context.request.query_params.get("status")
-    allowed = get_args(Status)
-    if status is not None and status not in allowed:
-        raise ApiError("invalid_query", f"`status` must be one of {', '.join(allowed)}.", param="status")
+    status = bodies.one_of(context, "status", get_args(Status))
     limit = bodies.integer(context, "limit", FEEDBACK_PAGE_DEFAULT, 1, FEEDBACK_PAGE_MAX)
     found = await feedback.page(context.use_case, context.key.account, status, limit)
     return answer(FeedbackList(data=[record.public() for record in found]))

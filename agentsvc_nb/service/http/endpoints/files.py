@@ -13,7 +13,7 @@ from agentsvc_nb.service.http.endpoints import file_response, tools
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, is_multipart, read_form
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.records.media import MediaRecord
-from agentsvc_nb.service.usecases import chats, files, media
+from agentsvc_nb.service.usecases import chats, files, media, projects
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.tools.media_transcript import MediaTranscript
 from agentsvc_nb.tools.support.stopping import ReadTooLong
@@ -24,20 +24,17 @@ from agentsvc_nb.wire.resources import LabelList, NewLabels
 
 async def projects_create(context: RequestContext) -> Response:
     given = await bodies.checked(context, NewProject, await bodies.read_object(context), "invalid_json")
-    record = await chats.create_project(context.use_case, context.key.account, given.name, given.instructions or "")
-    return answer(record.public(), 201)
+    account = context.key.account
+    return answer(await projects.create(context.use_case, account, given.name, given.instructions or ""), 201)
 
 
 async def projects_update(context: RequestContext) -> Response:
     given = await bodies.checked(context, ProjectChange, await bodies.read_object(context), "invalid_json")
-    changed = (context.path("project"), given.name, given.instructions)
-    record = await chats.update_project(context.use_case, context.key.account, *changed)
-    return answer(record.public())
+    return answer(await projects.update(context.use_case, context.key.account, context.path("project"), given))
 
 
 async def projects_list(context: RequestContext) -> Response:
-    found = await chats.projects(context.use_case, context.key.account)
-    return answer(ProjectList(data=[record.public() for record in found]))
+    return answer(ProjectList(data=await projects.every(context.use_case, context.key.account)))
 
 
 async def chats_retire(context: RequestContext) -> Response:
@@ -47,19 +44,18 @@ async def chats_retire(context: RequestContext) -> Response:
 
 
 async def files_upload(context: RequestContext) -> Response:
-    """Stage files; with `chat_id` also put them into that chat."""
-    chat = context.request.query_params.get("chat_id")
-    chats.check(chats.ChatSelector(chat))
+    """Stage files; with `chat_id` or `session` also put them into that chat."""
+    where = bodies.chat_of_body({**context.request.query_params, "chat": context.request.query_params.get("chat_id")})
     storage = context.services.storage
-    contents = [await storage.describe(name, blob) for name, blob in (await _received(context, chat)).files]
-    staged = await files.upload(context.use_case, context.key.account, contents, chat)
-    return answer(StagedFiles(files=[record.public() for record in staged]))
+    contents = [await storage.describe(name, blob) for name, blob in (await _received(context, where)).files]
+    staged, chat = await files.upload(context.use_case, context.key.account, contents, where)
+    return answer(StagedFiles(files=[record.public(chat) for record in staged]))
 
 
-async def _received(context: RequestContext, chat: str | None) -> MultipartForm:
+async def _received(context: RequestContext, where: chats.ChatSelector) -> MultipartForm:
     """Read the files of an upload and store them as blobs; nothing is stored when a check fails.
 
-    Raises `invalid_multipart`, `file_too_large`, `too_many_files`, and what `chats.get` raises.
+    Raises `invalid_multipart`, `file_too_large`, `too_many_files`, and what `chats.check_into` raises.
     """
     if not is_multipart(context.request):
         raise ApiError("invalid_multipart", "Send the files as multipart/form-data, field `files`.")
@@ -68,8 +64,7 @@ async def _received(context: RequestContext, chat: str | None) -> MultipartForm:
     try:
         if not form.files:
             raise ApiError("invalid_multipart", "The upload holds no file; send them in the field `files`.")
-        if chat is not None:
-            await chats.get(context.use_case, context.key.account, chat)
+        await chats.check_into(context.use_case, context.key.account, where)
         # Only now, when nothing can refuse the upload any more: `discard` removes what is not kept.
         await form.keep()
     except BaseException:

@@ -36,6 +36,7 @@ FIELDS: Final = (
     "model",
     "effort",
     "client_tools",
+    "files_from",
 )
 """The fields of a start."""
 
@@ -50,7 +51,7 @@ async def runs_start(context: RequestContext) -> Response:
         else:
             check_length(context.request, rules)
             document = await bodies.read_object(context, JSON_MAX_BYTES, FIELDS)
-        given = await _given(context, document, form)
+        given = await validated(context, document, form)
     except BaseException:
         form.discard()
         raise
@@ -98,10 +99,11 @@ async def runs_events(context: RequestContext) -> Response:
     return await run_events(context)
 
 
-async def _given(context: RequestContext, document: bodies.Document, form: MultipartForm) -> runs.Start:
+async def validated(context: RequestContext, document: bodies.Document, form: MultipartForm) -> runs.Start:
     """The validated start; its fields are checked in the order of the table in docs/api/runs.md "Start"."""
     message = bodies.message(document)
     where = bodies.chat_of_body(document)
+    files_from = start_fields.files_from(document, where)
     bodies.sync(document)
     bodies.check_on_busy(document)
     config = await bodies.output_config(context, document)
@@ -127,6 +129,7 @@ async def _given(context: RequestContext, document: bodies.Document, form: Multi
         effort,
         unavailable,
         client_tools,
+        files_from,
     )
 
 

@@ -39,21 +39,21 @@ async def tools_list(context: RequestContext) -> Response:
 
 
 async def tools_describe(context: RequestContext) -> Response:
-    return answer(describe_tool(_find(context, context.path("name"))))
+    return answer(describe_tool(find(context, context.path("name"))))
 
 
 async def tools_invoke(context: RequestContext) -> Response:
     document = await bodies.read_object(context)
-    described = _find(context, context.path("name"))
+    described = find(context, context.path("name"))
     if described.name == AskStefanBrain.name:
         return await _ask(context, document)
-    submit = await _submission(context, described, document)
+    submit = await submission(context, described, document)
     if described.asynchronous:
         return await accept(context, submit)
-    return answer(await _run(context, context.services.tools[described.name], submit))
+    return answer(await run_directly(context, context.services.tools[described.name], submit))
 
 
-async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
+async def run_directly(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
     """Run a tool directly. Its failure is an answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
     call = await tool_calls.begin_call(context.use_case, context.key, submit)
     charges = context.services.jobs.charges_of(call)
@@ -74,10 +74,10 @@ async def _run(context: RequestContext, tool: Tool, submit: Submit) -> ToolResul
 
 async def jobs_submit(context: RequestContext) -> Response:
     document = await bodies.read_object(context)
-    tool = _find(context, document.get("tool"))
+    tool = find(context, document.get("tool"))
     if not tool.asynchronous:
         raise ApiError("unsupported_tool_request", f"{tool.name} is not asynchronous: invoke it.")
-    return await accept(context, await _submission(context, tool, document))
+    return await accept(context, await submission(context, tool, document))
 
 
 async def accept(context: RequestContext, submit: Submit) -> Response:
@@ -103,7 +103,7 @@ async def jobs_cancel(context: RequestContext) -> Response:
     return answer(record.public(context.now))
 
 
-def _find(context: RequestContext, name: object) -> Described:
+def find(context: RequestContext, name: object) -> Described:
     """The catalog's entry. Raises `unsupported_tool_request` when `name` is no text, `tool_not_found`."""
     if not isinstance(name, str):
         raise ApiError("unsupported_tool_request", "`tool` must be the name of a tool.")
@@ -113,7 +113,7 @@ def _find(context: RequestContext, name: object) -> Described:
     return tool
 
 
-async def _submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
+async def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
     """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
     `invalid_tool_input`."""
     start_fields.no_client_tools(document)
@@ -139,8 +139,8 @@ def _given_input(document: bodies.Document) -> bodies.Document:
 async def _ask(context: RequestContext, document: bodies.Document) -> Response:
     given = await _ask_request(context, document)
     job, new = await jobs.submit_ask(context.use_case, context.key, given)
-    if new:
-        until = runs.held_until(context, context.services.settings.ask_handle_seconds)
+    if new and (seconds := context.services.settings.ask_handle_seconds):
+        until = runs.held_until(context, seconds)
         job = await jobs.wait_for_ask(context.use_case, job, until)
     return answer(_ask_result(job)) if job.ended_at is not None else answer(job.accepted(), 202)
 
@@ -148,7 +148,7 @@ async def _ask(context: RequestContext, document: bodies.Document) -> Response:
 async def _ask_request(context: RequestContext, document: bodies.Document) -> AskRequest:
     # First: what is wrong with these has a code of its own.
     named, effort = start_fields.choice(context, _given_input(document))
-    submit = await _submission(context, AskStefanBrain(), document)
+    submit = await submission(context, AskStefanBrain(), document)
     given = AskInput.model_validate(submit.input)
     if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")

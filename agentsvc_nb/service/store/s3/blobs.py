@@ -62,6 +62,23 @@ class S3Blobs:
         return self._cache.file(sha256)
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        if self._cache.has(sha256, end):
+            return self._from_here(sha256, start, end)
+        return await self._from_bucket(sha256, start, end)
+
+    async def _from_here(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        """From the cache, and what its file turns out not to have, from the bucket."""
+        with contextlib.suppress(OSError):
+            async with contextlib.aclosing(await self._cache.read(sha256, start, end)) as pieces:
+                async for piece in pieces:
+                    start += len(piece)
+                    yield piece
+        if start < end:
+            async with contextlib.aclosing(await self._from_bucket(sha256, start, end)) as rest:
+                async for piece in rest:
+                    yield piece
+
+    async def _from_bucket(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
         try:
             return await self._bucket.read(CONTENTS + sha256, start, end)
         except FileNotFoundError:

@@ -1,4 +1,5 @@
-"""Local copies of contents that lie elsewhere, for what reads files: least recently used ones go first."""
+"""Local copies of contents that lie elsewhere, for what reads files, and for what reads bytes of those that are here:
+least recently used ones go first."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from typing import Final
 
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import BlobsUnavailable
-from agentsvc_nb.service.store.blobs import SpooledBlob, blob_path
+from agentsvc_nb.service.store.blobs import LocalBlobs, SpooledBlob
 
 log = logging.getLogger(__name__)
 _ALTERED: Final = "A content in the store (S3) is not what was stored there: its operator brings it back from a backup."
@@ -34,8 +35,8 @@ class LocalCache:
         self._bytes = 0
         self._users: Counter[str] = Counter()
         self._coming: dict[str, asyncio.Task[None]] = {}
-        self.incoming = folder / "incoming"
-        self.incoming.mkdir(parents=True, exist_ok=True)
+        self._files = LocalBlobs(folder)
+        self.incoming = self._files.incoming
 
     def clear(self) -> None:
         """Remove all files: after a crash of the machine, nobody knows whether they are whole."""
@@ -54,27 +55,42 @@ class LocalCache:
                 while sha256 not in self._sizes:
                     await self._downloaded(sha256)
                 self._sizes.move_to_end(sha256)
-            yield self._path(sha256)
+            yield self._files.path(sha256)
         finally:
             self._users[sha256] -= 1
             if not self._users[sha256]:
                 del self._users[sha256]
                 self._shrink()
 
+    def has(self, sha256: str, size_bytes: int) -> bool:
+        """Whether so many bytes of the content can be read from its file. One that somebody cut or removed is
+        forgotten."""
+        size = self._sizes.get(sha256)
+        if size is None or size < size_bytes:
+            return False
+        with contextlib.suppress(OSError):
+            if self._files.path(sha256).stat().st_size == size:
+                self._sizes.move_to_end(sha256)
+                return True
+        self._bytes -= self._sizes.pop(sha256)
+        return False
+
+    async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        """The bytes from `start` to before `end` of the content's file, or as many of them as there are. Once the first
+        piece is there the file is open, and read to its end whoever removes it. Raises `OSError`."""
+        return await self._files.read(sha256, start, end)
+
     def adopt(self, sha256: str, file: Path, size_bytes: int) -> None:
         """Take a file with this content from its folder: what was just written is often read at once."""
         if sha256 in self._sizes or (size_bytes > self._max_bytes and sha256 not in self._users):
             file.unlink(missing_ok=True)
             return
-        path = self._path(sha256)
+        path = self._files.path(sha256)
         path.parent.mkdir(parents=True, exist_ok=True)
         os.replace(file, path)
         self._sizes[sha256] = size_bytes
         self._bytes += size_bytes
         self._shrink()
-
-    def _path(self, sha256: str) -> Path:
-        return blob_path(self._folder, sha256)
 
     async def _downloaded(self, sha256: str) -> None:
         """Wait for the content's download, which all who wait share; it ends with the last of them."""
@@ -115,5 +131,5 @@ class LocalCache:
             if self._bytes <= self._max_bytes:
                 return
             with contextlib.suppress(OSError):  # on Windows, somebody may still have it open
-                self._path(sha256).unlink(missing_ok=True)
+                self._files.path(sha256).unlink(missing_ok=True)
             self._bytes -= self._sizes.pop(sha256)

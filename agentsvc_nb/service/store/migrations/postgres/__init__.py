@@ -62,14 +62,18 @@ def version(connection: psycopg.Connection[Any]) -> int:
 
 def _is_served(connection: psycopg.Connection[Any]) -> bool:
     """True if the schema is the newest that is known, or one that only adds to it. Raises `SchemaTooNew`."""
-    if (found := version(connection)) <= newest():
-        return found == newest()
-    if (_number(connection, "schema_changed") or found) > newest():
+    found = version(connection)
+    if is_too_new(connection):
         raise SchemaTooNew(
             f"The database has schema {found}, and this version knows {newest()}: upgrade agentsvc-nb, or name "
             "another database."
         )
-    return True
+    return found >= newest()
+
+
+def is_too_new(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the schema is a newer one that does more than add to what is known."""
+    return (found := version(connection)) > newest() and (_number(connection, "schema_changed") or found) > newest()
 
 
 def _number(connection: psycopg.Connection[Any], name: str) -> int | None:

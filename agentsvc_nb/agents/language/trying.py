@@ -1,0 +1,50 @@
+"""One short question to a model, to see whether it answers and what that costs; or what stands in the way."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pydantic_ai import Agent, exceptions
+from pydantic_ai.settings import ModelSettings
+
+from agentsvc_nb.agents.language.lengths import ANSWER_PART
+from agentsvc_nb.agents.language.loop import translated
+from agentsvc_nb.agents.language.model_choice import Fault, Tried
+from agentsvc_nb.agents.language.served import Served, microcents, published_price, settings_of
+from agentsvc_nb.tools.port import WorkFailure
+
+QUESTION: Final = "What colour is a clear sky by day? Answer with one word."
+SECONDS: Final = 60.0
+"""How long each part of the answer may take."""
+_ANSWER_TOKENS: Final = 4_096
+"""More than a word takes: some models think first."""
+_OF_KEY: Final = re.compile(r"api[ _-]?key", re.IGNORECASE)
+_OF_CREDIT: Final = re.compile(r"insufficient_quota|credit balance|quota|billing|payment", re.IGNORECASE)
+
+
+async def try_out(served: Served) -> Tried:
+    """Ask the question once. Raises `WorkFailure` when the model does not answer."""
+    settings = ModelSettings(
+        **{**settings_of(served, min(_ANSWER_TOKENS, served.context // ANSWER_PART)), "first_event_timeout": SECONDS}
+    )
+    if "timeout" in settings:
+        settings["timeout"] = SECONDS
+    agent = Agent(served.model, model_settings=settings)
+    async with translated(False, served.keyless), agent.run_stream(QUESTION) as answer:
+        text = await answer.get_output()
+        cost = microcents(answer.response, served.price)
+    return Tried(" ".join(text.split())[:80], cost, served.price or published_price(served))
+
+
+def fault_of(failure: WorkFailure) -> Fault:
+    """What stood in the way."""
+    error = failure.__cause__
+    status = getattr(error, "status_code", None)
+    if status == 401 or (status in (400, 403) and _OF_KEY.search(failure.message)):
+        return "key"
+    if status == 404:
+        return "unknown"
+    if status == 402 or (status in (400, 403, 429) and _OF_CREDIT.search(failure.message)):
+        return "credit"
+    return "network" if isinstance(error, exceptions.ModelConnectionError) else "other"

@@ -1,0 +1,119 @@
+"""`agentsvc mcp`: what other programs need to use the service over MCP, and the bridge that they can start."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.cli.arguments import Parser, Subparsers
+
+_KEY: Final = "KEY"
+_NAME: Final = "agentsvc"
+Entries = dict[str, str]
+"""What to paste or to run, by the program that it is for."""
+
+
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    mcp = commands.add_parser(
+        "mcp",
+        parents=[data],
+        help="what to paste into editors and chat programs, so that they use this service",
+    )
+    mcp.add_argument("--stdio", action="store_true", help="be such a server: messages on standard input and output")
+    mcp.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.stdio:
+        return _bridge(args)
+    _show(args)
+    return 0
+
+
+def _bridge(args: argparse.Namespace) -> int:
+    from agentsvc_nb.cli import bridge
+    from agentsvc_nb.client.request.origin import URL_VARIABLE, Origin
+    from agentsvc_nb.embedded import find_or_start, revive
+
+    def again() -> tuple[str, str]:
+        found = revive(args.data)
+        return found.base_url, found.api_key
+
+    if args.data is None and os.environ.get(URL_VARIABLE):
+        bridge.serve(Origin(None, None))
+        return 0
+    found = find_or_start(args.data)
+    bridge.serve(Origin(found.api_key, found.base_url, again))
+    return 0
+
+
+def _show(args: argparse.Namespace) -> None:
+    """Print the entries, with a placeholder where a key goes: what is printed may be kept and shown."""
+    from agentsvc_nb.client.request.origin import URL_VARIABLE
+    from agentsvc_nb.wire.routes import MCP
+
+    address = (os.environ.get(URL_VARIABLE) or "http://127.0.0.1:8787").rstrip("/") + MCP.path
+    print("On this machine, without a key; the embedded service is started if need be.")
+    _print(_started(_command(args.data)))
+    print("\nBy address, for a service that runs (`agentsvc serve`): put a key of")
+    print(f"`agentsvc keys create --name mcp --scope mcp` in place of {_KEY}.")
+    _print(_reached(address))
+    print("\nPrograms that sign in by OAuth, as Claude Desktop's connectors do, take the address alone;")
+    print("the browser then asks whether they may.")
+
+
+def _command(data: Path | None) -> list[str]:
+    """What another program starts: from any folder, without this one's environment."""
+    from agentsvc_nb.settings import variable
+
+    program = [os.path.abspath(sys.argv[0])]
+    if not os.path.basename(sys.argv[0]).startswith("agentsvc"):
+        program = [sys.executable, "-m", "agentsvc_nb"]
+    folder = data or os.environ.get(variable("data"))
+    named = ["--data", os.path.abspath(os.path.expanduser(folder))] if folder else []
+    return [*program, "mcp", "--stdio", *named]
+
+
+def _started(command: list[str]) -> Entries:
+    own = {"command": command[0], "args": command[1:]}
+    shell = shlex.join(command)
+    return {
+        "Claude Desktop (Settings > Developer > Edit Config), Cursor (~/.cursor/mcp.json) and most others": _json(
+            {"mcpServers": {_NAME: own}}
+        ),
+        "VS Code (.vscode/mcp.json)": _json({"servers": {_NAME: {"type": "stdio", **own}}}),
+        "Zed (settings.json)": _json({"context_servers": {_NAME: own}}),
+        "Claude Code": f"claude mcp add {_NAME} -- {shell}",
+        "Codex": f"codex mcp add {_NAME} -- {shell}",
+    }
+
+
+def _reached(url: str) -> Entries:
+    headers = {"Authorization": f"Bearer {_KEY}"}
+    asked = {"type": "promptString", "id": "agentsvc-key", "description": "Key of agentsvc", "password": True}
+    prompted = {"Authorization": "Bearer ${input:agentsvc-key}"}
+    server = {"type": "http", "url": url, "headers": headers}
+    asking = {"type": "http", "url": url, "headers": prompted}
+    return {
+        "Cursor (~/.cursor/mcp.json) and most others": _json({"mcpServers": {_NAME: server}}),
+        "VS Code (.vscode/mcp.json), which asks for the key": _json({"inputs": [asked], "servers": {_NAME: asking}}),
+        "Zed (settings.json)": _json({"context_servers": {_NAME: {"url": url, "headers": headers}}}),
+        "Claude Code": f'claude mcp add --transport http {_NAME} {url} --header "Authorization: Bearer {_KEY}"',
+        "Codex, with the key in the variable SERVICE_API_KEY": (
+            f"codex mcp add {_NAME} --url {url} --bearer-token-env-var SERVICE_API_KEY"
+        ),
+    }
+
+
+def _print(entries: Entries) -> None:
+    for program, entry in entries.items():
+        print(f"\n{program}:\n\n{entry}")
+
+
+def _json(entry: object) -> str:
+    return json.dumps(entry, indent=2, ensure_ascii=False)

@@ -1,0 +1,113 @@
+"""Which models could answer here: those that the embedded service offers, those of providers by their keys, those of an
+Ollama on this machine, those in files, and the offline agent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.agents.language.model_choice import ollama_models
+from agentsvc_nb.model_switch.switching import price_text
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.model_keys import PLACES, ModelKeys
+from agentsvc_nb.service.plan import model_of, plan_of, provider_of
+from agentsvc_nb.setting_values import HOSTED, model_id, prices
+from agentsvc_nb.settings import data_folder
+
+FREE: Final = "nothing"
+_MILLION: Final = 1_000_000
+_AGENTS: Final = "agentsvc-nb[agents]"
+_PARTS: Final = {
+    "anthropic": ("anthropic", _AGENTS),
+    "google": ("google.genai", "pydantic-ai-slim[google]"),
+    "gguf": ("xllamacpp", "agentsvc-nb[local-model]"),
+}
+"""What a provider's models need beside the agent library, by a module of it and by what to install."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelHere:
+    """A model that could answer: whether it does (`default`) or what stands in the way, what to install first, and
+    cents a million tokens of input and of output."""
+
+    id: str
+    default: bool
+    state: str
+    needs: str
+    price: tuple[float, float] | None
+    charged: bool
+
+    @property
+    def cost(self) -> str:
+        if self.price and any(self.price):
+            return price_text(self.price)
+        return "said once it is chosen" if self.charged else FREE
+
+
+def models_here(data: str | Path | None = None) -> list[ModelHere]:
+    """The models, the one that answers first. Sends nothing but a question to an Ollama on this machine. Raises
+    `SettingsError`."""
+    folder = DataFolder(data_folder(os.environ, data))
+    plan = plan_of(folder.path, embedded=True)
+    now, kept = model_id(model_of(folder)), ModelKeys(folder)
+    own = prices(plan.settings.prices)
+    states = {now: "answers now"}
+    for other in plan.settings.offered:
+        states.setdefault(other, "offered, by --model")
+    for model, state in _found(folder, kept):
+        states.setdefault(model, state)
+    return [_row(model, state, now, own.get(model)) for model, state in states.items()]
+
+
+def _found(folder: DataFolder, kept: ModelKeys) -> Iterator[tuple[str, str]]:
+    for variable, model in HOSTED.items():
+        place = kept.place(variable)
+        yield model, f"{variable} is set" if os.environ.get(variable) else _key_state(place)
+    for name in ollama_models():
+        yield f"ollama:{name}", "Ollama has it"
+    for file in sorted(folder.models.rglob("*.gguf")):
+        yield f"gguf:{file.relative_to(folder.models)}", "a file here"
+    yield "offline", "no language model"
+
+
+def _key_state(place: str) -> str:
+    return f"its key is {PLACES[place]}" if place else "asks for its key"
+
+
+def _row(model: str, state: str, now: str, price: tuple[float, float] | None) -> ModelHere:
+    provider = provider_of(model)
+    charged = provider not in ("", "ollama", "gguf")
+    found = price or (published(model) if charged else None)
+    return ModelHere(model, model == now, state, lacking(provider), found, charged)
+
+
+def lacking(provider: str) -> str:
+    """What to install for models of this provider; empty if nothing is known to be missing."""
+    if not provider:
+        return ""
+    module, package = _PARTS.get(provider, ("openai", _AGENTS))
+    if find_spec("pydantic_ai") is None:
+        return package if provider == "gguf" else _AGENTS
+    try:
+        return "" if find_spec(module) else package
+    except ModuleNotFoundError:  # of a module within a package that is missing
+        return package
+
+
+def published(model: str) -> tuple[float, float] | None:
+    """The published price of a provider's model; None if it is unknown, or the agent library is not installed."""
+    try:
+        from genai_prices import Usage, calc_price
+    except ImportError:
+        return None
+    provider, _, name = model.partition(":")
+    asked = (Usage(input_tokens=_MILLION, output_tokens=0), Usage(input_tokens=0, output_tokens=_MILLION))
+    try:
+        given, made = (calc_price(one, name, provider_id=provider.partition("-")[0]).total_price for one in asked)
+    except (LookupError, ValueError):
+        return None
+    return float(given * 100), float(made * 100)

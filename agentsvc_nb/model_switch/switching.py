@@ -1,0 +1,320 @@
+"""Another model for the embedded service (docs/models.md): tried with one question first, with its package and its key,
+and taken only if it answers. For notebook and terminal, each of which brings a `Dialogue`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb import __version__, embedded
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.model_keys import MODEL_KEY, PLACES, ModelKeys
+from agentsvc_nb.service.model_trial import Trial, try_model
+from agentsvc_nb.service.plan import MODEL, address_variable, model_of, plan_of, provider_of, restart_command
+from agentsvc_nb.setting_values import model as model_name
+from agentsvc_nb.setting_values import model_id, secret
+from agentsvc_nb.settings import data_folder
+from agentsvc_nb.wire.runs import CENT
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.records.runs import RunRecord
+
+AskKey = Callable[[str], str]
+"""Prompts for a key without echo, and returns it."""
+AskYes = Callable[[str], bool]
+POLL_SECONDS: Final = 0.3
+START_SECONDS: Final = 90.0
+"""The library of a hosted model takes long to load on a busy machine."""
+_OWN: Final = ("ollama", "gguf")
+_LINE: Final = 200
+PER: Final = "cents a million tokens, in and out"
+
+
+class SwitchError(Exception):
+    """The model was not switched; the message says why, and what stays. `hint`: what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message, self.hint = message, hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """How to talk to the user. `ask_key(prompt)` does not echo; it and `ask_yes(question)` are None where there is
+    nobody to ask. `say` shows a line of progress; `again` is the command that switches, such as `%agentsvc model`."""
+
+    ask_key: AskKey | None
+    ask_yes: AskYes | None
+    say: Callable[[str], None]
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """The model that answers from now on, and the one before; `key_place` says where a key was kept."""
+
+    model: str
+    before: str
+    trial: Trial
+    key_place: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def told(self, again: str) -> str:
+        """What happened, for people."""
+        lines = [f"{model_id(self.model)} answers from now on."]
+        if self.trial.answer:
+            charged = self.trial.microcents or not is_own(self.model, self.trial)
+            spent = f", which cost {cents(self.trial.microcents)}" if charged else ""
+            lines.append(f"To a question with one word as its answer it said {self.trial.answer!r}{spent}.")
+        if ":" in self.model:
+            lines.append(f"Price: {self._price()}.")
+        if self.key_place:
+            lines.append(f"Its key is kept {PLACES[self.key_place]}, for all notebooks on this machine.")
+        if self.before != self.model:
+            lines.append(f"The one before again: {again} {model_id(self.before)}")
+        return "\n".join([*lines, *self.notes])
+
+    def facts(self) -> dict[str, Any]:
+        """The same for programs: prices as `GET /models` names them, null where nothing is known."""
+        given, made = self.trial.price or (None, None)
+        return {
+            "model": model_id(self.model),
+            "before": model_id(self.before),
+            "answer": self.trial.answer or None,
+            "cost_cents": self.trial.microcents / CENT,
+            "input_cents_per_million": given,
+            "output_cents_per_million": made,
+            "key_place": self.key_place or None,
+            "notes": list(self.notes),
+        }
+
+    def _price(self) -> str:
+        if self.trial.price and any(self.trial.price):
+            return f"{price_text(self.trial.price)} {PER}"
+        if is_own(self.model, self.trial):
+            return "nothing is charged, it is no provider's"
+        return "not known; AGENTSVC_PRICES says it, until then costs are shown as 0"
+
+
+def is_own(model: str, trial: Trial) -> bool:
+    """Whether it runs on this machine, or on a server of one's own."""
+    return provider_of(model) in _OWN or bool(trial.address)
+
+
+def price_text(price: tuple[float, float]) -> str:
+    return f"{price[0]:,g} / {price[1]:,g}"
+
+
+def cents(microcents: int) -> str:
+    found = microcents / CENT
+    return "nothing" if not found else f"{found:.2f} cents" if found >= 0.01 else "under 0.01 cents"
+
+
+def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key: bool = False) -> Switched:
+    """Make this model answer from now on, if it does: its package is installed, and its key asked for, once the user
+    wants that. `new_key` asks for a key although one is kept. Runs that are active end with the model that they began
+    with.
+
+    Raises `SwitchError` when it does not answer, `SettingsError` and `EmbeddedError`; the model before then stays.
+    """
+    folder = DataFolder(data_folder(os.environ, data))
+    model = resolved(name, folder)
+    before = model_of(folder)
+    folder.make()
+    trial, typed = _Preparation(folder, model, before, talk, new_key).done()
+    place = _keep(folder, model, trial, typed, before)
+    _restart(folder, model, before, talk)
+    left = os.environ.get(MODEL)
+    away = f"{MODEL} is set here to {left}: unset it, or the next start from here goes back to that."
+    return Switched(model, before, trial, place, (away,) if left and left != model else ())
+
+
+def resolved(name: str, folder: DataFolder) -> str:
+    """The model of this name; a file may be named as it lies in the folder of model files. Raises `SwitchError`."""
+    file = name.removeprefix("gguf:")
+    if file != name and not os.path.exists(os.path.expanduser(file)) and (folder.models / file).is_file():
+        name = f"gguf:{folder.models / file}"
+    try:
+        return model_name(name)
+    except ValueError as error:
+        raise SwitchError(f"{name!r} is no model; nothing was changed.", f"Give {error}.") from None
+
+
+class _Preparation:
+    """Tries a model until it answers, or until nothing more can be done for it."""
+
+    def __init__(self, folder: DataFolder, model: str, before: str, talk: Dialogue, new_key: bool) -> None:
+        self._folder, self._model, self._talk = folder, model, talk
+        self._stays = f"{model_id(before)} stays."
+        self._new_key = new_key
+        self._typed: dict[str, str] = {}
+        self._installed = ""
+
+    def done(self) -> tuple[Trial, dict[str, str]]:
+        """The trial in which it answered, and what was typed. Raises `SwitchError`."""
+        while True:
+            if provider_of(self._model):
+                self._talk.say(f"Asking {model_id(self._model)} a question with one word as its answer ...")
+            trial = try_model(self._folder.path, self._model, self._typed)
+            if trial.package and trial.package != self._installed:
+                self._install(trial)
+            elif self._wants_key(trial):
+                self._ask_key(trial)
+            elif trial.said:
+                raise self._refused(trial)
+            else:
+                return trial, self._typed
+
+    def _wants_key(self, trial: Trial) -> bool:
+        if not trial.variable or self._typed:
+            return False
+        if self._new_key:
+            return True
+        if not trial.said or os.environ.get(trial.variable):
+            return False
+        kept = ModelKeys(self._folder).counts_for(trial.variable, trial.address)
+        return trial.fault == "" or (trial.fault == "key" and not kept)
+
+    def _ask_key(self, trial: Trial) -> None:
+        name = trial.variable
+        if os.environ.get(name):
+            raise SwitchError(
+                f"{name} is set here, and counts before a kept key. {self._stays}", f"Unset {name} first."
+            )
+        if self._talk.ask_key is None:
+            raise SwitchError(f"{trial.said} Nobody can be asked for it here. {self._stays}")
+        place = trial.address or f"the provider {provider_of(self._model)}"
+        key = self._talk.ask_key(f"Key for {place} (not shown): ").strip()
+        try:
+            secret(key or "\n")
+        except ValueError as error:
+            raise SwitchError(f"That is no key; nothing was changed. {self._stays}", f"Give {error}.") from None
+        self._typed = {name: key}
+        if trial.address and name != MODEL_KEY:
+            self._typed[address_variable(provider_of(self._model))] = trial.address
+
+    def _install(self, trial: Trial) -> None:
+        by_hand = f"pip install '{trial.package}'"
+        question = f"{model_id(self._model)} needs {trial.package}, which is not installed here. Install it now? [y/n] "
+        if self._talk.ask_yes is None or not self._talk.ask_yes(question):
+            raise SwitchError(f"{trial.said} {self._stays}", f"Install it, then `{self._talk.again}` again.")
+        if find_spec("pip") is None:
+            raise SwitchError(f"There is no pip in this environment; {by_hand} where it was made. {self._stays}")
+        install(trial.package, self._talk.say)
+        self._installed = trial.package
+
+    def _refused(self, trial: Trial) -> SwitchError:
+        why = trial.said.partition(": ")[2] or trial.said
+        model, name = model_id(self._model), trial.variable
+        match trial.fault:
+            case "key" if self._typed:
+                return SwitchError(f"That key was refused, and is not kept: {why} {self._stays}")
+            case "key" if os.environ.get(name):
+                return SwitchError(f"The key in {name} was refused: {why} {self._stays}", f"Correct or unset {name}.")
+            case "key":
+                return SwitchError(
+                    f"The kept key was refused: {why} {self._stays}",
+                    f"`{self._talk.again} {model} --key` asks for another.",
+                )
+            case "unknown":
+                return SwitchError(f"There is no model {model} there: {why} {self._stays}", "Check its name.")
+            case "credit":
+                return SwitchError(f"There is no credit for {model}: {why} {self._stays}", "Its provider sells it.")
+            case "network":
+                place = trial.address or "Its provider"
+                return SwitchError(
+                    f"{place} can't be reached: {why} {self._stays}", "Check the network, or its address."
+                )
+        return SwitchError(f"{trial.said} {self._stays}")
+
+
+def install(package: str, say: Callable[[str], None]) -> None:
+    """Install a package with pip into this environment, telling each line of pip's. Raises `SwitchError`."""
+    command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", package]
+    last = ""
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                if line.strip():
+                    last = line.strip()[:_LINE]
+                    say(f"pip: {last}")
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        raise SwitchError(f"pip could not install {package}: {last} Nothing was switched.")
+
+
+def _keep(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str], before: str) -> str:
+    """Keep the key that was typed; returns its place."""
+    if trial.variable not in typed:
+        return ""
+    try:
+        return ModelKeys(folder).keep(trial.variable, typed[trial.variable], provider_of(model), trial.address)
+    except OSError as error:
+        raise SwitchError(f"The key could not be kept ({error}). {model_id(before)} stays.") from None
+
+
+def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> None:
+    """End the service once no run of another model is active, and start it with this one. Raises `EmbeddedError`."""
+    ready = embedded.status(folder.path)
+    if ready is not None and ready.version != __version__:
+        again = restart_command(folder.path)
+        raise SwitchError(f"The running service has version {ready.version}, this is {__version__}.", f"First: {again}")
+    while True:
+        _wait_for_runs(folder, model, talk)
+        talk.say(f"Starting the service with {model_id(model)} ...")
+        embedded.stop(folder.path)
+        if _others(folder, model):  # started since: they go on with the model that they began with
+            embedded.find_or_start(folder.path, timeout=START_SECONDS)
+            continue
+        try:
+            embedded.find_or_start(folder.path, model=model, timeout=START_SECONDS)
+        except embedded.EmbeddedError as error:
+            embedded.find_or_start(folder.path, timeout=START_SECONDS)
+            raise SwitchError(f"{error} {model_id(before)} stays.") from None
+        ready = embedded.status(folder.path)
+        if ready is not None and ready.model == model:  # else another has started it meanwhile
+            return
+
+
+def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
+    told = ""
+    while others := _others(folder, model):
+        embedded.find_or_start(
+            folder.path, timeout=START_SECONDS
+        )  # with the model before, by which they go on if they were cut off
+        ids = ", ".join(run.run_id for run in others[:3])
+        line = (
+            f"Waiting for {len(others)} active run{'s' * (len(others) > 1)} of the model before ({ids}), so that"
+            " nothing is lost; to leave the model as it is, stop this."
+        )
+        if line != told:
+            talk.say(line)
+            told = line
+        time.sleep(POLL_SECONDS)
+
+
+def _others(folder: DataFolder, model: str) -> list[RunRecord]:
+    """The active runs of other models than those that the service offers once it is started with this one."""
+    if not folder.has_database():
+        return []
+    from agentsvc_nb.service.keyring import open_beside
+    from agentsvc_nb.service.records import runs
+
+    offered = plan_of(folder.path, model, embedded=True).settings.offered
+    with open_beside(folder) as database:
+        return [run for run in database.read(runs.active) if run.model not in offered]

@@ -1,0 +1,54 @@
+"""The passages that an answer quotes, each with the lines around it, folded below the answer."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from agentsvc_nb.formats.decoding import decode
+from agentsvc_nb.notebook.display.markdown import SMALL
+from agentsvc_nb.wire.text import escape, plain
+
+Read = Callable[[str], bytes | None]
+"""Returns the beginning of the chat's file at a path; None if it can't be read."""
+
+HEAD_BYTES: Final = 256_000
+"""How much of a file is read: a passage further down is not shown here."""
+SOURCES: Final = 8
+"""The most passages below one answer."""
+AROUND: Final = 3
+"""Lines before and after the quoted one."""
+LINE_CHARS: Final = 400
+_CITED: Final = re.compile(r"— `([^`\n]{1,300})`, line (\d{1,6})\b")
+_PRE: Final = '<pre style="white-space:pre-wrap;overflow-wrap:anywhere;margin:2px 0 6px 12px">'
+
+
+def sources_html(answer: str, read: Read) -> str:
+    """HTML that unfolds the passages that an answer quotes as `— file, line 12`; empty if none can be shown."""
+    cited = list(dict.fromkeys((found[1], int(found[2])) for found in _CITED.finditer(answer)))[:SOURCES]
+    files = {path: _lines(read(path)) for path in dict.fromkeys(path for path, _ in cited)}
+    shown = [_source(path, number, files[path]) for path, number in cited if 0 < number <= len(files[path])]
+    if not shown:
+        return ""
+    counted = f"{len(shown)} source{'s' * (len(shown) != 1)}"
+    return f'<details><summary style="{SMALL}">{counted}</summary>{"".join(shown)}</details>'
+
+
+def _lines(data: bytes | None) -> list[str]:
+    found = decode(data, cut=len(data) >= HEAD_BYTES) if data else None
+    return plain(found.text).split("\n") if found else []
+
+
+def _source(path: str, number: int, lines: list[str]) -> str:
+    first = max(0, number - 1 - AROUND)
+    body = "\n".join(_marked(lines[first : number + AROUND], number - 1 - first))
+    summary = f"<summary><code>{escape(path, 300)}</code>, line {number}</summary>"
+    return f'<details style="margin-left:12px">{summary}{_PRE}{body}</pre></details>'
+
+
+def _marked(lines: list[str], at: int) -> Iterator[str]:
+    for place, line in enumerate(lines):
+        shown = html.escape(line[:LINE_CHARS])
+        yield f"<mark>{shown}</mark>" if place == at else shown

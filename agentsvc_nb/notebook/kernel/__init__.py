@@ -1,0 +1,9 @@
+"""The agent in the user's kernel: what it may look at and have run there, and who says yes (docs/decisions/0083).
+
+access    the shell: its variables, running a cell, whether it is idle, whether buttons are heard
+running   code run on the main thread, and what came of it
+variables  what a variable is, in a few lines
+masking   which values and names are never told
+calls     a call of the agent, from asked to answered, and how it is shown
+desk      the calls of one run: taken in by the thread that reads, done on the main thread
+"""

@@ -1,0 +1,99 @@
+"""The shell whose kernel the agent may work in: its variables, whether it is idle, who can be asked there."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from agentsvc_nb.notebook.host import asker
+
+IDLE_SECONDS: Final = 1.0
+"""How long no cell must have run before code runs beside them: the cells of a Run All follow each other sooner."""
+_CONFIRM_SECONDS: Final = 0.05
+
+
+class KernelAccess:
+    """A shell. `watch` begins to note when cells run; the rest may be used from any thread."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self._busy = 1  # the cell that makes this one runs
+        self._rested = time.monotonic()
+        self._scheduled = False
+        self._lock = threading.Lock()
+
+    def watch(self) -> None:
+        self.shell.events.register("pre_run_cell", self._began)
+        self.shell.events.register("post_run_cell", self._ended)
+
+    def unwatch(self) -> None:
+        self.shell.events.unregister("pre_run_cell", self._began)
+        self.shell.events.unregister("post_run_cell", self._ended)
+
+    def _began(self, info: Any) -> None:
+        self._busy += 1
+
+    def _ended(self, result: Any) -> None:
+        self._busy = max(0, self._busy - 1)
+        self._rested = time.monotonic()
+
+    @property
+    def in_kernel(self) -> bool:
+        """Whether there is a kernel, not a terminal."""
+        return hasattr(self.shell, "kernel")
+
+    @property
+    def has_subshells(self) -> bool:
+        """Whether the kernel can hear buttons while a cell runs, if the front end makes use of it."""
+        return getattr(getattr(self.shell, "kernel", None), "shell_channel_thread", None) is not None
+
+    @property
+    def hears_buttons(self) -> bool:
+        """Whether the front end has a subshell: it makes one for the first widget that it shows."""
+        return self.has_subshells and bool(self.shell.kernel.shell_channel_thread.manager.list_subshell())
+
+    @property
+    def can_prompt(self) -> bool:
+        """Whether somebody can be asked with `input`; only in a cell."""
+        return asker(self.shell) is not None
+
+    def when_idle(self, work: Callable[[], object]) -> None:
+        """Have `work` done on the main thread if no cell has run for a second; else nothing is done: ask again later.
+
+        At most one is on its way; `work` must not raise.
+        """
+        with self._lock:
+            if self._scheduled or not self._is_idle():
+                return
+            self._scheduled = True
+        rested = self._rested
+        self.shell.kernel.io_loop.add_callback(
+            lambda: self.shell.kernel.io_loop.call_later(_CONFIRM_SECONDS, self._do, work, rested)
+        )
+
+    def _is_idle(self) -> bool:
+        return not self._busy and time.monotonic() - self._rested >= IDLE_SECONDS
+
+    def _do(self, work: Callable[[], object], rested: float) -> None:
+        # On the main loop. Once more, after cells that were queued at the kernel have had their turn.
+        try:
+            if self._is_idle() and self._rested == rested:
+                with self._interruptible():
+                    work()
+        except KeyboardInterrupt:
+            pass  # it came between two calls, and there is no cell to fail
+        finally:
+            self._scheduled = False
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Take interrupts as a cell does; between cells a kernel ignores them."""
+        kernel = self.shell.kernel
+        kernel.pre_handler_hook()
+        try:
+            yield
+        finally:
+            kernel.post_handler_hook()

@@ -1,0 +1,182 @@
+"""A call of the agent for code in the user's kernel: from asked to answered, and how a cell shows it."""
+
+from __future__ import annotations
+
+import base64
+import html
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from agentsvc_nb.client.client_tools import CallAnswer
+from agentsvc_nb.notebook.display.code import highlighted
+from agentsvc_nb.notebook.display.render import Bundle, line_html
+from agentsvc_nb.notebook.kernel.masking import masked
+from agentsvc_nb.wire.text import escape, label, plain
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.kernel.running import Outcome
+
+State = Literal["asked", "approved", "running", "done", "failed", "refused", "stopped"]
+CODE_CHARS: Final = 20_000
+"""The longest code that may be asked for: all of it is shown."""
+ERROR_CHARS: Final = 6_000
+TOLD_CHARS: Final = 9_000
+"""How much of what failed code said the agent is told; the end of it."""
+_HEADS: Final[dict[State, str]] = {
+    "asked": "● The agent wants to run this in your kernel",
+    "approved": "● Runs in your kernel as soon as no cell runs",
+    "running": "● Runs in your kernel",
+    "done": "✓ Ran in your kernel",
+    "failed": "✗ Failed in your kernel",
+    "refused": "■ Refused, not run",
+    "stopped": "■ Stopped",
+}
+_PRE: Final = (
+    '<pre style="white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow:auto;margin:2px 0 6px;'
+    'padding:4px 8px;border-left:3px solid {};background:var(--jp-cell-editor-background,transparent)">{}</pre>'
+)
+_CODE_EDGE: Final = "var(--jp-brand-color1,#1976d2)"
+_OUTPUT_EDGE: Final = "var(--jp-border-color2,#8884)"
+
+
+@dataclass(eq=False)
+class KernelCall:
+    """A call. Decided in any thread, run in the main thread, awaited in the one that reads the run's events.
+
+    Attributes:
+        by_prompt: whether the user is asked with a prompt, so that buttons would not be heard.
+        edited: whether the user changed the code before approving it.
+        unable: why it was not run, where nobody refused it; the agent is told.
+    """
+
+    call_id: str
+    run_id: str
+    code: str
+    why: str = ""
+    since: str = ""
+    state: State = "asked"
+    reason: str = ""
+    by_prompt: bool = False
+    edited: bool = False
+    unable: str = ""
+    outcome: Outcome | None = None
+    asked_at: float = field(default_factory=time.monotonic)
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def decide(self, approved: bool, code: str | None = None, reason: str = "") -> bool:
+        """Approve, maybe with other code, or refuse; the first decision counts. Returns whether it was this one."""
+        with self._lock:
+            if self.state != "asked":
+                return False
+            if approved and code is not None and code.strip() != self.code.strip():
+                self.code, self.edited = code, True
+            self.reason = reason
+            self.state = "approved" if approved else "refused"
+        if not approved:
+            self._ended.set()
+        return True
+
+    def begin(self) -> bool:
+        """Whether it is to be run now: it was approved, and neither stopped nor run."""
+        with self._lock:
+            if self.state != "approved":
+                return False
+            self.state = "running"
+            return True
+
+    def give_up(self, unable: str) -> None:
+        """End it if it does not run yet."""
+        with self._lock:
+            if self.state in ("asked", "approved"):
+                self.state, self.unable = "stopped", unable
+                self._ended.set()
+
+    def end(self, state: State, unable: str = "") -> None:
+        """End what `begin` has begun."""
+        with self._lock:
+            self.state, self.unable = state, unable
+            self._ended.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended within that time."""
+        return self._ended.wait(seconds)
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Changes whenever it is to be drawn anew."""
+        done = self.outcome
+        return (self.call_id, self.state, len(done.text) if done else 0, len(done.pictures) if done else 0)
+
+    def answer(self) -> CallAnswer:
+        """What the agent is told, without pictures: they go through the chat's files."""
+        if self.outcome is None:
+            why = self.unable or "The user refused to run this code."
+            return failed(f"{why}{f' Their reason: {self.reason}' if self.reason else ''}")
+        changed = [f"The user changed the code before it ran:\n{self.code}"] if self.edited else []
+        parts = [*changed, plain(self.outcome.text).rstrip()]
+        if self.outcome.error:
+            parts.append(f"The code failed:\n{_error(self.outcome)}")
+        text = masked("\n\n".join(part for part in parts if part)) or "It ran, and printed nothing."
+        return CallAnswer([{"type": "text", "text": text}], text[-TOLD_CHARS:] if self.outcome.error else "")
+
+    def bundle(self) -> Bundle:
+        """The code, and what came of it, as a safe output."""
+        head = _HEADS[self.state] + (", as you changed it" if self.edited else "")
+        said = label(self.unable or self.reason or self.why, 400)
+        line = f"{head}: {said}" if said else f"{head}."
+        body = [f"<div>{escape(line, 500)}</div>", _PRE.format(_CODE_EDGE, highlighted(self.code))]
+        text = [line, _indented(self.code)]
+        if self.outcome is not None:
+            shown, told = _outcome_parts(self.outcome)
+            body += shown
+            text += told
+        return {"text/plain": "\n".join(text) + "\n", "text/html": "".join(body)}
+
+    def asking_bundle(self) -> Bundle:
+        """The same, and how it is answered from another cell."""
+        shown, call = self.bundle(), label(self.call_id, 64)
+        how = f"`%approve {call}` runs it; `%approve --refuse {call}` does not, and the agent is told."
+        return {"text/plain": f"{shown['text/plain']}{how}\n", "text/html": shown["text/html"] + line_html(how)}
+
+    @property
+    def tool(self) -> str:
+        return "run_in_kernel"
+
+    @property
+    def input(self) -> dict[str, Any]:
+        return {"code": self.code, "why": self.why}
+
+
+def failed(why: str) -> CallAnswer:
+    """The answer to a call that came to nothing; as content, too, for those who look at the run."""
+    return CallAnswer([{"type": "text", "text": why}], why)
+
+
+def _outcome_parts(outcome: Outcome) -> tuple[list[str], list[str]]:
+    """The HTML and the text of what came of code."""
+    printed, error = plain(outcome.text).rstrip(), _error(outcome)
+    rest = printed.removesuffix(plain(outcome.table_text).rstrip()).rstrip()  # the table is shown as one
+    shown = [_PRE.format(_OUTPUT_EDGE, html.escape(rest))] if rest else []
+    shown += [f'<div style="overflow-x:auto">{outcome.table}</div>'] if outcome.table else []
+    shown += [_picture(raw, number) for number, raw in enumerate(outcome.pictures, 1)]
+    shown += [_PRE.format("var(--jp-error-color1,#dd3333)", html.escape(error))] if error else []
+    told = [printed, *(f"[picture {number}]" for number in range(1, len(outcome.pictures) + 1)), error]
+    return shown, [part for part in told if part]
+
+
+def _error(outcome: Outcome) -> str:
+    """The end of the traceback, without the line of dashes that IPython begins it with."""
+    return plain(outcome.error).lstrip("-\n")[-ERROR_CHARS:]
+
+
+def _picture(raw: bytes, number: int) -> str:
+    kind = "png" if raw.startswith(b"\x89PNG") else "jpeg"
+    data = base64.b64encode(raw).decode()
+    return f'<div><img alt="Picture {number} of the code above" src="data:image/{kind};base64,{data}"></div>'
+
+
+def _indented(code: str) -> str:
+    return "\n".join(f"    {line}" for line in code.splitlines())

@@ -1,0 +1,31 @@
+"""Asking for code in the user's kernel with a prompt, where no button is heard: `input` of a kernel or a terminal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentsvc_nb.notebook.kernel.calls import KernelCall
+from agentsvc_nb.wire.limits import REASON_CHARS
+from agentsvc_nb.wire.text import label
+
+_QUESTION: Final = "Run this code in your kernel? [y]es, [e]dit, [n]o: "
+_EDIT: Final = "The code to run instead; end it with a line that is just a dot:"
+
+
+def decide_by_prompt(call: KernelCall) -> None:
+    """Ask until there is an answer; an empty one asks again. Without more input it is refused.
+
+    Raises `KeyboardInterrupt`: then nothing is decided.
+    """
+    try:
+        while call.state == "asked":
+            said = input(_QUESTION).strip().casefold()
+            if said in ("y", "yes"):
+                call.decide(True)
+            elif said in ("n", "no"):
+                call.decide(False, reason=label(input("Why not? The agent is told (may be empty): "), REASON_CHARS))
+            elif said in ("e", "edit"):
+                print(_EDIT)
+                call.decide(True, "\n".join(iter(input, ".")))
+    except EOFError:
+        call.decide(False)

@@ -1,0 +1,236 @@
+"""Code of the agent, run as a cell of the user's on the main thread, and what came of it.
+
+It is not in the history and not in `Out`. What it prints, shows and returns is kept, not sent; `input`, `exit` and what
+ends the kernel are answered with an error.
+"""
+
+from __future__ import annotations
+
+import _thread
+import base64
+import builtins
+import io
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from IPython.core.displaypub import DisplayPublisher
+
+from agentsvc_nb.notebook.kernel.variables import is_frame
+
+KEPT_CHARS: Final = 10_000
+"""How much of the beginning of what is printed is kept, and as much of its end."""
+PICTURES: Final = 8
+PICTURE_BYTES: Final = 3_000_000
+_SHOWN: Final = {"max_rows": 20, "max_cols": 20}
+_TICK_SECONDS: Final = 0.5
+
+
+@dataclass
+class Outcome:
+    """What came of code so far.
+
+    Attributes:
+        text: what was printed and returned.
+        table: the value of the last line, if it is a DataFrame, as HTML that pandas has escaped.
+        table_text: the same in `text`.
+    """
+
+    pictures: list[bytes] = field(default_factory=list)
+    table: str = ""
+    table_text: str = ""
+    error: str = ""
+    interrupted: bool = False
+    seconds: float = 0.0
+    _head: str = ""
+    _tail: deque[str] = field(default_factory=deque)
+    _tail_chars: int = 0
+    _chars: int = 0
+
+    def write(self, text: str) -> None:
+        self._chars += len(text)
+        room = KEPT_CHARS - len(self._head)
+        if room > 0:
+            self._head += text[:room]
+            text = text[room:]
+        if text := text[-KEPT_CHARS:]:
+            self._tail.append(text)
+            self._tail_chars += len(text)
+        while self._tail and self._tail_chars - len(self._tail[0]) >= KEPT_CHARS:
+            self._tail_chars -= len(self._tail.popleft())
+
+    @property
+    def text(self) -> str:
+        tail = "".join(self._tail)[-KEPT_CHARS:]
+        left_out = self._chars - len(self._head) - len(tail)
+        return f"{self._head}\n… {left_out:,} characters left out …\n{tail}" if left_out else self._head + tail
+
+
+def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = lambda: None) -> None:
+    """Run the code to its end, or to an interrupt. For the main thread. `tick` is called first, and then now and then
+    while it prints.
+
+    Raises nothing that the code raises.
+    """
+    begun = time.monotonic()
+    try:
+        tick()  # in here, because what it shows invites to stop the code
+        with _captured(shell, _Recorder(shell, outcome, tick)):
+            result = shell.run_cell(code, store_history=False)
+        failed = result.error_before_exec or result.error_in_exec
+    except KeyboardInterrupt as error:  # it came where IPython catches none
+        failed = error
+    outcome.seconds = time.monotonic() - begun
+    if isinstance(failed, KeyboardInterrupt):
+        outcome.interrupted = True
+        outcome.error = "KeyboardInterrupt: the user stopped the code."
+    elif failed is not None and not outcome.error:
+        outcome.error = f"{type(failed).__name__}: {failed}"
+
+
+def awaits(shell: Any, code: str) -> bool:
+    """Whether the code has an `await` outside functions, for which the loop of a kernel would have to be free."""
+    try:
+        return bool(shell.should_run_async(code, transformed_cell=shell.transform_cell(code)))
+    except SyntaxError:  # running it says so
+        return False
+
+
+class _Recorder:
+    """Where everything goes while the code runs."""
+
+    def __init__(self, shell: Any, outcome: Outcome, tick: Callable[[], object]) -> None:
+        self._shell = shell
+        self.outcome = outcome
+        self._tick = tick
+        self._ticked = time.monotonic()
+
+    def write(self, text: str) -> None:
+        self.outcome.write(text)
+        if time.monotonic() - self._ticked > _TICK_SECONDS:
+            self._ticked = time.monotonic()
+            self._tick()
+
+    def show(self, data: dict[str, Any]) -> None:
+        """Keep a picture, or else the text, of what is displayed."""
+        picture = data.get("image/png") or data.get("image/jpeg")
+        if picture is not None:
+            raw = base64.b64decode(picture) if isinstance(picture, str) else bytes(picture)
+            if len(self.outcome.pictures) < PICTURES and len(raw) <= PICTURE_BYTES:
+                self.outcome.pictures.append(raw)
+            else:
+                self.write(f"[a picture of {len(raw):,} bytes, not kept]\n")
+        elif text := data.get("text/plain"):
+            self.write(f"{text}\n")
+
+    def result(self, value: Any) -> None:
+        """Keep the value of the last expression: what `sys.displayhook` gets."""
+        if value is None:
+            return
+        data, _ = self._shell.display_formatter.format(value)
+        if is_frame(value) and hasattr(value, "to_html"):
+            self.outcome.table, self.outcome.table_text = value.to_html(**_SHOWN), str(data.get("text/plain", ""))
+        self.show(data)
+
+    def failed(self, kind: Any, error: Any, lines: list[str]) -> None:
+        self.outcome.error = "\n".join(lines)
+
+    def refuse_input(self, *_: Any, **__: Any) -> str:
+        raise RuntimeError("Code of the agent can't ask with input(): write the value into the code.")
+
+    def refuse_exit(self, *_: Any, **__: Any) -> None:
+        raise RuntimeError("Code of the agent can't end the kernel.")
+
+
+class _Writer(io.TextIOBase):
+    """Standard output and error while the code runs, and for threads of it that keep it, for ever."""
+
+    def __init__(self, recorder: _Recorder) -> None:
+        self._recorder = recorder
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self._recorder.write(str(text))
+        return len(text)
+
+
+class _Publisher(DisplayPublisher):
+    """What `display` publishes to while the code runs."""
+
+    def __init__(self, recorder: _Recorder) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._recorder = recorder
+
+    def publish(self, data: dict[str, Any], *_: Any, **__: Any) -> None:
+        self._recorder.show(data)
+
+    def clear_output(self, wait: bool = False) -> None:
+        pass
+
+
+@contextmanager
+def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
+    """Everything that a cell sends elsewhere goes to the recorder meanwhile; listeners to cells are not told."""
+    writer = _Writer(recorder)
+    with ExitStack() as stack:
+        for place, name, stands_in in (
+            (sys, "stdout", writer),
+            (sys, "stderr", writer),
+            (sys, "stdin", io.StringIO()),
+            (sys, "unraisablehook", _interrupt_again),
+            (sys, "displayhook", recorder.result),
+            (builtins, "input", recorder.refuse_input),
+            (shell, "display_pub", _Publisher(recorder)),
+            (shell, "_showtraceback", recorder.failed),
+            (shell, "ask_exit", recorder.refuse_exit),
+            (shell, "system", shell.system_piped),
+            (shell.displayhook, "exec_result", None),  # what the value of the cell around it will go to
+        ):
+            stack.enter_context(_replaced(place, name, stands_in))
+        # In a cell IPython has set `sys.displayhook` already; between cells it does so by this.
+        stack.enter_context(_replaced(shell.display_trap, "hook", recorder.result))
+        for event in ("pre_run_cell", "post_run_cell"):
+            callbacks = shell.events.callbacks
+            stack.callback(callbacks.__setitem__, event, callbacks[event])
+            callbacks[event] = []
+        yield
+
+
+def _interrupt_again(ignored: Any) -> None:
+    """Interrupt once more when a finalizer has swallowed the interrupt.
+
+    The cards that the code was approved with are garbage by now, and each widget of ipywidgets 8.1 has one: one stop
+    in three was lost there.
+    """
+    if isinstance(ignored.exc_value, KeyboardInterrupt):
+        threading.Timer(0.01, _thread.interrupt_main).start()  # here it would be swallowed again
+    else:
+        sys.__unraisablehook__(ignored)
+
+
+@contextmanager
+def _replaced(place: Any, name: str, stands_in: Any) -> Iterator[None]:
+    own = vars(place).get(name, _MISSING)
+    before = getattr(place, name, _MISSING)
+    setattr(place, name, stands_in)
+    try:
+        yield
+    finally:
+        if own is _MISSING and not _is_trait(place, name):
+            delattr(place, name)  # it stands in the class
+        else:
+            setattr(place, name, before)
+
+
+_MISSING: Final = object()
+
+
+def _is_trait(place: Any, name: str) -> bool:
+    return name in getattr(place, "_trait_values", {}) or name in getattr(type(place), "_traits", {})

@@ -1,0 +1,199 @@
+"""What a variable of the kernel is, in a few lines, bounded, and without what `masking` holds back.
+
+Nothing of the user's is called but what pandas, polars and NumPy have; of an object of another class the class is told.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import types
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from agentsvc_nb.notebook.kernel.masking import Rules, masked, telling
+from agentsvc_nb.wire.text import label, plain
+
+LISTED: Final = 200
+"""How many variables a listing has."""
+COLUMNS: Final = 100
+MOST_KEYS: Final = 10_000
+ROWS: Final = 50
+VALUE_CHARS: Final = 200
+TEXT_CHARS: Final = 2_000
+LOOKED_AT: Final = 10_000
+"""How much of a value is searched for credentials; what lies behind it is never shown."""
+BYTES: Final = 16_000
+"""The most bytes of one description."""
+MASKED: Final = "[masked: its name]"
+_SHELLS_OWN: Final = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
+_SCALARS: Final = (str, bytes, bool, int, float, complex, type(None))
+Described = dict[str, Any]
+
+
+def user_variables(variables: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
+    """The variables that the user has made, by name: no private ones, no modules, none that is hidden."""
+    return {
+        name: value
+        for name, value in dict(variables).items()
+        if not name.startswith("_")
+        and name not in _SHELLS_OWN
+        and not isinstance(value, types.ModuleType)
+        and not rules.hides(name)
+    }
+
+
+def listing(variables: Mapping[str, Any], rules: Rules) -> Described:
+    """The user's variables with their types and sizes, and no value of any."""
+    found = user_variables(variables, rules)
+    rows = [{"name": name, **_kind(value)} for name, value in islice(found.items(), LISTED)]
+    return {"variables": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})
+
+
+def description(name: str, variables: Mapping[str, Any], rules: Rules) -> Described:
+    """A variable: type, size, and for a table its columns and first rows. Raises `LookupError` with a sentence."""
+    found = user_variables(variables, rules)
+    if name not in found:
+        raise LookupError(f"There is no variable {label(name, 80)}; list_variables says which there are.")
+    value = found[name]
+    told: Described = {"name": name, **_kind(value)}
+    if telling(name):
+        return told | {"value": MASKED}
+    return _bounded(told | _contents(value, rules))
+
+
+def _kind(value: Any) -> Described:
+    kind = type(value)
+    told: Described = {"type": kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"}
+    if is_frame(value) or _is(value, "pandas", "Series") or _is(value, "polars", "Series"):
+        told["shape"] = list(value.shape)
+    elif _is(value, "numpy", "ndarray"):
+        told |= {"shape": list(value.shape), "dtype": str(value.dtype)}
+    elif isinstance(value, str | bytes | bytearray | list | tuple | dict | set | frozenset | range):
+        told["length"] = len(value)
+    return told
+
+
+def is_frame(value: Any) -> bool:
+    """Whether it is a DataFrame of pandas or polars."""
+    return _is(value, "pandas", "DataFrame") or _is(value, "polars", "DataFrame")
+
+
+def _is(value: Any, module: str, name: str) -> bool:
+    """Whether it is of that class; a library that was never imported is not imported for the question."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(value, kind)
+
+
+def _contents(value: Any, rules: Rules) -> Described:
+    rows = min(ROWS, rules.rows)
+    if _is(value, "pandas", "Series"):
+        value = value.to_frame()
+    if _is(value, "polars", "Series"):
+        return {"dtype": str(value.dtype)} | _first(value.head(rows).to_list(), rows)
+    if is_frame(value):
+        return _table(value, rules, rows)
+    if _is(value, "numpy", "ndarray"):
+        return _first(value.ravel()[:rows].tolist(), rows)
+    if isinstance(value, dict):
+        return _mapping(value, rules, rows)
+    if isinstance(value, list | tuple | set | frozenset | range):
+        return _first(islice(value, rows), rows)
+    if isinstance(value, types.FunctionType | type):
+        return _callable(value)
+    return {"value": _said(value, TEXT_CHARS)} if rows and isinstance(value, _SCALARS) else {}
+
+
+def _table(value: Any, rules: Rules, rows: int) -> Described:
+    head = value.head(rows)
+    if _is(value, "pandas", "DataFrame"):
+        index = head.index
+        head = head.reset_index() if any(name is not None for name in index.names) else head
+        dtypes = [str(dtype) for dtype in head.dtypes]
+    else:
+        dtypes = [str(dtype) for dtype in value.dtypes]
+    names = list(head.columns)
+    kept = [at for at, name in enumerate(names) if not rules.hides(name)]
+    told: Described = {"columns": [{"name": label(names[at], 100), "dtype": dtypes[at]} for at in kept[:COLUMNS]]}
+    if len(kept) < len(names):
+        told["hidden_columns"] = len(names) - len(kept)
+    if len(kept) > COLUMNS:
+        told["columns_not_shown"] = len(kept) - COLUMNS
+    if rows:
+        told["head"] = [_row(head, names, at, kept[:COLUMNS]) for at in range(len(head))]
+    return told
+
+
+def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
+    cell = head.iat.__getitem__ if hasattr(head, "iat") else lambda place: head.item(*place)
+    return [MASKED if telling(str(names[column])) else _said(cell((at, column))) for column in kept]
+
+
+def _mapping(value: dict[Any, Any], rules: Rules, rows: int) -> Described:
+    kept = {key: each for key, each in islice(value.items(), MOST_KEYS) if not rules.hides(key)}
+    told: Described = {"keys": [_said(key) for key in islice(kept, COLUMNS)]}
+    if rows:
+        told["first"] = {
+            str(_said(key)): MASKED if telling(str(key)) else _said(each) for key, each in islice(kept.items(), rows)
+        }
+    return told
+
+
+def _first(values: Iterable[Any], rows: int) -> Described:
+    return {"first": [_said(value) for value in values]} if rows else {}
+
+
+def _callable(value: Any) -> Described:
+    try:
+        told = {"signature": label(inspect.signature(value), VALUE_CHARS)}
+    except (TypeError, ValueError):
+        told = {}
+    return told | {"doc": masked(plain((inspect.getdoc(value) or "")[:VALUE_CHARS]))}
+
+
+def _said(value: Any, limit: int = VALUE_CHARS) -> Any:
+    """A value as JSON has it, masked and cut. Of an object of another class, the class."""
+    if _is(value, "numpy", "generic"):
+        value = value.item()
+    if isinstance(value, bool | type(None)):
+        return value
+    if isinstance(value, bytes | bytearray):
+        return f"{len(value):,} bytes"
+    if isinstance(value, list | tuple | set | frozenset | dict):
+        return f"{type(value).__name__} of {len(value):,}"
+    if not _is_short(value):
+        return f"<{type(value).__name__}>"
+    try:
+        said = masked(plain(str(value)[:LOOKED_AT]))
+    except ValueError:  # an integer of more digits than Python writes
+        return f"<{type(value).__name__}>"
+    if isinstance(value, int | float) and said == str(value):
+        return value
+    return said if len(said) <= limit else f"{said[:limit]}… ({len(said):,} characters)"
+
+
+def _is_short(value: Any) -> bool:
+    if isinstance(value, str | int | float | complex):
+        return True
+    is_table = hasattr(value, "columns") or hasattr(value, "iat")
+    return type(value).__module__.split(".")[0] in _PLAIN and not is_table
+
+
+_PLAIN: Final = frozenset({"datetime", "decimal", "fractions", "uuid", "pathlib", "enum", "pandas", "numpy"})
+"""Where the classes come from whose `str` is short and does nothing else."""
+
+
+def _bounded(told: Described) -> Described:
+    """The description with so few rows, and then columns, that it has at most `BYTES` bytes."""
+    while len(json.dumps(told, ensure_ascii=False, default=str).encode("utf-8", "replace")) > BYTES:
+        for part in ("head", "first", "keys", "columns"):
+            if found := told.get(part):
+                kept = len(found) // 2
+                told[part] = dict(islice(found.items(), kept)) if isinstance(found, dict) else found[:kept]
+                told[f"{part}_cut"] = True
+                break
+        else:
+            return {key: told[key] for key in ("name", "type") if key in told} | {"cut": True}
+    return told

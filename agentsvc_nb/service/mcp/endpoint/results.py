@@ -1,0 +1,165 @@
+"""Runs, jobs and outcomes as results of MCP: text, data of the listed schema, and links to the files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from pydantic import BaseModel
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.mcp.endpoint.catalog import Answered, Failed, MadeFile, Outcome
+from agentsvc_nb.service.mcp.messages import Message
+from agentsvc_nb.service.records.files import FileRecord
+from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.usecases import files
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.tools import ToolResult
+
+SCHEME: Final = "agentsvc://"
+_CANCELLED: Final = Failed(code="cancelled", message="It was cancelled.")
+
+
+def uri(chat: str, path: str) -> str:
+    """The address of a chat's file.
+
+    >>> uri("chat_1", "out/Übersicht 1.csv")
+    'agentsvc://chat_1/out/%C3%9Cbersicht%201.csv'
+    """
+    return f"{SCHEME}{chat}/{quote(path)}"
+
+
+def place(address: str) -> tuple[str, str] | None:
+    """The chat and the path that an address names; None for any other.
+
+    >>> place("agentsvc://chat_1/out/a%20b.csv"), place("file:///etc/passwd")
+    (('chat_1', 'out/a b.csv'), None)
+    """
+    chat, slash, path = address.removeprefix(SCHEME).partition("/")
+    if not address.startswith(SCHEME) or not slash or not path or not ids.is_chat(chat):
+        return None
+    return chat, unquote(path)
+
+
+def link(file: FileRecord | MadeFile) -> Message:
+    """A file as a link that `resources/read` takes."""
+    made = made_file(file) if isinstance(file, FileRecord) else file
+    return {
+        "type": "resource_link",
+        "uri": made.uri,
+        "name": made.path.rpartition("/")[2],
+        "mimeType": made.media_type,
+        "size": made.size_bytes,
+    }
+
+
+def made_file(file: FileRecord) -> MadeFile:
+    address = uri(file.chat, file.path)
+    return MadeFile(path=file.path, uri=address, media_type=file.media_type, size_bytes=file.size_bytes)
+
+
+def result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, failed: bool = False) -> Message:
+    """A tool's result. Data without any text is said as text, too, for clients that read only that."""
+    found: Message = {"content": list(content), "isError": failed}
+    if data is not None:
+        found["structuredContent"] = data.model_dump(mode="json", exclude_none=True)
+        if not any(block["type"] == "text" for block in content):
+            said = json.dumps(found["structuredContent"], ensure_ascii=False)
+            found["content"] = [_text(said), *content]
+    return found
+
+
+def refused(error: ApiError) -> Message:
+    """A call that the service refused, by its code."""
+    return failure(error.row.code, error.message)
+
+
+def failure(code: str, message: str, data: Outcome | None = None) -> Message:
+    error = Failed(code=code, message=message)
+    data = (data or Outcome()).model_copy(update={"error": error})
+    return result([_text(error.model_dump_json())], data, failed=True)
+
+
+def goes_on(work: RunRecord | JobRecord) -> Message:
+    """The result of work that goes on, as far as it is known without looking: where to ask for it."""
+    if isinstance(work, RunRecord):
+        data = Answered(chat=work.chat, status=work.status, run_id=work.run_id)
+        return _goes_on("run", work.run_id, "get_run", data)
+    return _goes_on("job", work.job_id, "get_job", _WithData(chat=work.chat, status=work.status, job_id=work.job_id))
+
+
+async def of_run(context: RequestContext, run: RunRecord) -> Message:
+    """The result of a run; of one that goes on, where to ask for it."""
+    made = [made_file(one) for one in await files.of_run(context.use_case, run.chat, run.run_id)]
+    data = Answered(
+        chat=run.chat,
+        status=run.status,
+        run_id=run.run_id,
+        files=made or None,
+        output=run.output,
+        structured_output=_document(run.structured_output),
+        basis=_document(run.basis),
+    )
+    if run.ended_at is None:
+        return _goes_on("run", run.run_id, "get_run", data)
+    if run.status == "completed":
+        return result([_text(run.output or ""), *map(link, made)], data)
+    known = Failed(code=run.last_error or run.status, message=run.last_error_message or "")
+    error = _CANCELLED if run.status == "cancelled" else known
+    return failure(error.code, error.message, data)
+
+
+async def of_job(context: RequestContext, job: JobRecord) -> Message:
+    """The result of a job; of one that goes on, where to ask for it."""
+    found = await files.find(context.use_case, job.chat, job.files[: files.MADE_MAX]) if job.files else []
+    made = [made_file(one) for one in found]
+    data = _WithData(chat=job.chat, status=job.status, job_id=job.job_id, files=made or None, data=job.data)
+    if job.ended_at is None:
+        return _goes_on("job", job.job_id, "get_job", data)
+    error = _CANCELLED if job.status == "cancelled" else None if job.error is None else Failed(**job.error)
+    if error is not None:
+        return failure(error.code, error.message, data)
+    return result([*blocks(job.content, job.chat), *map(link, made)], data)
+
+
+def of_call(found: ToolResult) -> Message:
+    """The result of a direct call."""
+    data = _WithData(chat=found.chat, data=found.data)
+    if found.error is not None:
+        return failure(found.error.code, found.error.message, data)
+    return result(list(blocks(found.content, found.chat)), data)
+
+
+def blocks(content: Iterable[Mapping[str, Any]], chat: str) -> Iterable[Message]:
+    """Our content blocks as those of MCP."""
+    for block in content:
+        match block:
+            case {"type": "text", "text": str(text)}:
+                yield _text(text)
+            case {"type": "image", "path": str(path)}:
+                name = path.rpartition("/")[2]
+                media_type = str(block.get("media_type") or "application/octet-stream")
+                yield {"type": "resource_link", "uri": uri(chat, path), "name": name, "mimeType": media_type}
+            case _:
+                yield _text(json.dumps(block.get("json", block), ensure_ascii=False))
+
+
+class _WithData(Outcome):
+    data: dict[str, Any] | None = None
+
+
+def _goes_on(what: str, id: str, tool: str, data: Outcome) -> Message:
+    said = f"The {what} goes on. Call `{tool}` with {what}_id {id} for its result; it is {data.status} now."
+    return result([_text(said)], data)
+
+
+def _text(text: str) -> Message:
+    return {"type": "text", "text": text}
+
+
+def _document(stored: str | None) -> dict[str, Any] | None:
+    return None if stored is None else json.loads(stored)

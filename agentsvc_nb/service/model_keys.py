@@ -1,0 +1,111 @@
+"""Keys of models' providers that the user of a data folder typed for its service (docs/models.md).
+
+A key is in the system's keyring, or in `model-keys.json` in the data folder (0600) where there is none. It counts where
+the environment has none, and goes to the address that it was typed for alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from agentsvc_nb import system_keyring
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.plan import ServicePlan, address_variable, plan_of, provider_of
+from agentsvc_nb.settings import variable
+
+MODEL_KEY: Final = variable("model_key")
+"""The variable of the key of a server of one's own, whatever provider's form it speaks."""
+_IN_RING: Final = "keyring"
+PLACES: Final = {_IN_RING: "in the system's keyring", "file": "in a file that only you can read"}
+
+
+class ModelKeys:
+    """The kept keys of a data folder, by the variable that they stand for."""
+
+    def __init__(self, folder: DataFolder) -> None:
+        self._folder = folder
+
+    def keep(self, name: str, key: str, provider: str, address: str) -> str:
+        """Keep the key of the variable `name` for models of a provider at an address (empty: the provider's own).
+        Returns the place, of `PLACES`. Raises `OSError`."""
+        where = _IN_RING if system_keyring.keeps(self._ring_name(name), key) else "file"
+        entry = {"provider": _family(provider), "address": address, "key_in": where}
+        self._write({**self._entries(), name: {**entry, "key": key if where == "file" else ""}})
+        return where
+
+    def place(self, name: str) -> str:
+        """Where the variable's key is, of `PLACES`; empty if none is kept."""
+        return str(self._entries().get(name, {}).get("key_in", ""))
+
+    def counts_for(self, name: str, address: str) -> bool:
+        """Whether a key of this variable is kept for this address."""
+        entry = self._entries().get(name)
+        return entry is not None and str(entry.get("address") or "") == address
+
+    def places(self) -> dict[str, str]:
+        """The places of all kept keys, by variable."""
+        return {name: self.place(name) for name in sorted(self._entries())}
+
+    def variables(self, plan: ServicePlan) -> dict[str, str]:
+        """The variables that a service with this plan gets beside its environment: keys of its models, each with the
+        address that it was typed for, if that is the one that counts."""
+        families = {_family(provider_of(model)) for model in plan.settings.models or (plan.settings.model,)}
+        found: dict[str, str] = {}
+        for name, entry in self._entries().items():
+            family, address = str(entry.get("provider")), str(entry.get("address") or "")
+            if family not in families or os.environ.get(name) or address != address_of(plan, family):
+                continue
+            if key := self._key(name, entry):
+                found[name] = key
+                if address and name != MODEL_KEY:
+                    found[address_variable(family)] = address
+        return found
+
+    def _key(self, name: str, entry: Mapping[str, Any]) -> str:
+        kept = system_keyring.get(self._ring_name(name)) if entry.get("key_in") == _IN_RING else entry.get("key")
+        return str(kept or "")
+
+    def _entries(self) -> dict[str, dict[str, Any]]:
+        found = _object(self._folder.model_keys)
+        return {name: entry for name, entry in found.items() if isinstance(entry, dict)}
+
+    def _write(self, entries: Mapping[str, Any]) -> None:
+        write_private(self._folder.model_keys, json.dumps(entries, indent=1, sort_keys=True) + "\n")
+
+    def _ring_name(self, name: str) -> str:
+        return f"model:{name}@{self._folder.path}"
+
+
+def address_of(plan: ServicePlan, provider: str) -> str:
+    """The address, if not the provider's own, at which the plan's service asks models of this provider."""
+    own = plan.settings.model_url if _family(provider_of(plan.settings.model)) == _family(provider) else None
+    name = address_variable(provider)
+    return own or plan.keep.settings.get(name) or os.environ.get(name) or ""
+
+
+def plan_with_keys(data: str | Path | None = None, model: str | None = None) -> ServicePlan:
+    """`plan_of` for the process that asks the models: the keys that were kept for them are put into its environment,
+    from which the providers' libraries read them. Raises `SettingsError`."""
+    plan = plan_of(data, model)
+    kept = ModelKeys(DataFolder(plan.settings.data)).variables(plan)
+    os.environ.update(kept)
+    return plan_of(data, model) if kept else plan
+
+
+def _family(provider: str) -> str:
+    """Providers with the same key: `openai` of `openai-chat`."""
+    return provider.partition("-")[0]
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """The object in a file of ours; empty when there is none, or none that can be read."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

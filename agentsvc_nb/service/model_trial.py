@@ -1,0 +1,133 @@
+"""Whether a model would answer with the settings of here: found out in a process of its own, so that neither its
+libraries nor its key come into the caller's, and before any service is started with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agentsvc_nb.service.model_keys import MODEL_KEY, address_of, plan_with_keys
+from agentsvc_nb.service.plan import OPENAI_SHAPED, ServicePlan, for_embedded, key_variable, provider_of
+
+if TYPE_CHECKING:
+    from agentsvc_nb.agents.language.agent import Language
+    from agentsvc_nb.agents.language.model_choice import Fault
+
+_ASKED_FIRST: Final = frozenset({"ANTHROPIC_API_KEY", "OPENAI_API_KEY"})
+"""Keys that are asked for before the library is loaded, which takes seconds; of others only the library knows."""
+_LAST: Final = 300
+"""Characters of the last line of a process that crashed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of it: an `answer`, or `said`, the reason why there was none.
+
+    fault: what that is about; empty when the model was not asked.
+    package: what to install first.
+    variable: the key to give first, or the one that was used.
+    address: where the model is asked, if not at the provider's own address.
+    price: cents a million tokens of input and of output; None if unknown.
+    """
+
+    answer: str = ""
+    microcents: int = 0
+    price: tuple[float, float] | None = None
+    said: str = ""
+    fault: Fault | str = ""
+    package: str = ""
+    variable: str = ""
+    address: str = ""
+
+
+def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
+    """Ask the model of a service of this folder one question. `variables` are set beside the environment, and are not
+    seen by other processes."""
+    asked = json.dumps({"data": str(data), "model": model, "variables": dict(variables)})
+    # -P: a `random.py` in the notebook's folder must not become a module of it. A session of its own: an interrupt of
+    # the kernel ends it below, without a traceback.
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "agentsvc_nb.service.model_trial"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**for_embedded(os.environ), "PYTHONUTF8": "1"},
+        start_new_session=True,
+    )
+    try:
+        told, errors = process.communicate(asked)
+    finally:
+        process.kill()
+        process.wait()
+    lines = told.splitlines()
+    if process.returncode or not lines:
+        last = (errors.strip().splitlines() or [f"exit {process.returncode}"])[-1][:_LAST]
+        return Trial(said=f"The model {model} could not be tried: {last}", fault="other")
+    found = json.loads(lines[-1])
+    return Trial(**{**found, "price": found["price"] and tuple(found["price"])})
+
+
+def _tried(data: str, model: str) -> Trial:
+    from agentsvc_nb import agents
+    from agentsvc_nb.agents.language.agent import Language
+    from agentsvc_nb.settings import SettingsError
+
+    try:
+        plan = plan_with_keys(data, model)
+    except SettingsError as error:
+        return Trial(said=str(error))
+    provider = provider_of(plan.settings.model)
+    address = address_of(plan, provider)
+    name = _key_name(plan, provider, address)
+    if said := plan.address_fault():
+        return Trial(said=said, variable="" if os.environ.get(name) else name, address=address)
+    if name in _ASKED_FIRST and not os.environ.get(name) and find_spec("pydantic_ai"):
+        return Trial(said=f"The model {model} needs its provider's key: set {name}.", variable=name, address=address)
+    if lacking := agents.lacking(plan.settings, plan.kept_url):
+        return Trial(said=lacking.message, package=lacking.package, variable=lacking.variable, address=address)
+    agent = agents.choose(plan.settings.model, plan.settings, plan.kept_url)
+    return asyncio.run(_asked(agent, name, address)) if isinstance(agent, Language) else Trial()
+
+
+def _key_name(plan: ServicePlan, provider: str, address: str) -> str:
+    """The variable of the key that the model is asked with, or would be."""
+    name = key_variable(provider)
+    own = bool(address) and provider in OPENAI_SHAPED
+    beside = bool(os.environ.get(name)) and not plan.kept_url and not plan.settings.model_key
+    return MODEL_KEY if own and not beside else name
+
+
+async def _asked(agent: Language, name: str, address: str) -> Trial:
+    from agentsvc_nb.tools.port import WorkFailure
+
+    try:
+        found = await agent.try_out()
+    except WorkFailure as failure:
+        from agentsvc_nb.agents.language.trying import fault_of
+
+        # Some servers repeat the key that they refuse.
+        key = os.environ.get(name)
+        said = failure.message.replace(key, "[redacted]") if key else failure.message
+        return Trial(said=said, fault=fault_of(failure), variable=name, address=address)
+    return Trial(found.answer, found.microcents, found.price, variable=name, address=address)
+
+
+def main() -> None:
+    asked = json.load(sys.stdin)
+    os.environ.update(asked["variables"])
+    found = _tried(asked["data"], asked["model"])
+    print(f"\n{json.dumps(asdict(found))}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

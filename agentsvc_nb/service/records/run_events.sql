@@ -1,0 +1,15 @@
+-- A run's first event, that of its claim and its last two or three are counted where the run is written.
+
+-- name: said
+SELECT id, type, created_at, payload FROM run_event
+WHERE run_id = :run_id AND type IN ('text.delta', 'run.resumed') ORDER BY id
+
+-- name: next_events
+UPDATE run SET last_event = last_event + :events
+WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL RETURNING last_event
+
+-- name: insert_event
+INSERT INTO run_event (run_id, id, type, created_at, payload) VALUES (:run_id, :id, :type, :now, :payload)
+
+-- name: events
+SELECT id, type, created_at, payload FROM run_event WHERE run_id = :run_id AND id > :after ORDER BY id LIMIT :limit

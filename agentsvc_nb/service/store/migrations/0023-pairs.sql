@@ -1,0 +1,1 @@
+-- Nothing here: PostgreSQL's own step of this name adds to its search index, which SQLite keeps in FTS5.

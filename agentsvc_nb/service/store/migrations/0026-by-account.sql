@@ -1,0 +1,1 @@
+-- SQLite walks a table backwards by its rowid, which is what lists of runs and jobs ask for.

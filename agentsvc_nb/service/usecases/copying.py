@@ -1,0 +1,46 @@
+"""The files with which a new chat begins: copies of another chat's (docs/api/runs.md "Start")."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentsvc_nb.formats import queries as grammar
+from agentsvc_nb.formats.indexing import indexed_text
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.records import files
+from agentsvc_nb.service.records.files import Author, Content
+from agentsvc_nb.service.usecases import chats
+from agentsvc_nb.service.usecases import files as use_case
+from agentsvc_nb.wire.limits import FILES_FROM_MAX
+
+COPIED_CHARS: Final = 20_000
+"""A longer text of a file that is copied is indexed aside, as that of a new file is."""
+
+
+def begin_with(tx: Tx, index: Index, account: str, source: str | None, chat: str, now: int) -> None:
+    """Copy the files of another chat, if one is named, into a new one: uploads and outputs, but neither scratch nor
+    what the service keeps of the chat's turns (`logs/`). Raises what `chats.of_account` raises, and
+    `too_many_attachments`."""
+    if source is None:
+        return
+    chats.of_account(tx, source, account)
+    copied = [file for file in files.all(tx, source) if not (grammar.is_scratch(file.path) or _is_log(file.path))]
+    if len(copied) > FILES_FROM_MAX:
+        said = (
+            f"The chat of `files_from` has {len(copied):,} files, and a new chat begins with {FILES_FROM_MAX} at most."
+        )
+        raise ApiError("too_many_attachments", said, field="files_from")
+    for file in copied:
+        text = index.text(tx, source, file.path)
+        reading = indexed_text(text) if 0 < len(text) <= COPIED_CHARS else None
+        content = Content(file.file_name, file.media_type, file.size_bytes, file.sha256, reading)
+        use_case.write(
+            tx, index, chat, file.path, content, Author(file.kind, None, file.output_id, file.output_type), now
+        )
+        if file.name:
+            files.rename(tx, chat, file.path, file.name)
+
+
+def _is_log(path: str) -> bool:
+    return path.startswith("logs/")

@@ -1,0 +1,108 @@
+"""The files of a chat as agents and tools see them. The docstrings are the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from agentsvc_nb.formats.engine.messages import FileTables, Plot, QueryAnswer
+from agentsvc_nb.formats.plans.charts import ChartKind
+from agentsvc_nb.formats.plans.plan import Plan
+from agentsvc_nb.formats.plans.results import Result
+
+
+class WorkspaceEntry(Protocol):
+    """A file of a chat, as agents and tools see it."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def media_type(self) -> str: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def output_type(self) -> str | None:
+        """The type of the typed output that it belongs to."""
+        ...
+
+
+COMPUTED: Final = ("table", "chart")
+"""The types of what was computed from other files of the chat: no question is answered from it unless it is named."""
+
+
+class Workspace(Protocol):
+    """The files of one chat. Paths are logical, relative, with `/`."""
+
+    async def list(self) -> Sequence[WorkspaceEntry]:
+        """All files, by path."""
+        ...
+
+    def open(self, path: str) -> AbstractAsyncContextManager[Path]:
+        """A local file with the content, to read only, for as long as the context lasts. Raises
+        `FileNotFoundError`."""
+        ...
+
+    async def text(self, path: str) -> str:
+        """The readable text of a file (at most 1 MB; empty when it has none). Raises `FileNotFoundError`."""
+        ...
+
+    async def search(self, query: str) -> Sequence[tuple[str, float]]:
+        """Paths whose name or contents match the query (the grammar of `/files/search`), best first, at most 100."""
+        ...
+
+    async def skill(self, name: str) -> Mapping[str, str]:
+        """The texts of a skill of the chat's project, by path. Raises `FileNotFoundError`."""
+        ...
+
+    @property
+    def tables(self) -> WorkspaceTables: ...
+
+
+class WorkspaceTables(Protocol):
+    """The tables in the files of one chat. They are read and asked in a process of their own. `compute` and `query`
+    raise `WorkFailure("too_much_work")` when that takes too long or too much memory."""
+
+    async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
+        """The tables of these files, or of all that may have some, by path; a file that can't be read is among them. No
+        two tables of the chat have the same name. Raises `FileNotFoundError`."""
+        ...
+
+    async def compute(self, plan: Plan) -> Result:
+        """The result of a plan over tables as `profiles` named them. Raises `PlanError`."""
+        ...
+
+    async def query(
+        self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None, *, save: bool = False
+    ) -> QueryAnswer:
+        """The answer to a query over the tables of these files, or of all; `save`: with its rows as CSV. Raises
+        `FileNotFoundError`, and `WorkFailure("query_failed")` with the engine's message."""
+        ...
+
+    async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
+        """The result as a PNG; without `kind`, of the kind that suits it. Raises `ChartError` when there is nothing to
+        compare."""
+        ...
+
+
+class MediaSource(Protocol):
+    """A stored video, sound or picture."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def url(self) -> str | None: ...
+    @property
+    def duration_s(self) -> float | None: ...
+    @property
+    def transcript(self) -> dict[str, Any] | None: ...
+    def open(self) -> AbstractAsyncContextManager[Path]:
+        """A local file with the content, to read only, for as long as the context lasts."""
+        ...

@@ -1,0 +1,62 @@
+"""Runs the suite's scenarios that a revision requires, and reads its table."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.routes import MCP
+
+ROOM: Final = Path(__file__).parent
+NODE: Final = ROOM / "node_modules" / "node" / "bin" / "node"
+REVISIONS: Final = ("2026-07-28", "2025-11-25")
+_LINE: Final = re.compile(r"^[✓✗] (?P<name>[\w.-]+): (?P<passed>\d+) passed, (?P<failed>\d+) failed", re.M)
+_SECONDS: Final = 300
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    passed: int
+    failed: int
+
+
+def command(*arguments: str) -> list[str | Path]:
+    """What runs the suite."""
+    return [NODE, ROOM / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js", *arguments]
+
+
+def authorize(issuer: str, client_id: str, port: int, answer: Callable[[str], None]) -> str:
+    """Run the scenarios of authorization servers; all that the suite printed. `answer` is given the address that the
+    user is to open, from which a browser comes back to the port."""
+    arguments = command("authorization", "--url", issuer, "--client-id", client_id, "--port", str(port))
+    said = []
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            said.append(line)
+            if line.startswith(f"{issuer}/") and "response_type=" in line:
+                answer(line.strip())
+    return "".join(said)
+
+
+def run(service: RunningService, revision: str) -> tuple[list[Scenario], str]:
+    """The scenarios with their numbers of checks, and all that the suite printed."""
+    url = service.base_url.replace("127.0.0.1", "localhost") + MCP.path
+    done = subprocess.run(
+        [NODE, "--import", ROOM / "with_key.mjs", *command("server", "--url", url, "--requirements", revision)[1:]],
+        env={**os.environ, "AGENTSVC_KEY": service.api_key},
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    found = [Scenario(one["name"], int(one["passed"]), int(one["failed"])) for one in _LINE.finditer(said)]
+    return found, said

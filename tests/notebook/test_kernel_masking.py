@@ -1,0 +1,186 @@
+"""What of a kernel's variables is told to an agent, and what never is."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from agentsvc_nb.notebook.kernel.masking import Rules, masked, telling
+from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, description, listing
+
+FORMS = {
+    "OpenAI": "sk-proj-" + "x" * 40,
+    "Anthropic": "sk-ant-api03-" + "y" * 40,
+    "GitHub": "ghp_" + "Z" * 36,
+    "GitLab": "glpat-" + "q" * 20,
+    "Slack": "xoxb-1234567890-abcdef",
+    "AWS": "AKIA" + "Q" * 16,
+    "Google": "AIza" + "b" * 35,
+    "Stripe": "sk_live_" + "c" * 24,
+    "SendGrid": "SG." + "d" * 22 + "." + "e" * 43,
+    "npm": "npm_" + "f" * 36,
+    "PyPI": "pypi-" + "g" * 60,
+    "Hugging Face": "hf_" + "h" * 30,
+    "Azure": "AccountKey=" + "i" * 40 + "==",
+    "ours": "svc_sk_" + "j" * 40,
+    "a signed token": "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.c2lnbmF0dXJl",
+    "a private key": "-----BEGIN PRIVATE KEY-----\nMIIabcdef\n-----END PRIVATE KEY-----",
+    "a bearer": "Bearer abcdefgh12345678",
+    "a password in an address": "postgres://ada:hunter22@db.example/x",
+    "a signed address": "https://x.example/a?sig=abcdef123&b=1",
+    "a Visa": "4111 1111 1111 1111",
+    "a Mastercard": "5555555555554444",
+    "an Amex": "3782-822463-10005",
+}
+SECRETS = {
+    "a private key": "MIIabcdef",
+    "a bearer": "abcdefgh12345678",
+    "a password in an address": "hunter22",
+    "a signed address": "abcdef123",
+    "a signed token": "c2lnbmF0dXJl",
+    "Azure": "i" * 40,
+}
+
+
+RULES = Rules()
+
+
+def told(value: Any, rules: Rules = RULES, name: str = "df") -> Any:
+    return json.loads(json.dumps(description(name, {name: value}, rules)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_looks_like_a_credential_is_masked_everywhere(form: str) -> None:
+    text, secret = FORMS[form], SECRETS.get(form, FORMS[form])
+    shapes = {
+        "text": f"before {text} after",
+        "long": "x " * 900 + text,
+        "frame": pd.DataFrame({"a": [text]}),
+        "series": pd.Series([text], name="a"),
+        "list": [text],
+        "dict": {"a": text},
+        "key": {text: 1},
+    }
+    for name, value in shapes.items():
+        assert secret not in json.dumps(told(value, name=name)), name
+    assert masked(f"before {text} after").startswith("before ")
+
+
+@pytest.mark.parametrize("text", ["12345678901234567", "4111111111111112", "2026-11-23 12:30", "a key of 'x'", "3.14"])
+def test_what_only_looks_alike_stays(text: str) -> None:
+    assert masked(text) == text
+
+
+def test_a_card_as_a_number_is_masked_too() -> None:
+    assert "4111111111111111" not in json.dumps(told(pd.DataFrame({"card": [4111111111111111]})))
+
+
+@pytest.mark.parametrize("name", ["API_KEY", "openai_api_key", "db_password", "SECRET", "aws_access_key", "auth_token"])
+def test_names_that_say_so_hold_back_the_value(name: str) -> None:
+    assert telling(name)
+    assert told("nothing special", name=name) == {"name": name, "type": "str", "length": 15, "value": MASKED}
+    assert told(pd.DataFrame({name: ["plain"], "b": [1]}))["head"] == [[MASKED, 1]]
+    assert told({name: "plain"})["first"] == {name: MASKED}
+
+
+@pytest.mark.parametrize("name", ["keyword", "tokens", "monkey", "keys", "passenger"])
+def test_other_names_do_not(name: str) -> None:
+    assert not telling(name)
+
+
+def test_a_frame_is_told_by_columns_types_and_first_rows() -> None:
+    frame = pd.DataFrame(
+        {"n": range(100), "f": [0.5] * 100, "day": pd.date_range("2026-01-01", periods=100), "text": ["ä"] * 100}
+    )
+    said = told(frame, Rules(rows=2))
+    assert said["type"].endswith("DataFrame")
+    assert said["shape"] == [100, 4]
+    assert [column["name"] for column in said["columns"]] == ["n", "f", "day", "text"]
+    assert [column["dtype"] for column in said["columns"]][:2] == ["int64", "float64"]
+    assert said["head"] == [[0, 0.5, "2026-01-01 00:00:00", "ä"], [1, 0.5, "2026-01-02 00:00:00", "ä"]]
+
+
+def test_a_named_index_counts_as_columns() -> None:
+    frame = pd.DataFrame({"email": ["a@b.c"], "n": [1]}).set_index("email")
+    assert "a@b.c" in json.dumps(told(frame))
+    assert "a@b.c" not in json.dumps(told(frame, Rules(hidden=("email",))))
+
+
+def test_hidden_names_are_not_mentioned() -> None:
+    rules = Rules(hidden=("salary", "*_Email", "private?"))
+    frame = pd.DataFrame({"Salary": [90000], "work_email": ["a@b.c"], "n": [1]})
+    said = json.dumps(told(frame, rules))
+    assert not [part for part in ("alary", "mail", "90000", "a@b.c") if part in said]
+    assert told(frame, rules)["hidden_columns"] == 2
+    assert told({"salary": 1, "n": 2}, rules)["first"] == {"n": 2}
+    assert listing({"private1": 1, "n": 2}, rules)["variables"] == [{"name": "n", "type": "int"}]
+    with pytest.raises(LookupError, match="no variable"):
+        description("private1", {"private1": 1}, rules)
+
+
+def test_no_rows_means_no_values() -> None:
+    secret = "Zanzibar"
+    values: list[Any] = [
+        secret,
+        [secret],
+        {"a": secret},
+        {secret},
+        pd.DataFrame({"a": [secret]}),
+        pd.Series([secret]),
+        np.array([secret]),
+    ]
+    for value in values:
+        assert secret not in json.dumps(told(value, Rules(rows=0)))
+    assert "value" not in told(42, Rules(rows=0))
+    assert told(pd.DataFrame({"a": [secret]}), Rules(rows=0))["columns"][0]["name"] == "a"
+
+
+def test_descriptions_are_bounded() -> None:
+    wide = pd.DataFrame({f"column_{n}_{'x' * 90}": ["y" * 5_000] * 60 for n in range(500)})
+    huge: list[Any] = [
+        wide,
+        ["z" * 10_000] * 1_000,
+        {f"{n}" * 100: "v" * 500 for n in range(5_000)},
+        "t" * 5_000_000,
+        10**9_000,
+    ]
+    for value in huge:
+        assert len(json.dumps(told(value, Rules(rows=50)))) <= BYTES + 500
+
+
+def test_nothing_of_a_users_class_is_called() -> None:
+    class Trap:
+        def __repr__(self) -> str:
+            raise AssertionError
+
+        __str__ = __len__ = __iter__ = __repr__
+
+    assert told(Trap())["type"].endswith("Trap")
+    assert told([Trap()])["first"] == ["<Trap>"]
+    assert told({"a": Trap()})["first"] == {"a": "<Trap>"}
+
+
+def test_kinds() -> None:
+    assert told(np.arange(6).reshape(2, 3)) == {
+        "name": "df",
+        "type": "numpy.ndarray",
+        "shape": [2, 3],
+        "dtype": "int64",
+        "first": [0, 1, 2, 3, 4],
+    }
+    assert told(datetime.date(2026, 11, 23))["type"] == "datetime.date"
+    assert told(None)["value"] is None
+    assert told(True)["value"] is True
+    assert told(test_kinds)["signature"] == "() -> 'None'"
+    assert told(b"abc")["value"] == "3 bytes"
+
+
+def test_the_listing_has_what_the_user_made() -> None:
+    names = {"df": pd.DataFrame({"a": [1]}), "_x": 1, "pd": pd, "In": [], "n": 3, "API_KEY": "secret"}
+    assert [row["name"] for row in listing(names, Rules())["variables"]] == ["df", "n", "API_KEY"]
+    assert "secret" not in json.dumps(listing(names, Rules()))

@@ -1,0 +1,94 @@
+"""The passages that an answer quotes unfold below it, and one click leads to the chat's page, signed in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb import embedded
+from agentsvc_nb.notebook.display.sources import HEAD_BYTES, SOURCES, sources_html
+from agentsvc_nb.testing import RunningService
+from tests.notebook.allowlist import offences
+from tests.notebook.test_hostile import HOSTILE
+
+BRIEF = "# Brief\n\nOne\nTwo\nReturns within 30 days.\nFive\nSix\nSeven\nEight"
+
+
+def _read(path: str) -> bytes | None:
+    return BRIEF.encode() if path == "uploads/brief.md" else None
+
+
+def test_a_passage_is_shown_with_the_lines_around_it() -> None:
+    html = sources_html("> Returns\n\n— `uploads/brief.md`, line 5, under “Brief”", _read)
+    assert "1 source<" in html
+    assert "<mark>Returns within 30 days.</mark>" in html
+    assert "One" in html
+    assert "Seven" in html
+    assert "# Brief" not in html
+    assert offences(html) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", "— `uploads/gone.md`, line 1", "— `uploads/brief.md`, line 99", "— `uploads/brief.md`, line 0", "`a`, line 1"],
+)
+def test_without_a_passage_there_is_nothing(answer: str) -> None:
+    assert sources_html(answer, _read) == ""
+
+
+def test_many_sources_of_a_large_file_are_a_few() -> None:
+    answer = "\n".join(f"— `a.txt`, line {number}" for number in range(1, 100))
+    html = sources_html(answer, lambda path: b"x" * 1000 + b"\n" * HEAD_BYTES)
+    assert html.count("<mark>") == SOURCES
+    assert len(html) < 10_000
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_file_says_is_only_text(text: str) -> None:
+    html = sources_html("— `a.md`, line 2", lambda path: f"x\n{text}\nx".encode("utf-8", "replace"))
+    assert offences(html) == []
+
+
+@pytest.mark.usefixtures("connected")
+def test_an_answer_unfolds_what_it_quotes(kernel: Any, tmp_path: Path) -> None:
+    (tmp_path / "brief.md").write_text(BRIEF)
+    answer = kernel.cell("%%ask --file brief.md\nsay > Returns\nsay\nsay — `uploads/brief.md`, line 5")
+    (output,) = kernel.shown.outputs
+    assert "<mark>Returns within 30 days.</mark>" in output["text/html"]
+    kernel.cell(f"%runs show {answer.run_id}")
+    assert "<mark>Returns within 30 days.</mark>" in kernel.shown.outputs[0]["text/html"]
+
+
+def test_one_click_opens_the_chat_signed_in_and_the_link_is_not_saved(
+    kernel: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTSVC_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("AGENTSVC_MODEL", "scripted")
+    try:
+        chat = kernel.cell("%%ask\nsay hello").chat
+        shown = kernel.cell("%agentsvc open", "c1")
+        ready = embedded.status(tmp_path / "data")
+        assert ready is not None
+        assert "token" not in str([*kernel.shown.outputs, repr(shown)])
+        (link,) = [part.value for part in shown.widget.children if "href" in getattr(part, "value", "")]
+        assert offences(link) == []
+        address = f"{ready.sign_in_url}&chat={chat}"
+        assert address.replace("&", "&amp;") in link
+        with httpx.Client(follow_redirects=True) as browser:
+            page = browser.get(address)
+        assert (page.status_code, page.url.path) == (200, f"/app/chats/{chat}")
+        assert httpx.get(f"{ready.sign_in_url}&chat=//evil.example").headers["location"] == "/app"
+        kernel.cell("%agentsvc open -o said")
+        assert "token" not in kernel.user_ns["said"]
+        assert f"/app/chats/{chat}" in kernel.user_ns["said"]
+    finally:
+        embedded.stop(tmp_path / "data")
+
+
+@pytest.mark.usefixtures("connected")
+def test_of_another_service_the_address_is_told(terminal: Any, service: RunningService) -> None:
+    terminal.cell("%agentsvc open -o said")
+    assert terminal.user_ns["said"].startswith(f"{service.base_url}/app")

@@ -1,0 +1,87 @@
+"""Folders of skills read (`formats.skills`): what is one, and what is refused in a sentence."""
+
+from __future__ import annotations
+
+from unicodedata import normalize
+
+import pytest
+
+from agentsvc_nb.formats.skills import SkillError, body, skill
+
+
+def main(name: str = "tone", description: str = "How we write.", text: str = "Short sentences.") -> str:
+    return f"---\nname: {name}\ndescription: {description}\n---\n\n{text}\n"
+
+
+def test_a_skill_has_its_name_its_description_and_its_files() -> None:
+    front = "\ufeff---\r\nname: tone\r\ndescription: >\r\n  How we\r\n  write."
+    front += "\r\nlicense: MIT\r\nmetadata:\r\n  a: [1]\r\n---\r\nBe dry."
+    found = skill("tone", {"references/words.md": "Tent.", "SKILL.md": front})
+    assert (found.name, found.description) == ("tone", "How we write.")
+    assert [*found.files] == ["SKILL.md", "references/words.md"]
+    assert body(front) == "Be dry."
+
+
+@pytest.mark.parametrize("name", ["a", "2026-report", "größe", "ブランド", "x" * 64])
+def test_names_are_lower_case_letters_and_digits_of_any_script(name: str) -> None:
+    assert skill(normalize("NFD", name), {"SKILL.md": main(name)}).name == normalize("NFKC", name)
+
+
+def test_numbers_and_words_of_yaml_stay_texts() -> None:
+    assert skill("2026", {"SKILL.md": main("2026", "yes")}).description == "yes"
+    # Nothing is constructed of a tag.
+    with pytest.raises(SkillError, match="`description`"):
+        skill("tone", {"SKILL.md": main(description="!!python/object/apply:os.abort []")})
+
+
+@pytest.mark.parametrize(
+    ("folder", "files", "why"),
+    [
+        ("Tone", {"SKILL.md": main("Tone")}, "'Tone' is no name of a skill: it is 1 to 64 lower-case letters"),
+        ("-tone", {"SKILL.md": main("-tone")}, "no name of a skill"),
+        ("my--tone", {"SKILL.md": main("my--tone")}, "no name of a skill"),
+        ("my tone", {"SKILL.md": main("my tone")}, "no name of a skill"),
+        ("", {"SKILL.md": main("")}, "no name of a skill"),
+        ("x" * 65, {"SKILL.md": main("x" * 65)}, "no name of a skill"),
+        ("../tone", {"SKILL.md": main("../tone")}, "no name of a skill"),
+        ("tone", {"skill.md": main()}, "has no SKILL.md"),
+        ("tone", {"SKILL.md": "Be dry."}, "does not begin with a front matter"),
+        ("tone", {"SKILL.md": ""}, "does not begin with a front matter"),
+        ("tone", {"SKILL.md": "---\nname: tone\nBe dry."}, "does not begin with a front matter"),
+        ("tone", {"SKILL.md": "---\n- name\n---\n"}, "does not begin with a front matter"),
+        (
+            "tone",
+            {"SKILL.md": main(description="Use: when")},
+            "is no YAML: mapping values are not allowed here (line 3)",
+        ),
+        ("tone", {"SKILL.md": main(description="*x")}, "is no YAML"),
+        ("tone", {"SKILL.md": main(description="[" * 5_000)}, "has over 500 brackets"),
+        ("tone", {"SKILL.md": main(description="[" * 500)}, "is no YAML"),
+        ("tone", {"SKILL.md": main(description="\n" + "- " * 3_000)}, "is no YAML"),
+        ("tone", {"SKILL.md": main(description="\x00")}, "is no YAML"),
+        ("tone", {"SKILL.md": main(text="") + "x" * 500_000}, "has 500,0"),
+        ("tone", {"SKILL.md": main(description="x" * 9_000)}, "has over 8,000 characters"),
+        ("tone", {"SKILL.md": main(description="x" * 1_025)}, "`description` of 1 to 1,024 characters"),
+        ("tone", {"SKILL.md": main(description="")}, "`description` of 1 to 1,024 characters"),
+        ("tone", {"SKILL.md": "---\nname: tone\ndescription: [a]\n---\n"}, "`description` of 1 to 1,024 characters"),
+        ("tone", {"SKILL.md": main("voice")}, "'tone' is called 'voice' in its front matter"),
+        ("tone", {"SKILL.md": main(), "../key": "x"}, "'../key', which is no relative path"),
+        ("tone", {"SKILL.md": main(), "/etc/passwd": "x"}, "which is no relative path"),
+        ("tone", {"SKILL.md": main(), "a\\b": "x"}, "which is no relative path"),
+        ("tone", {"SKILL.md": main(), **{f"{n}.md": "" for n in range(100)}}, "has 101 files; 100 are allowed"),
+    ],
+)
+def test_what_is_no_skill_is_said_in_a_sentence(folder: str, files: dict[str, str], why: str) -> None:
+    with pytest.raises(SkillError) as caught:
+        skill(folder, files)
+    said = str(caught.value)
+    assert why in said
+    assert said.endswith(".")
+    assert "\n" not in said
+    assert len(said) < 400
+
+
+def test_repeated_references_take_no_time() -> None:
+    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 40))
+    front = f"---\nl0: &l0 [x]\n{levels}name: tone\ndescription: Fine.\n---\n"
+    assert skill("tone", {"SKILL.md": front}).description == "Fine."
