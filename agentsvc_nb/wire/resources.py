@@ -72,7 +72,10 @@ class ApiKey(Model):
     name: str = ""
     prefix: str = ""
     scopes: list[KeyScope | str] = Field(default_factory=list)
-    monthly_budget_cents: int | None = None
+    monthly_budget_cents: int | None = Field(
+        default=None,
+        description="What may be spent in a calendar month (UTC): of a key's tokens, of all that a connector costs.",
+    )
     status: Literal["active", "suspended"] | str = "active"
     created_at: str | None = None
     client_id: str | None = None
