@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -114,7 +115,8 @@ class Lab:
     def _start_server(self) -> subprocess.Popen[bytes]:
         module = "jupyterlab" if self.app == "lab" else "notebook"
         command = [sys.executable, "-m", module, "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
-        command += [f"--ServerApp.port={self.port}", f"--IdentityProvider.token={TOKEN}", "--expose-app-in-browser"]
+        command += [f"--ServerApp.port={self.port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
+        command += ["--expose-app-in-browser"]
         command += [
             f"--ServerApp.root_dir={self.root}",
             "--LabApp.news_url=None",
@@ -122,8 +124,13 @@ class Lab:
         ]
         with (self.homes / "lab.log").open("wb") as log:
             server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._env, cwd=self.root)
-        until(lambda: self._answers() or server.poll() is not None)
-        assert server.poll() is None, (self.homes / "lab.log").read_text()
+        try:
+            until(lambda: self._answers() or server.poll() is not None)
+            assert server.poll() is None, (self.homes / "lab.log").read_text()
+        except AssertionError:
+            server.kill()
+            server.wait()
+            raise
         return server
 
     def _answers(self) -> bool:
@@ -235,7 +242,9 @@ class Notebook:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody has, and that the system gives nobody who asks for any: it stays free until it is bound."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -7,6 +7,8 @@ what nest-asyncio does to them.
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -85,9 +87,11 @@ def test_code_in_the_kernel_is_asked_for_with_a_prompt(kernel: Jupyter) -> None:
 
 
 def test_stop_stops_the_code_and_the_agent_goes_on(kernel: Jupyter, tmp_path: Path) -> None:
+    pid = int(kernel.run("import os; print(os.getpid())").printed)
+
     def stop_when_begun() -> None:
         until((tmp_path / "begun").exists)
-        kernel.manager.interrupt_kernel()
+        os.kill(pid, signal.SIGINT)  # the manager's own function makes an event loop for this thread, and leaves it
 
     stopping = threading.Thread(target=stop_when_begun)
     stopping.start()
