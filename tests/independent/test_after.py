@@ -37,7 +37,6 @@ def test_nothing_is_left_behind(face: str, how: str) -> None:
     assert len(os.listdir("/proc/self/fd")) <= files
 
 
-@pytest.mark.xfail(strict=True, reason="what was opened on a loop that has ended stays open after `close`")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_client_lets_go_of_what_it_opened_on_a_loop_that_has_ended() -> None:
     async def use(client: AsyncAgentService) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from agentsvc_nb.client.errors import client_closed, deadline_passed
 from agentsvc_nb.client.transport import messages
+from agentsvc_nb.client.transport.connections import abandon
 from agentsvc_nb.client.transport.endings import OnTheWay, failed
 from agentsvc_nb.client.transport.forks import Inherited
 from agentsvc_nb.client.transport.health import Secret
@@ -26,7 +27,16 @@ from agentsvc_nb.client.transport.http import (
     check_proved,
 )
 from agentsvc_nb.client.transport.io import IO, LOOK_SECONDS, HttpRequest, Response
-from agentsvc_nb.client.transport.messages import Library, build, failure, httpx, library_of, to_response
+from agentsvc_nb.client.transport.messages import (
+    Library,
+    build,
+    failure,
+    httpx,
+    is_unasked,
+    library_of,
+    to_response,
+    unasked,
+)
 from agentsvc_nb.client.transport.stopping import Stopper
 
 T = TypeVar("T")
@@ -72,8 +82,7 @@ class AsyncIO(Clocks):
             return cast(httpx.AsyncClient, self._own)
         loop, clients = asyncio.get_running_loop(), self._own_clients()
         if loop not in clients:
-            for ended in [known for known in clients if known.is_closed()]:
-                del clients[ended]
+            self._leave_ended_loops()
             clients[loop] = messages.awaited(self._transport, self._tls, self._secret)
         return clients[loop]
 
@@ -82,6 +91,14 @@ class AsyncIO(Clocks):
             self._parents.append(self._clients)
             self._clients, self._pid = weakref.WeakKeyDictionary(), pid
         return self._clients
+
+    def _leave_ended_loops(self) -> None:
+        clients = self._own_clients()
+        ended = [loop for known in clients.keyrefs() if (loop := known()) and loop.is_closed()]
+        for loop in ended:
+            client = clients.pop(loop, None)
+            if client and not self._transport:  # theirs has one pool for all loops
+                abandon(client)
 
     async def send(self, request: HttpRequest) -> Response:
         client = self._client()
@@ -92,6 +109,9 @@ class AsyncIO(Clocks):
             async with _Until(request.ends - self.now(), self._library, stopper):
                 built = build(request, self._own)
                 response = await client.send(built, stream=True, auth=None, follow_redirects=False)
+                if is_unasked(response):
+                    await response.aclose()
+                    raise unasked()
                 if request.stream and response.is_success:
                     return on_the_way.streamed(to_response(response, request, chunks=response.aiter_raw()))
                 async with aclosing(response):
@@ -146,6 +166,7 @@ class AsyncIO(Clocks):
             await raw.aclose()
         if client := self._own_clients().pop(loop, None):
             await client.aclose()
+        self._leave_ended_loops()
 
     def drop(self, response: Response) -> None:
         with suppress(RuntimeError):  # no loop is running; its end has closed the connection

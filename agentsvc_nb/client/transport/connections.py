@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import httpcore
 
+from agentsvc_nb.client.transport.deadlines import pools
 from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unproved
-from agentsvc_nb.client.transport.io import PieceSize
+from agentsvc_nb.client.transport.io import UNASKED, PieceSize
+from agentsvc_nb.client.transport.stopping import Alive
 
 if TYPE_CHECKING:
     import asyncio
@@ -162,11 +164,19 @@ _READ_BYTES: Final = 64 * 1024
 
 
 def listen(client: httpx.AsyncClient) -> httpx.AsyncClient:
-    """Make the client's direct connections read while they send; those through a proxy do not. Returns the client."""
-    pool = getattr(client._transport, "_pool", None)
-    if isinstance(pool, httpcore.AsyncConnectionPool):
-        pool._network_backend = _WatchedBackend(pool._network_backend)
+    """Make the client's connections, also those through proxies, read while they send. Returns the client."""
+    for pool in pools(client):
+        if not isinstance(pool._network_backend, _WatchedBackend):
+            pool._network_backend = _WatchedBackend(pool._network_backend)
     return client
+
+
+def abandon(client: httpx.AsyncClient) -> None:
+    """Shut down what a client opened on an event loop that has ended, which can't close it any more."""
+    for pool in pools(client):
+        if isinstance(pool._network_backend, _WatchedBackend):
+            for stream in pool._network_backend.opened:
+                stream.shut_down()
 
 
 class _WatchedBackend(httpcore.AsyncNetworkBackend):
@@ -174,6 +184,7 @@ class _WatchedBackend(httpcore.AsyncNetworkBackend):
 
     def __init__(self, backend: httpcore.AsyncNetworkBackend) -> None:
         self._backend = backend
+        self.opened: Alive[_WatchedStream] = Alive()
 
     async def connect_tcp(
         self,
@@ -183,12 +194,13 @@ class _WatchedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        return _WatchedStream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
+        stream = await self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
+        return _WatchedStream(stream, self.opened)
 
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore.AsyncNetworkStream:
-        return _WatchedStream(await self._backend.connect_unix_socket(path, timeout, socket_options))
+        return _WatchedStream(await self._backend.connect_unix_socket(path, timeout, socket_options), self.opened)
 
     async def sleep(self, seconds: float) -> None:
         await self._backend.sleep(seconds)
@@ -201,8 +213,11 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
     writes then fails with a broken connection, and never sees the response.
     """
 
-    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+    def __init__(self, stream: httpcore.AsyncNetworkStream, opened: Alive[_WatchedStream]) -> None:
         self._stream = stream
+        self._opened = opened
+        opened.add(self)
+        self._unread = False  # since the last write
         self._head = b""  # of the request that is being sent; b"" between requests
         self._pieces = PieceSize()
         self._early: asyncio.Task[bytes] | None = None
@@ -212,6 +227,7 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         import asyncio  # here, for the blocking client
 
+        self._unread = True
         if not self._head:
             self._head = buffer
         elif _UPLOAD in self._head and not self._early:
@@ -227,7 +243,7 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
         await self._stream.write(buffer, timeout)
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        early, self._early, self._head = self._early, None, b""
+        early, self._early, self._head, self._unread = self._early, None, b"", False
         if early is None:
             data = await self._stream.read(self._pieces.most(max_bytes), timeout)
             self._pieces.came = len(data)
@@ -265,10 +281,15 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
         self._leave()
         await self._stream.aclose()
 
+    def shut_down(self) -> None:
+        self._leave()
+        with suppress(OSError, TypeError):  # not connected any more; uvloop, which closed it as the loop ended
+            self.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
-        return _WatchedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+        return _WatchedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._opened)
 
     def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
+        return self._unread if info == UNASKED else self._stream.get_extra_info(info)

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Final
 
-from agentsvc_nb.client.transport.io import PieceSize
+from agentsvc_nb.client.transport.io import UNASKED, PieceSize
 from agentsvc_nb.client.transport.locks import survive_interrupts
 from agentsvc_nb.client.transport.stopping import Stopper
 
@@ -158,14 +158,17 @@ class _DeadlineStream:
         self._stream = stream
         self._core = core
         self._pieces = PieceSize()
+        self._unread = False  # since the last write
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self._unread = False
         most = self._pieces.most(max_bytes)
         data: bytes = self._stream.read(most, _seconds(timeout, self._core.ReadTimeout))
         self._pieces.came = len(data)
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._unread = True
         if stopper := _stopper.get():
             stopper.waits(lambda: shut_down(self))
             if stopper.stopped:
@@ -188,4 +191,4 @@ class _DeadlineStream:
         return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, seconds), self._core)
 
     def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
+        return self._unread if info == UNASKED else self._stream.get_extra_info(info)

@@ -23,7 +23,16 @@ from agentsvc_nb.client.transport.endings import OnTheWay, failed, hang_up
 from agentsvc_nb.client.transport.forks import Inherited
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, ThreadPool, step
-from agentsvc_nb.client.transport.messages import build, failure, httpx, is_usable, library_of, to_response
+from agentsvc_nb.client.transport.messages import (
+    build,
+    failure,
+    httpx,
+    is_unasked,
+    is_usable,
+    library_of,
+    to_response,
+    unasked,
+)
 from agentsvc_nb.client.transport.stopping import Stopper
 
 __all__ = ["AsyncClient", "AsyncTransport", "SyncClient", "SyncIO", "SyncTransport", "is_usable"]
@@ -108,6 +117,9 @@ class SyncIO(Clocks):
         try:
             with self._until(request.ends, stopper):
                 response = client.send(built, stream=True, auth=None, follow_redirects=False)
+                if is_unasked(response):
+                    hang_up(response)
+                    raise unasked()
                 if request.stream and response.is_success:
                     return self._on_the_way.streamed(to_response(response, request, chunks=response.iter_raw()))
                 answered = to_response(response, request, self._whole(response, request.ends))

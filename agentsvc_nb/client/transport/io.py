@@ -171,6 +171,10 @@ class IO(Protocol):
         ...
 
 
+UNASKED: Final = "answered before it was asked"
+"""What `get_extra_info` of our connections is asked for: whether nothing was read since the last write."""
+
+
 class PieceSize:
     """How much to read at once: what the library asks for, and four times as much while more than that comes, because
     each piece passes through a dozen functions of the library."""

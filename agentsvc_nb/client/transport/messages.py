@@ -16,7 +16,7 @@ from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.transport.connections import listen, proven, proven_async
 from agentsvc_nb.client.transport.deadlines import bounded
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import HttpRequest, OnBytes, Response, step, tell
+from agentsvc_nb.client.transport.io import UNASKED, HttpRequest, OnBytes, Response, step, tell
 
 # `httpx` imports its command line wherever click and rich are installed, as in every notebook. That takes a quarter of
 # the time of a client's first call, and is not used here. So that import is made to fail, which `httpx` allows for.
@@ -170,6 +170,19 @@ def _parsed(url: str) -> httpx.URL:
 def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"", chunks: Any = None) -> Response:
     headers = {name.lower().decode("ascii"): value.decode("latin-1") for name, value in response.headers.raw}
     return Response(response.status_code, headers, body, chunks and response, chunks, request.ends)
+
+
+def is_unasked(response: httpx.Response) -> bool:
+    """Whether the response was there before its request was sent: it came in one packet with the response before.
+
+    The library keeps such bytes for the next request; what comes later it notices itself, and opens a new connection.
+    """
+    stream = response.extensions.get("network_stream")
+    return stream is not None and response.http_version.startswith("HTTP/1") and stream.get_extra_info(UNASKED) is True
+
+
+def unasked() -> APIConnectionError:
+    return APIConnectionError("The connection brought a response that belongs to no request, and was closed.")
 
 
 def failure(error: Exception, library: Library) -> StefanBrainError:
