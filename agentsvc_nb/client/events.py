@@ -17,7 +17,6 @@ from agentsvc_nb.client import cards
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.client.models import Run, of, read, records_table
 from agentsvc_nb.wire import runs
-from agentsvc_nb.wire.failures import build
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import AnswerBasis
 
@@ -353,9 +352,8 @@ class EventPage(Showing, runs.EventPage):
         return [event if isinstance(event, Event) else parse_event(event) for event in data]
 
     @classmethod
-    def read(cls, data: bytes | str) -> Self:
+    def _parse(cls, data: bytes | str) -> Self:
         # As the stream reads each event: pydantic's own parser refuses text and depths that Python's accepts.
-        build(cls)
         return cls.model_validate(json.loads(data))
 
     def to_frame(self) -> pd.DataFrame:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentsvc_nb.wire.codes import Source
 
@@ -43,9 +44,53 @@ class Model(BaseModel):
 
     @classmethod
     def read(cls, data: bytes | str) -> Self:
-        """Parse JSON. Raises `pydantic.ValidationError`, which names each field of a wrong type."""
+        """Parse JSON. Raises `pydantic.ValidationError`, which names each field of a wrong type.
+
+        `null` in a field that has a default is as if the field were not there.
+        """
         build(cls)
+        try:
+            return cls._parse(data)
+        except ValidationError as error:
+            if (rest := _without_nulls(data, error)) is None:
+                raise
+            try:
+                return cls._parse(rest)
+            except ValidationError as other:
+                lacks = any(detail["type"] == "missing" for detail in other.errors(include_url=False))
+                raise error if lacks else other from None
+
+    @classmethod
+    def _parse(cls, data: bytes | str) -> Self:
         return cls.model_validate_json(data)
+
+
+def _without_nulls(data: bytes | str, error: ValidationError) -> str | None:
+    """The JSON without the nulls that could not be read, None if there are none.
+
+    They are taken out when reading has failed, because looking for them in each answer would make all of them slower.
+    """
+    try:
+        whole = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    dropped = [_drop_null(whole, detail["loc"]) for detail in error.errors(include_url=False, include_input=False)]
+    return json.dumps(whole) if any(dropped) else None
+
+
+def _drop_null(place: Any, path: tuple[int | str, ...]) -> bool:
+    """Take the null at the end of `path` out of its object. False if there is none, as at the branch of a union."""
+    for step in path:
+        if isinstance(place, dict) and step in place:
+            if place[step] is None:
+                del place[step]
+                return True
+            place = place[step]
+        elif isinstance(place, list) and isinstance(step, int) and step < len(place):
+            place = place[step]
+        else:
+            return False
+    return False
 
 
 def build(model: type[BaseModel]) -> None:

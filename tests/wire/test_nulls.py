@@ -1,0 +1,67 @@
+"""`null` in a field of an answer that may be missing is as if it were."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any, Final
+
+import pytest
+from pydantic import ValidationError
+
+from agentsvc_nb.wire import files, models, resources, runs, tools
+from agentsvc_nb.wire.failures import Model, build
+
+MODELS: Final = sorted(
+    {
+        kind
+        for module in (files, models, resources, runs, tools)
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if issubclass(kind, Model) and kind is not Model
+    },
+    key=lambda kind: kind.__name__,
+)
+VALUES: Final[dict[Any, Any]] = {int: 1, float: 1.5, bool: True}
+
+
+def least(model: type[Model]) -> dict[str, Any]:
+    """What its answer has at least."""
+    build(model)
+    return {
+        name: VALUES.get(field.annotation, "x") for name, field in model.model_fields.items() if field.is_required()
+    }
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model.__name__))
+def test_null_is_as_if_the_field_were_not_there(model: type[Model]) -> None:
+    given = least(model)
+    optional = {name: None for name, field in model.model_fields.items() if not field.is_required()}
+    assert model.read(json.dumps(given | optional)) == model.read(json.dumps(given))
+
+
+def test_null_is_read_so_in_what_a_record_holds() -> None:
+    usage, entry = {"input_tokens": None, "cost_microcents": 7}, {"run_id": "r", "status": "x", "message": None}
+    page = {"data": [entry | {"usage": usage}, entry], "next_after": None, "new": None}
+    read = runs.RunPage.read(json.dumps(page))
+    assert [(each.message, each.usage.input_tokens, each.usage.cost_microcents) for each in read.data] == [
+        ("", 0, 7),
+        ("", 0, 0),
+    ]
+    assert read.model_extra == {"new": None}
+    listed = files.FilePage.read(json.dumps({"files": [{"id": "f", "path": "a", "size_bytes": None}]}))
+    assert listed.files[0].size_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"run_id": None, "status": "x", "steps": None}, {("run_id",), ("steps",)}),
+        ({"run_id": "r", "status": "x", "steps": None, "usage": []}, {("usage",)}),
+        ({"run_id": "r", "status": "x", "client_tools": [None]}, {("client_tools", 0)}),
+    ],
+    ids=["required", "beside another error", "in a list"],
+)
+def test_what_can_still_not_be_read_is_named(given: dict[str, Any], named: set[tuple[Any, ...]]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        runs.Run.read(json.dumps(given))
+    assert {detail["loc"] for detail in caught.value.errors()} == named
