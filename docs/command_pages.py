@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from agentsvc_nb.cli import EXIT_CODES, parser
+from agentsvc_nb.cli.examples import EXAMPLES
 
 HEAD: Final = """# Command line
 
 Rendered from the parsers in `agentsvc_nb/cli` by `python -m docs.tables`; do not edit by hand.
 What a command gives goes to stdout, what it has to say beside it to stderr; `--json` makes the first one JSON document,
-for programs. Nothing is coloured. A failure is one sentence on stderr. Every command but `export` that works with a
-service takes `--data DIR`, its data folder; without it, and with `AGENTSVC_BASE_URL` and `SERVICE_API_KEY`, those that
-ask a service (`ask`, `runs`, `files`, `jobs`, `tools`, `mcp`, and `model` for its list) ask that one. `agentsvc-nb` is
-the same command by another name. Completion: `agentsvc completion --help`.
+for programs. Colours are for terminals alone, and not with `NO_COLOR=1`. A failure is one sentence on stderr. Every
+command but `export` that works with a service takes `--data DIR`, its data folder; without it, and with
+`AGENTSVC_BASE_URL` and `SERVICE_API_KEY`, those that ask a service (`ask`, `runs`, `files`, `jobs`, `tools`, `mcp`, and
+`model` for its list) ask that one. `agentsvc-nb` is the same command by another name. Completion:
+`agentsvc completion --help`.
 """
 
 
@@ -34,8 +36,6 @@ def commands(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, 
             help = {choice.dest: choice.help or "" for choice in action._choices_actions}
             for each, below in action.choices.items():
                 inner = list(commands(below, f"{name} {each}"))
-                if inner and below.epilog:
-                    inner[0][2].epilog = below.epilog
                 yield from inner or [(f"{name} {each}", help[each], below)]
 
 
@@ -53,4 +53,5 @@ def _form(action: argparse.Action) -> str:
 
 
 def _examples(command: argparse.ArgumentParser) -> list[str]:
-    return ["", "```text", command.epilog.rstrip(), "```"] if command.epilog else []
+    lines = "\n".join(EXAMPLES[command.prog])
+    return ["", "```sh", lines, "```"]

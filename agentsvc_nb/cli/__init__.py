@@ -29,6 +29,8 @@ from agentsvc_nb.cli import (
     service,
 )
 from agentsvc_nb.cli.arguments import data_option
+from agentsvc_nb.cli.colours import RED, coloured
+from agentsvc_nb.cli.examples import add_examples
 
 GROUPS: Final = (
     service.add_parsers,
@@ -59,7 +61,7 @@ EXIT_CODES: Final = {
     EXIT_USAGE: "an argument or a setting can't be used; nothing was done",
     75: "`serve`, `export`: another service holds the data folder",
     EXIT_TIMEOUT: "`--timeout` passed; the run or job goes on",
-    EXIT_INTERRUPTED: "it was interrupted (Ctrl-C)",
+    EXIT_INTERRUPTED: "it was interrupted (Ctrl-C); `serve`, `worker` and `lab`, which run until then, end with 0",
 }
 """What exit codes mean; 75 is `service.serve.EXIT_HELD`, which is slow to import."""
 
@@ -78,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         failure = _exit_code(error)
         if failure is None:
             raise
-        print(f"agentsvc: {_message(error)}", file=sys.stderr)
+        print(coloured("agentsvc:", RED, sys.stderr), _message(error), file=sys.stderr)
         return failure
     return code
 
@@ -92,7 +94,14 @@ def parser() -> argparse.ArgumentParser:
     for add_parsers in GROUPS:
         add_parsers(commands, data)
     completion.add_parsers(commands, made)
+    add_examples(made)
+    made.epilog = f"{made.epilog}\n{_exit_codes()}"
     return made
+
+
+def _exit_codes() -> str:
+    """The end of `agentsvc --help`."""
+    return "exit codes:\n" + "".join(f"  {code:<4} {when.replace('`', '')}\n" for code, when in EXIT_CODES.items())
 
 
 def _exit_code(error: Exception) -> int | None:

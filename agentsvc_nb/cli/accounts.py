@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.colours import word_coloured
 from agentsvc_nb.cli.connection import json_option, print_either, print_json
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def _list_keys(args: argparse.Namespace) -> int:
         if key.client_id is not None and key.expires_at is not None:
             kind = f"{', '.join(key.scopes)} by {key.client_id} until {rfc3339(key.expires_at)[:16]}Z"
         created = rfc3339(key.created_at)[:10]
-        print(f"{key.id}  {key.prefix}...  {created}  {_key_state(key):9}  {json.dumps(key.name)}  {kind}{budget}")
+        state = _key_state(key)
+        line = f"{key.id}  {key.prefix}...  {created}  {state:9}  {json.dumps(key.name)}  {kind}{budget}"
+        print(word_coloured(line, state, sys.stdout))
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.colours import RED, YELLOW
 from agentsvc_nb.cli.connection import (
     connected,
     json_option,
@@ -24,20 +25,10 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.event_streams import EventStream
     from agentsvc_nb.wire.runs import Event, Run
 
-EXAMPLES = """examples:
-  agentsvc ask "Who is the audience?" --file brief.md
-  git diff | agentsvc ask - --timeout 120
-  agentsvc ask "List the campaigns" --schema @campaigns.json --json | jq .structured_output
-"""
-
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     ask = commands.add_parser(
-        "ask",
-        parents=[data, json_option()],
-        help="ask the agent; the answer is streamed to stdout",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "ask", parents=[data, json_option()], help="ask the agent; the answer is streamed to stdout"
     )
     ask.add_argument("text", metavar="TEXT", help="the question; - reads it from standard input")
     ask.add_argument("--chat", help="a chat to go on with (chat_...)")
@@ -122,7 +113,7 @@ def _print_stream(stream: EventStream, as_json: bool) -> int:
             sys.stdout.flush()
         if event.type == "approval.requested":
             call = f"{label(event.payload.get('tool'))} {exact(event.payload.get('input'))}"
-            print_note(f"\n{call}\nwaits for approval: agentsvc runs approve {stream.run_id}")
+            print_note(f"\n{call}\nwaits for approval: agentsvc runs approve {stream.run_id}", YELLOW)
     run = stream.final_status()
     if as_json:
         print_json(run)
@@ -131,7 +122,7 @@ def _print_stream(stream: EventStream, as_json: bool) -> int:
         sys.stdout.flush()
     _print_run(run)
     if run.status != "completed":
-        print_note(f"agentsvc: {run.last_error_message or run.last_error or run.status}")
+        print_note(f"agentsvc: {run.last_error_message or run.last_error or run.status}", RED)
     return 0 if run.status == "completed" else 1
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser
+from agentsvc_nb.cli.colours import BOLD, DIM, coloured, word_coloured
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentsvc_nb.client.api import AgentService
+
+
+_Record = TypeVar("_Record")
 
 
 class UnusableInput(OSError):
@@ -121,10 +127,30 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: s
     from agentsvc_nb.wire.text import label
 
     cells = [["" if value is None else label(value) for value in row] for row in rows]
-    if cells:
-        print("\n".join(aligned([list(columns), *cells])))
-    else:
+    if not cells:
         print(none, file=sys.stderr)
+        return
+    head, *lines = aligned([list(columns), *cells])
+    print(coloured(head, BOLD, sys.stdout))
+    for line, row in zip(lines, cells, strict=True):
+        status = row[columns.index("status")] if "status" in columns else ""
+        print(word_coloured(line, status, sys.stdout))
+
+
+def print_list(
+    found: Iterable[_Record],
+    columns: Sequence[str],
+    row: Callable[[_Record], Sequence[object]],
+    none: str,
+    args: argparse.Namespace,
+) -> int:
+    """Print the first `args.limit` records, each as a row, or all as JSON (`list_options`)."""
+    first = list(islice(found, args.limit))
+    if args.json:
+        print_json(first)
+    else:
+        print_rows(columns, map(row, first), none)
+    return 0
 
 
 def print_record(record: Any, as_json: bool) -> None:
@@ -143,8 +169,8 @@ def print_either(record: Any, text: str, as_json: bool) -> None:
         print(text)
 
 
-def print_note(line: str) -> None:
+def print_note(line: str, colour: str = DIM) -> None:
     """Print a line for people, beside a command's output."""
     from agentsvc_nb.wire.text import plain
 
-    print(plain(line), file=sys.stderr, flush=True)
+    print(coloured(plain(line), colour, sys.stderr), file=sys.stderr, flush=True)

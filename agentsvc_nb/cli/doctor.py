@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.colours import word_coloured
 from agentsvc_nb.cli.connection import json_option, print_json
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def _doctor(args: argparse.Namespace) -> int:
     for name, finding in _findings(arguments.data_folder(args.data)):
         found.append({"check": name, "level": finding.level, "what": finding.what, "fix": finding.fix})
         if not args.json:
-            print(finding.line(name), flush=True)
+            print(word_coloured(finding.line(name), finding.level, sys.stdout), flush=True)
     if args.json:
         print_json(found)
     return 1 if any(each["level"] == "fail" for each in found) else 0

@@ -23,18 +23,9 @@ if TYPE_CHECKING:
 
     from agentsvc_nb.wire.files import SnippetPart
 
-EXAMPLES = """examples:
-  agentsvc files put prices.csv --chat chat_1
-  agentsvc files get reports/plan.md --chat chat_1 --to downloads/
-  agentsvc files get reports/plan.md --chat chat_1 --to - | less
-  agentsvc files search '"autumn sale" -draft' --chat chat_1 --json
-"""
-
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    files = commands.add_parser(
-        "files", help="the files of a chat", epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).add_subparsers(required=True, metavar="COMMAND")
+    files = commands.add_parser("files", help="the files of a chat").add_subparsers(required=True, metavar="COMMAND")
     chat = Parser(add_help=False)
     chat.add_argument("--chat", required=True, help="whose files (chat_...)")
     shown = [data, chat, json_option()]

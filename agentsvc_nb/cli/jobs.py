@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from agentsvc_nb.cli.connection import (
     minute,
     object_of,
     print_json,
+    print_list,
     print_note,
     print_record,
     print_rows,
@@ -25,12 +25,6 @@ from agentsvc_nb.cli.connection import (
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
     from agentsvc_nb.client.models import Job
-
-EXAMPLES = """examples:
-  agentsvc tools show create_images
-  agentsvc jobs run create_images '{"request": {"brief": "Autumn sale"}}' --to pictures
-  agentsvc jobs run create_images @request.json --json
-"""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -42,9 +36,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     show = tools.add_parser("show", parents=shown, help="show a tool, with the schema of its input")
     show.add_argument("tool", metavar="TOOL", help="its name, as `tools list` shows it")
     show.set_defaults(run=_show_tool)
-    jobs = commands.add_parser(
-        "jobs", help="work of tools", epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).add_subparsers(required=True, metavar="COMMAND")
+    jobs = commands.add_parser("jobs", help="work of tools").add_subparsers(required=True, metavar="COMMAND")
     jobs.add_parser("list", parents=[*shown, list_options()], help="list them, the newest first").set_defaults(
         run=_list
     )
@@ -131,14 +123,15 @@ def _print_progress() -> Callable[[Job], None]:
 
 
 def _list(args: argparse.Namespace) -> int:
+    columns = ("job", "status", "submitted", "chat", "tool")
     with connected(args.data) as client:
-        found = list(islice(client.jobs.list(chat=args.chat, status=args.status), args.limit))
-    if args.json:
-        print_json(found)
-    else:
-        rows = ((job.job_id, job.status, minute(job.created_at), job.chat, job.tool) for job in found)
-        print_rows(("job", "status", "submitted", "chat", "tool"), rows, "There is no job.")
-    return 0
+        return print_list(
+            client.jobs.list(chat=args.chat, status=args.status),
+            columns,
+            lambda job: (job.job_id, job.status, minute(job.created_at), job.chat, job.tool),
+            "There is no job.",
+            args,
+        )
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.cli.arguments import Parser, Subparsers
@@ -16,9 +15,9 @@ from agentsvc_nb.cli.connection import (
     list_options,
     minute,
     print_json,
+    print_list,
     print_note,
     print_record,
-    print_rows,
 )
 
 if TYPE_CHECKING:
@@ -52,14 +51,15 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
+    columns = ("run", "status", "started", "chat", "message")
     with connected(args.data) as client:
-        found = list(islice(client.runs.list(chat=args.chat, status=args.status), args.limit))
-    if args.json:
-        print_json(found)
-    else:
-        rows = ((run.run_id, run.status, minute(run.created_at), run.chat, run.message) for run in found)
-        print_rows(("run", "status", "started", "chat", "message"), rows, "There is no run.")
-    return 0
+        return print_list(
+            client.runs.list(chat=args.chat, status=args.status),
+            columns,
+            lambda run: (run.run_id, run.status, minute(run.created_at), run.chat, run.message),
+            "There is no run.",
+            args,
+        )
 
 
 def _named(client: AgentService, run_id: str) -> str:

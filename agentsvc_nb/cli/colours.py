@@ -1,0 +1,44 @@
+"""Colours of a terminal: where something is read by people, and they did not decline (`NO_COLOR`)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Final, TextIO
+
+BOLD: Final = "1"
+DIM: Final = "2"
+RED: Final = "31"
+GREEN: Final = "32"
+YELLOW: Final = "33"
+OF_WORD: Final = {
+    "completed": GREEN,
+    "succeeded": GREEN,
+    "active": GREEN,
+    "ok": GREEN,
+    "failed": RED,
+    "fail": RED,
+    "revoked": RED,
+    "cancelled": YELLOW,
+    "suspended": YELLOW,
+    "expired": YELLOW,
+    "warn": YELLOW,
+}
+"""The colours of statuses and of findings; what goes on has none."""
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Whether the stream is a terminal that shows colours, and its user takes them."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return False
+    return sys.platform != "win32" or "WT_SESSION" in os.environ  # older consoles there print the sequences
+
+
+def coloured(text: str, colour: str | None, stream: TextIO) -> str:
+    """The text in a colour, where the stream has them."""
+    return f"\x1b[{colour}m{text}\x1b[0m" if text and colour and has_colours(stream) else text
+
+
+def word_coloured(line: str, word: str, stream: TextIO) -> str:
+    """The line with the first `word` in it in that word's colour (`OF_WORD`)."""
+    return line.replace(word, coloured(word, OF_WORD.get(word), stream), 1)
