@@ -58,10 +58,29 @@ def test_the_licences_are_there() -> None:
     assert len({(folder / "LICENSE").read_text() for folder in PROJECTS}) == 1
 
 
+def test_the_licences_are_named_where_the_data_is() -> None:
+    """What is in the wheel and is no text of ours has a row in the page of licences."""
+    page = (ROOT / "docs" / "licences.md").read_text("utf-8")
+    assert f"`{project(ROOT)['license']}`" in page
+    data = {path for kind in ("ttf", "npz", "txt") for path in (ROOT / "agentsvc_nb").rglob(f"*.{kind}")}
+    assert len(data) >= 5
+    named = {path for path in data if path.name in page or f"{path.parent.name}/`" in page}
+    assert data == named
+
+
+def test_both_distributions_are_of_the_same_people_and_place() -> None:
+    whole, client = (project(folder) for folder in PROJECTS)
+    assert whole["authors"] == client["authors"]
+    assert whole["requires-python"] == client["requires-python"]
+    links = whole["urls"].items() & client["urls"].items()
+    assert {name for name, _ in links} == {"Homepage", "Source", "Changelog"}
+    assert set(client["classifiers"]) < set(whole["classifiers"])
+
+
 def test_the_version_stands_once() -> None:
     for folder in PROJECTS:
         settings = tomllib.loads((folder / "pyproject.toml").read_text())
-        assert settings["project"]["dynamic"] == ["version"]
+        assert "version" in settings["project"]["dynamic"]
         assert (folder / settings["tool"]["hatch"]["version"]["path"]).samefile(agentsvc_nb.__file__)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -21,6 +22,7 @@ from tests.test_tree import tracked
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("wheel")]
 
 ROOT: Final = Path(__file__).parent.parent
+LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 OF_THE_CLIENT: Final = (
     "agentsvc_nb/__init__.py",
     "agentsvc_nb/py.typed",
@@ -160,6 +162,19 @@ def test_the_wheels_belong_together(wheels: Path, client_wheel: Path) -> None:
     client, rest = metadata(client_wheel), metadata(one(wheels, "agentsvc_nb"))
     assert {client["Version"], rest["Version"]} == {__version__}
     assert f"agentsvc-client=={__version__}" in rest.get_all("Requires-Dist", [])
+
+
+def test_the_long_description_links_to_files_of_this_tree(wheels: Path, client_wheel: Path) -> None:
+    """An index shows it alone, without what stands beside it in the tree."""
+    made = metadata(one(wheels, "agentsvc_nb"))
+    (source,) = (url for url in made.get_all("Project-URL", []) if url.startswith("Source, "))
+    beginning = re.escape(source.removeprefix("Source, "))
+    links = [link for wheel in (made, metadata(client_wheel)) for link in LINK.findall(str(wheel.get_payload()))]
+    assert len(links) > 40
+    for link in links:
+        found = re.fullmatch(rf"{beginning}/(?:blob|raw)/v{re.escape(__version__)}/([^#]+)(?:#.*)?", link)
+        assert found is not None, link
+        assert (ROOT / found[1]).exists(), link
 
 
 def test_the_client_is_a_dozen_packages(client_python: Path) -> None:
