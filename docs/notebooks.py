@@ -41,7 +41,7 @@ def run(path: Path, env: dict[str, str]) -> nbformat.NotebookNode:
     client.resources = {"metadata": {"path": str(path.parent)}}
     client.execute(env=env)
     notebook.metadata.pop("widgets", None)
-    notebook.metadata["language_info"] = {"name": "python"}
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}  # as JupyterLab writes
     return notebook
 
 

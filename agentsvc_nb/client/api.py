@@ -31,7 +31,7 @@ class _Client:
 
     @property
     def history(self) -> History:
-        """The last 200 requests: a table, and each of them as a `curl` command, never with the key.
+        """The last 200 requests, as a table and each as a `curl` command, never with the key.
 
         >>> client.history[-1].to_curl()  # doctest: +SKIP
         """

@@ -20,7 +20,7 @@ class _StreamFace(Generic[Data]):
 
     @property
     def run(self) -> Run[Data]:
-        """The run as last known: from the start, then from its events; the final record once it has ended."""
+        """The run as last known, from the start, then from its events; the final record once it has ended."""
         return self._events.run
 
     @property

@@ -1,0 +1,21 @@
+"""The site's settings for Sphinx (docs/decisions/0086-the-site.md)."""
+
+from agentsvc_nb import __all__, __version__
+
+project = html_title = "agentsvc-nb"
+version = release = __version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+root_doc = "docs/index"
+include_patterns = ["README.md", "docs/**.md", "notebooks/*.ipynb"]
+exclude_patterns = [".*", "agentsvc-client", "agentsvc_nb", "build", "tests"]
+nb_execution_mode = "off"  # what they show is written by docs/notebooks.py and held by tests/test_notebooks.py
+nb_render_error_lexer = "text"  # ours are a sentence, no traceback
+myst_heading_anchors = 4
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = False
+napoleon_type_aliases = {name: f"agentsvc_nb.{name}" for name in __all__}  # exceptions, as docstrings name them
+python_maximum_signature_line_length = 80
+html_theme = "furo"
+html_copy_source = html_show_copyright = False

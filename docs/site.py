@@ -1,0 +1,32 @@
+"""Build the site, to be opened at build/site/index.html (docs/decisions/0086-the-site.md).
+
+    python -m docs.site [FOLDER]
+
+A warning, a link that leads nowhere and a name that the code does not have are errors.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sphinx.cmd.build import build_main
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "build" / "site"
+START = '<!doctype html><meta charset="utf-8"><title>agentsvc-nb</title><meta http-equiv="refresh" content="0; url={0}">'
+"""Leads from the top to the first page, which lies in docs/ as its source does."""
+
+
+def build(out: Path = OUT) -> int:
+    """Returns the exit code."""
+    sys.path.insert(0, str(ROOT))  # autodoc imports the package
+    places = ["-c", str(ROOT / "docs"), "-d", str(out.with_name("doctrees")), str(ROOT), str(out)]
+    failed = build_main(["-q", "-E", "-n", "-W", "--keep-going", *places])
+    if not failed:
+        (out / "index.html").write_text(START.format("docs/index.html") + '<a href="docs/index.html">agentsvc-nb</a>\n')
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(build(*map(Path, sys.argv[1:])))

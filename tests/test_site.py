@@ -1,0 +1,76 @@
+"""The site is built without a warning, each of its links leads somewhere, and it needs no network."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.timeout(900)  # half a minute on a machine with nothing else to do
+
+
+class Page(HTMLParser):
+    """What a page has to be led to, leads to, and loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.loaded: set[str] = set()
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.ids.add(value or "")
+            elif name == "src" or (name == "href" and tag == "link"):
+                self.loaded.add(value or "")
+            elif name == "href":
+                self.links.add(value or "")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("built") / "site"
+    done = subprocess.run([sys.executable, "-m", "docs.site", out], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    return {path: Page(path) for path in site.rglob("*.html")}
+
+
+def test_each_link_and_anchor_leads_somewhere(pages: dict[Path, Page]) -> None:
+    assert len(pages) > 150
+    assert not list(broken(pages))
+
+
+def broken(pages: dict[Path, Page]) -> Iterator[str]:
+    for path, page in pages.items():
+        for link in page.links | page.loaded:
+            parts = urlsplit(link)
+            if parts.scheme:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if not target.is_file() or (parts.fragment and unquote(parts.fragment) not in pages[target].ids):
+                yield f"{path.name}: {link}"
+
+
+def test_nothing_is_loaded_from_the_net(pages: dict[Path, Page]) -> None:
+    loaded = {each for page in pages.values() for each in page.loaded}
+    assert not [each for each in loaded if urlsplit(each).netloc]
+
+
+def test_the_first_page_and_what_it_is_made_of_are_there(site: Path) -> None:
+    assert "docs/index.html" in (site / "index.html").read_text()
+    assert "%%ask -o answer" in (site / "notebooks/quickstart.html").read_text()
+    assert 'id="agentsvc_nb.AgentService"' in (site / "docs/python.html").read_text()
+    assert (site / "_modules/agentsvc_nb/client/api.html").is_file()
