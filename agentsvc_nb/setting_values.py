@@ -253,6 +253,8 @@ HOSTED: Final = {
 MODEL_ADVICE: Final = (
     f"{', '.join(MODELS)}, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
 )
+OF_FILES: Final = ("gguf:", "scripted:")
+"""How the names of models begin that are files."""
 _MODEL = re.compile(r"[a-z][a-z0-9/_-]*:.+")
 _PRICE = re.compile(r"[^=]+=[0-9]{1,9}(?:\.[0-9]{1,9})?/[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
@@ -264,7 +266,8 @@ def folder(text: str) -> Path:
 def model(text: str) -> str:
     if text not in MODELS and not _MODEL.fullmatch(text):
         raise ValueError(MODEL_ADVICE)
-    return f"gguf:{folder(text.removeprefix('gguf:'))}" if text.startswith("gguf:") else text
+    kind, _, file = text.partition(":")
+    return f"{kind}:{folder(file)}" if text.startswith(OF_FILES) else text
 
 
 def model_list(text: str) -> tuple[str, ...]:
@@ -288,7 +291,7 @@ def model_id(model: str) -> str:
     >>> model_id("gguf:/srv/models/small.gguf"), model_id("ollama:qwen3")
     ('gguf:small.gguf', 'ollama:qwen3')
     """
-    return f"gguf:{Path(model).name}" if model.startswith("gguf:") else model
+    return f"{model.partition(':')[0]}:{Path(model).name}" if model.startswith(OF_FILES) else model
 
 
 def price_list(text: str) -> tuple[str, ...]:

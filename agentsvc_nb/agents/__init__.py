@@ -24,10 +24,10 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
         from agentsvc_nb.agents.offline.embeddings import choose_embeddings
 
         return Offline(choose_embeddings(settings) if settings else None)
-    if model == "scripted":
-        from agentsvc_nb.agents.scripted import Scripted
+    if model.partition(":")[0] == "scripted":
+        from agentsvc_nb.agents.scripted import Scripted, recorded
 
-        return Scripted()
+        return Scripted(recorded(model.removeprefix("scripted:")) if ":" in model else None)
     if ":" not in model:
         raise ValueError(f"There is no agent for the model {model!r}: set AGENTSVC_MODEL to {MODEL_ADVICE}.")
     return _language(_choice(model, settings, kept_url))
@@ -49,7 +49,18 @@ def fault(settings: Settings, kept_url: str | None = None) -> str | None:
 
 def lacking(settings: Settings, kept_url: str | None = None) -> Lacking | None:
     """What the settings' model lacks to answer here; None when nothing is found."""
-    return lacks(_choice(settings.model, settings, kept_url)) if ":" in settings.model else None
+    model = settings.model
+    if _is_language(model):
+        return lacks(_choice(model, settings, kept_url))
+    try:
+        choose(model, settings)
+    except ValueError as error:  # the file of a recorded conversation
+        return Lacking(str(error))
+    return None
+
+
+def _is_language(model: str) -> bool:
+    return ":" in model and not model.startswith("scripted:")
 
 
 def _language(choice: ModelChoice) -> Agent:
@@ -62,7 +73,7 @@ def _choice(model: str, settings: Settings | None, kept_url: str | None) -> Mode
     if settings is None:
         return ModelChoice(model)
     price = prices(settings.prices).get(model_id(model))
-    first = next((one for one in (settings.model, *settings.models) if ":" in one), model)
+    first = next((one for one in (settings.model, *settings.models) if _is_language(one)), model)
     if model.partition(":")[0] != first.partition(":")[0]:
         # What is set is about the models of the first provider.
         return ModelChoice(model, patience=settings.model_patience_seconds, price=price)

@@ -5,13 +5,17 @@
     rewind
 
 Any other line, and any malformed command, is said as text. Deterministic.
+
+`Scripted(recorded(file))` replays a recorded conversation instead: the message is a question, and its script is what
+the file has below it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import RunContext
@@ -29,6 +33,12 @@ would take 150 bytes a line."""
 
 LINES_AT_ONCE = 50
 """Lines that are performed before others have their turn: most lines wait for nothing."""
+
+
+NOT_RECORDED: Final = (
+    "This is a recorded conversation, without an answer to this question: no model is asked. `%agentsvc model` lists "
+    "what could answer here. The questions that were recorded:"
+)
 
 
 class Rewound(Exception):
@@ -71,6 +81,26 @@ def steps(message: str) -> list[Part]:
     return [*script, (at, end)] if begun or end > at else script
 
 
+def recorded(file: str) -> dict[str, str]:
+    """The scripts of a recorded conversation by their questions: each stands after an `ask` line, up to the next. What
+    stands before the first is a comment. Raises `ValueError` if the file can't be read or has no question."""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"The recorded conversation {file} can't be read: {error}.") from None
+    turns = list(_commands(text, "ask"))
+    ends = [*(start for start, _, _ in turns[1:]), len(text)]
+    found = {_same(asked): text[start:end].strip("\n") for (_, start, asked), end in zip(turns, ends, strict=True)}
+    if not found:
+        raise ValueError(f"{file} is no recorded conversation: no line begins with `ask`.")
+    return found
+
+
+def _same(question: str) -> str:
+    """A question however its lines are broken."""
+    return " ".join(question.split())
+
+
 def _has_lines(part: Part) -> bool:
     return part[0] < part[1]
 
@@ -109,13 +139,17 @@ def _line_end(message: str, start: int) -> int:
 
 
 class Scripted:
-    """Performs one script. A checkpoint between steps: a crash, or `rewind`, repeats only the step in flight."""
+    """Performs one script: the message, or what was `recorded` for it. A checkpoint between steps: a crash, or
+    `rewind`, repeats only the step in flight."""
+
+    def __init__(self, recorded: Mapping[str, str] | None = None) -> None:
+        self._recorded = recorded
 
     async def run(self, turn: RunContext) -> str | None:
-        message = typed(turn.message)
+        message = self._script(typed(turn.message))
         long = len(message) > LONG_CHARS  # a change of thread takes as long as a short script
         script = await asyncio.to_thread(steps, message) if long else steps(message)
-        performance = _Performance(turn)
+        performance = _Performance(turn, message)
         while performance.step < len(script):
             at = performance.step
             # There is nothing to save before the first step, and between the empty steps of `step 1500`.
@@ -129,13 +163,20 @@ class Scripted:
                 performance.step += 1
         return turn.said.removesuffix("\n") if performance.answer is None else performance.answer
 
+    def _script(self, message: str) -> str:
+        if self._recorded is None:
+            return message
+        questions = "\n".join(f"- {question}" for question in self._recorded)
+        return self._recorded.get(_same(message), f"say {NOT_RECORDED}\n\n{questions}")
+
 
 class _Performance:
     """The state of one call of `run`. It remembers the rewinds already done: a checkpoint can't, as a rewind restores
     it."""
 
-    def __init__(self, turn: RunContext) -> None:
+    def __init__(self, turn: RunContext, script: str) -> None:
         self.turn = turn
+        self.script = script
         self.rewound: set[int] = set()
         self.step = 0
         self.answer: str | None = None
@@ -148,7 +189,7 @@ class _Performance:
 
     async def play(self, step: Part) -> None:
         await self.turn.step()
-        for number, (place, line) in enumerate(_lines(self.turn.message, step), 1):
+        for number, (place, line) in enumerate(_lines(self.script, step), 1):
             if number % LINES_AT_ONCE == 0:
                 await asyncio.sleep(0)
             if line == "rewind":

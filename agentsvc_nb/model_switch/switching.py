@@ -76,7 +76,7 @@ class Switched:
             charged = self.trial.microcents or not is_own(self.model, self.trial)
             spent = f", which cost {cents(self.trial.microcents)}" if charged else ""
             lines.append(f"To a question with one word as its answer it said {self.trial.answer!r}{spent}.")
-        if ":" in self.model:
+        if provider_of(self.model):
             lines.append(f"Price: {self._price()}.")
         if self.key_place:
             lines.append(f"Its key is kept {PLACES[self.key_place]}, for all notebooks on this machine.")

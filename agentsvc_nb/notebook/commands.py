@@ -30,7 +30,16 @@ from agentsvc_nb.notebook.display.render import note_bundle, size
 from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.files.gallery import found_pictures, gallery_bundle, static_gallery
-from agentsvc_nb.notebook.files.workspace import files, files_get, files_preview, files_put, files_table, listed, search
+from agentsvc_nb.notebook.files.workspace import (
+    files,
+    files_get,
+    files_matching,
+    files_preview,
+    files_put,
+    files_table,
+    listed,
+    search,
+)
 from agentsvc_nb.notebook.host import here
 from agentsvc_nb.notebook.jobs.background import start
 from agentsvc_nb.notebook.jobs.calling import call
@@ -70,6 +79,7 @@ __all__ = [
     "files_browse",
     "files_gallery",
     "files_get",
+    "files_matching",
     "files_preview",
     "files_put",
     "jobs",

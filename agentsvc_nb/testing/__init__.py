@@ -1,4 +1,5 @@
-"""For tests: a real service (`running_service`), and transports that record a service and replay it.
+"""For tests: a real service (`running_service`), and transports that record a service and replay it. For notebooks:
+recorded conversations with a model (`replay_conversation`).
 
 Record once against a service, then test notebooks and scripts offline:
 
@@ -13,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentsvc_nb.testing.cassettes import NotRecorded, Record, Replay
+    from agentsvc_nb.testing.conversations import replay_conversation
     from agentsvc_nb.testing.service import RunningService, running_service
 
-__all__ = ["NotRecorded", "Record", "Replay", "RunningService", "running_service"]
+__all__ = ["NotRecorded", "Record", "Replay", "RunningService", "replay_conversation", "running_service"]
 
 _MODULES = {
     "NotRecorded": "cassettes",
     "Record": "cassettes",
     "Replay": "cassettes",
     "RunningService": "service",
+    "replay_conversation": "conversations",
     "running_service": "service",
 }
 

@@ -61,6 +61,13 @@ def test_several_files_are_got_at_once(terminal: Any) -> None:
     assert Path("got/b.txt").read_text() == "B"
 
 
+def test_a_glob_gets_the_files_that_fit(terminal: Any) -> None:
+    terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B\nwrite [c].md C")
+    assert terminal.cell("%files get out/*.txt out/a.txt [c].md -d got") == ["got/a.txt", "got/b.txt", "got/[c].md"]
+    with pytest.raises(AskError, match=r"No file of this chat fits \*\.png"):
+        terminal.cell("%files get *.png")
+
+
 @pytest.mark.parametrize("action", ["get", "preview"])
 def test_a_name_without_its_folder_is_told_the_path(terminal: Any, action: str) -> None:
     terminal.cell("%%ask\nwrite out/plan.md A\nwrite old/plan.md B")

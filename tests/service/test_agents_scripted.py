@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentsvc_nb import agents
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import StepsExceeded
 from agentsvc_nb.agents.scripted import refusal
@@ -163,3 +164,44 @@ def test_any_script_plays_the_same_twice(script: list[tuple[str, str]], tmp_path
 def test_other_models_are_refused_with_what_to_do(model: str) -> None:
     with pytest.raises(ValueError, match="AGENTSVC_MODEL"):
         choose(model)
+
+
+RECORDED = """About the file.
+
+ask Which region sold most?
+step 1
+call echo_job {"text": "x"}
+step 1
+**DACH**, as `by-region.csv` says.
+
+ask And least?
+Benelux.
+"""
+
+
+def test_a_recorded_conversation_answers_its_questions(tmp_path: Path) -> None:
+    """However a question is broken into lines; another one is told so. The tools are called, whatever they answer."""
+    file = tmp_path / "review.txt"
+    file.write_text(RECORDED)
+    agent = choose(f"scripted:{file}")
+    turn = turn_of("Which region\n  sold most?", tmp_path)
+    assert asyncio.run(agent.run(turn)) == "**DACH**, as `by-region.csv` says."
+    assert [kind for kind, _ in turn.events if kind in ("step", "call")] == ["step", "call", "step"]
+    assert asyncio.run(agent.run(turn_of("And least?", tmp_path))) == "Benelux."
+    other = asyncio.run(agent.run(turn_of("say hello", tmp_path)))
+    assert other is not None
+    assert other.startswith("This is a recorded conversation")
+    assert other.endswith("- Which region sold most?\n- And least?")
+
+
+@pytest.mark.parametrize(("content", "said"), [(None, "can't be read"), ("say hello\n", "no line begins with `ask`")])
+def test_a_file_without_questions_is_no_conversation(tmp_path: Path, content: str | None, said: str) -> None:
+    file = tmp_path / "review.txt"
+    if content is not None:
+        file.write_text(content)
+    model = f"scripted:{file}"
+    with pytest.raises(ValueError, match=said):
+        choose(model)
+    fault = agents.fault(Settings(tmp_path / "data", model=model))
+    assert fault is not None
+    assert said in fault

@@ -10,6 +10,7 @@ import pandas
 import pytest
 import xlsxwriter
 
+from agentsvc_nb.client.downloads import read_table
 from agentsvc_nb.formats.engine import child
 from agentsvc_nb.formats.engine.messages import ROWS_MAX
 from agentsvc_nb.settings import Settings
@@ -74,6 +75,32 @@ def test_a_result_is_saved_with_more_rows_than_are_shown(task: MemoryToolContext
     assert (list(saved.columns), len(saved), saved.n.sum(), saved.t[999]) == (["n", "t"], 1000, 499500, 'a,"b')
     assert "| 0 |" in said
     assert f"[the first {ROWS_MAX} rows" in text(call(task, "query_tables", sql="SELECT * FROM range(1000)"))
+
+
+def test_what_is_saved_comes_back_with_its_types(task: MemoryToolContext) -> None:
+    """As `.table` of an answer in a notebook: by the schema beside it."""
+    columns = {
+        "7::BIGINT": "integer",
+        "1.5::DECIMAL(4, 2)": "number",
+        "true": "boolean",
+        "DATE '2026-10-05'": "date",
+        "TIMESTAMP '2026-10-05 12:30:00'": "datetime",
+        "TIMESTAMPTZ '2026-10-05 12:30:00+00'": "string",
+        "'a'": "string",
+        "NULL": "string",
+    }
+    named = ", ".join(f"{value} AS {chr(97 + place)}" for place, value in enumerate(columns))
+    call(task, "query_tables", sql=f"SELECT {named} UNION ALL SELECT {', '.join(['NULL'] * 8)}", save_as="out/t.csv")
+    schema = task.files.bytes("out/t.schema.json")
+    assert [field["type"] for field in json.loads(schema)["fields"]] == list(columns.values())
+    table = read_table(task.files.bytes("out/t.csv"), schema)
+    assert list(table.dtypes.astype(str))[:5] == ["Int64", "float64", "boolean", "datetime64[us]", "datetime64[us]"]
+    assert (table.a[0], table.b[0], table.c[0], table.d[0].day, len(table)) == (7, 1.5, True, 5, 2)
+
+
+def test_columns_of_one_name_are_saved_without_a_schema(task: MemoryToolContext) -> None:
+    call(task, "query_tables", sql="SELECT 1 AS n, 2 AS n", save_as="n.csv")
+    assert set(task.files.outputs) - set(FILES) == {"n.csv"}
 
 
 @pytest.mark.parametrize("name", ["SAVED_ROWS_MAX", "SAVED_CHARS"])

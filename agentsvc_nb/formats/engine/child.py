@@ -12,7 +12,7 @@ import math
 import os
 import pickle
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -183,7 +183,8 @@ def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]], f
     told = QueryAnswer(tuple(columns), tuple(shown), len(rows) > len(shown), tuple(notes))
     if question.save:
         saved, count = _as_csv(columns, rows[:SAVED_ROWS_MAX])
-        return TableAnswer(query=replace(told, saved_rows=count, more=count < len(rows)), saved=saved)
+        types = tuple(_type([row[place] for row in rows]) for place in range(len(columns)))
+        return TableAnswer(query=replace(told, saved_rows=count, more=count < len(rows), types=types), saved=saved)
     if question.plot is None:
         return TableAnswer(query=told)
     result = plotted(columns, rows[:PLOT_ROWS_MAX], question.plot, len(rows) > PLOT_ROWS_MAX)
@@ -219,11 +220,40 @@ def _as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str,
     writer.writerow(columns)
     for count, row in enumerate(rows):
         whole = written.tell()
-        writer.writerow([_without_paths(cell) if isinstance(cell, str) else cell for cell in row])
+        writer.writerow(map(_written, row))
         if written.tell() > SAVED_CHARS:
             written.truncate(whole)
             return written.getvalue(), count
     return written.getvalue(), len(rows)
+
+
+def _written(cell: object) -> object:
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return _without_paths(cell) if isinstance(cell, str) else cell
+
+
+_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    Decimal: "number",
+    date: "date",
+    datetime: "datetime",
+    time: "time",
+}
+
+
+def _type(cells: Iterable[object]) -> str:
+    """The type of a column in a Table Schema."""
+    kinds = {"string" if _has_zone(cell) else _TYPES.get(type(cell), "string") for cell in cells if cell is not None}
+    if kinds == {"integer", "number"}:
+        return "number"
+    return kinds.pop() if len(kinds) == 1 else "string"
+
+
+def _has_zone(cell: object) -> bool:
+    return isinstance(cell, datetime) and cell.tzinfo is not None
 
 
 _ATTACHED: Final = re.compile(r"(?<![\w/])/\S*/asked-\w+/")

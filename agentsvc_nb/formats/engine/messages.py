@@ -40,7 +40,8 @@ class Plot:
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:
     """The first rows of a query: cells are numbers, None, or texts. `more`: there are further rows. `notes` are how the
-    tables were read, `picture` is a PNG, `saved` the rows as CSV, of which there are `saved_rows`."""
+    tables were read, `picture` is a PNG, `saved` the rows as CSV, of which there are `saved_rows`, `types` the types of
+    their columns in a Table Schema."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -49,6 +50,7 @@ class QueryAnswer:
     picture: bytes = b""
     saved: bytes = b""
     saved_rows: int = 0
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.client import cards
+from agentsvc_nb.client.downloads import SCHEMA_ENDING, TABLE
 from agentsvc_nb.formats.media_types import HEAD_BYTES, media_type
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.wire.files import FileFacts, StagedFile, WorkspaceFile
@@ -72,7 +73,8 @@ _PICTURE: Final = "max-width:100%;background:#fff"
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
     """Files: thumbnails of the pictures side by side if there is `fetch` (at most 12, 300 kB in all), a table of the
-    others."""
+    others. The schema of a table is left out: its table stands there."""
+    files = [file for file in files if not _is_schema(file)]
     shown = files[:ROWS]
     thumbs = _thumbnails(shown, fetch) if fetch else {}
     figures = "".join(_thumbnail_figure(file, thumbs[file.path]) for file in shown if file.path in thumbs)
@@ -90,6 +92,10 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
         + (f'<table style="border-collapse:collapse;margin:8px 0">{table}</table>' if rows or not figures else "")
         + more,
     }
+
+
+def _is_schema(file: WorkspaceFile) -> bool:
+    return file.output is not None and file.output.type == TABLE and file.path.endswith(SCHEMA_ENDING)
 
 
 FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4px 12px 8px 0;overflow-wrap:anywhere"

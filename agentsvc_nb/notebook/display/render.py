@@ -35,8 +35,10 @@ FREE: Final = "free"
 
 
 def price(microcents: int, model: str | None, own: bool) -> str:
-    """`cost`, or `free` of the offline agent on this machine's `own` service: nobody is charged for it."""
-    return FREE if own and model == "offline" else cost(microcents)
+    """`cost`, or `free` of the offline agent on this machine's `own` service, and of a recorded conversation: nobody is
+    charged for them."""
+    free = (own and model == "offline") or (model or "").startswith("scripted:")
+    return FREE if free else cost(microcents)
 
 
 def percent(done: object, total: object) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import filecmp
+import fnmatch
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import columns, frame
@@ -216,6 +218,24 @@ def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequ
             session.staged.update({file.file_name: file for file in staged})
         else:
             session.learn(address, staged[0].chat)
+
+
+_GLOB: Final = re.compile(r"[*?[]")
+
+
+def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
+    """What is wanted of this notebook's chat, with the paths that fit each glob in its place. Raises `AskError` for one
+    that fits no file."""
+    if not any(_GLOB.search(one) for one in wanted):
+        return list(wanted)
+    there = [file.path for file in listed(session)]
+    found: list[str] = []
+    for one in wanted:
+        fitting = [path for path in there if fnmatch.fnmatchcase(path, one)]
+        if _GLOB.search(one) and one not in there and not fitting:
+            raise AskError(f"No file of this chat fits {one}.", "`%files` lists them.")
+        found += [one] if one in there or not fitting else fitting
+    return list(dict.fromkeys(found))
 
 
 def files_get(session: Session, path: str, directory: str | Path = ".", *, force: bool = False) -> DownloadResult:

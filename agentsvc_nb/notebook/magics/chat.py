@@ -116,7 +116,8 @@ class FilesMagics(MagicsGroup):
             "paths",
             nargs="*",
             metavar="PATH",
-            help="put: your files, folders or globs; get, preview: paths of the table, or names; gallery: a glob",
+            help="put: your files, folders or globs; get: paths of the table, names or globs; preview: one of them; "
+            "gallery: a glob",
         ),
         arg("-d", "--dir", metavar="DIR", default=".", help="get: the folder to put it in"),
         arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),
@@ -124,7 +125,7 @@ class FilesMagics(MagicsGroup):
     def files(self, args: argparse.Namespace) -> Any:
         """The files of this notebook's chat; or put files there, get some, look at them.
 
-        Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md -d downloads`,
+        Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md images/* -d downloads`,
         `%files preview reports/plan.md`, `%files gallery`, `%files browse`
         """
         from agentsvc_nb.notebook import commands
@@ -149,7 +150,8 @@ class FilesMagics(MagicsGroup):
 
         if not paths:
             raise AskError("Name one file to get.", "For example: %files get reports/plan.md -d downloads")
-        got = [commands.files_get(self.session, path, folder, force=force) for path in paths]
+        wanted = commands.files_matching(self.session, paths)
+        got = [commands.files_get(self.session, path, folder, force=force) for path in wanted]
         for file in got:
             if file.same:
                 print(f"{file.path} is there already, with the same content.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -11,6 +12,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, FileTables, Plot, QueryAnswer
+from agentsvc_nb.formats.plans.results import SCHEMA
 from agentsvc_nb.formats.safe_text import escape, table
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
@@ -93,8 +95,10 @@ class QueryTables(BaseTool):
         found = await task.workspace.tables.query(given.sql, given.paths, save=bool(given.save_as))
         if not given.save_as:
             return _text(_table(found) + _notes(found))
-        mark = hashlib.sha256(found.saved).hexdigest()[:16]
-        await task.write(given.save_as, found.saved, output=(f"table_{mark}", "table"))
+        output = (f"table_{hashlib.sha256(found.saved).hexdigest()[:16]}", "table")
+        await task.write(given.save_as, found.saved, output=output)
+        if len(set(found.columns)) == len(found.columns):
+            await task.write(given.save_as.removesuffix(".csv") + SCHEMA, _schema(found), output=output)
         more = " There are more." if found.more else ""
         head = replace(found, rows=found.rows[:5], more=False)
         said = f"Wrote {found.saved_rows:,} rows to {given.save_as}.{more} The first:\n\n{_table(head)}{_notes(found)}"
@@ -144,6 +148,13 @@ def _table(found: QueryAnswer) -> str:
     """The rows of a query's answer as a Markdown table."""
     more = f"\n[the first {len(found.rows)} rows; there are more]\n" if found.more else ""
     return f"{table(found.columns, found.rows)}{more}".removesuffix("\n")
+
+
+def _schema(found: QueryAnswer) -> bytes:
+    """The Table Schema of the rows that were saved (docs/api/files.md "Tables and charts")."""
+    fields = [{"name": name, "type": kind} for name, kind in zip(found.columns, found.types, strict=True)]
+    told = {"fields": fields, "missingValues": [""], "rows": found.saved_rows, "more": found.more}
+    return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
 
 def _notes(found: QueryAnswer) -> str:
