@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import rules
-from tests.cluster.checked import Load, run
+from tests.cluster.checked import Load, report, run
 from tests.cluster.history import History
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -36,6 +36,7 @@ def test_a_minute(tmp_path: Path) -> None:
 @pytest.mark.timeout(1500)
 def test_eight_minutes(tmp_path: Path) -> None:
     history = checked(tmp_path / "history.jsonl", Load(seconds=480, seed=2, frozen=30, every=14, clients=8))
+    print("\n".join(report(history)))
     resumed = rules.resumed_after(history.facts)
     assert resumed
     assert [each for each in resumed if each[2] > MOST_SECONDS] == []
