@@ -14,17 +14,25 @@ import pytest
 
 from agentsvc_nb.client import groups
 from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.client.errors import APIConnectionError
+from agentsvc_nb.testing import RunningService
+from tests.contract.test_media_http import SRT, added, sound
+from tests.test_cli import agentsvc
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
 
 
 def test_the_examples_run(
-    client: AgentService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    client: AgentService,
+    service: RunningService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     configure(monkeypatch, client)
-    names: dict[str, object] = {}
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names = given(service, tmp_path)
+    blocks = re.findall(r"```py(?:thon)?\n(.*?)```", PAGE, re.DOTALL)
     for block in blocks:
         code = compile(block, "docs/client.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         if inspect.iscoroutine(awaited := eval(code, names)):
@@ -39,9 +47,19 @@ def test_the_examples_run(
         "chat_busy",
         "$SERVICE_API_KEY",
         "stocked 10",
+        "and save",
     ):
         assert expected in printed
     assert len(list((tmp_path / "pictures").iterdir())) == 1
+
+
+def given(service: RunningService, folder: Path) -> dict[str, object]:
+    """What the page speaks of without making it."""
+    error = APIConnectionError("The stream broke.")
+    error.last_event_id = 2
+    sound(folder / "told.wav", 1).with_suffix(".srt").write_text(SRT)
+    page = agentsvc("pages", "add", "--data", service.data, "https://example.com/page").stdout.strip()
+    return {"error": error, "media_id": added(service, folder / "told.wav"), "page_id": page}
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, client: AgentService) -> None:
