@@ -1,0 +1,1 @@
+"""The programs of docs/programs.md with openai. They need an account, and are not run."""
