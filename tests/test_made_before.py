@@ -1,52 +1,117 @@
-"""What an earlier version left opens in this one: a data folder, a journal, a notebook with its outputs."""
+"""What earlier versions left opens in this one: data folders, journals, notebooks with their outputs
+(docs/upgrading.md). `tests/kept/make.py` keeps what a version makes."""
 
 from __future__ import annotations
 
+import sqlite3
 import zipfile
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Final
 
 import nbformat
 import pytest
 
-from agentsvc_nb import local
+from agentsvc_nb import AgentService, local
 from agentsvc_nb.embedded import stop
 from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.service.store.migrations import steps
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from tests.kept.make import NOTEBOOK
+from tests.notebook.jupyter import jupyter
 
 pytestmark = pytest.mark.sqlite("opens folders with their own database")
-KEPT = sorted((Path(__file__).parent / "kept").glob("*.zip"))
+KEPT: Final = sorted((Path(__file__).parent / "kept").glob("*.zip"))
+ASKED_ANEW: Final = {
+    "2026-11-21": "its journal knows questions by another list (`notebook/ask/question.py`)",
+    "2026-11-22": "nbclient made it, and tells no notebook's path",
+}
+"""Whose questions are asked again by Run All, and why; the other ones show the answers that are kept."""
 
 
 @pytest.fixture(params=KEPT, ids=lambda path: path.stem)
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    with zipfile.ZipFile(request.param) as archive:
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param.stem)
+
+
+@pytest.fixture
+def kept(name: str, tmp_path: Path) -> Path:
+    with zipfile.ZipFile(Path(__file__).parent / "kept" / f"{name}.zip") as archive:
         archive.extractall(tmp_path)
     (tmp_path / "data" / "key").chmod(0o600)
     return tmp_path
 
 
-def test_a_data_folder_and_its_journal(kept: Path) -> None:
-    """Each run of the journal is there with its answer; the chat has its files, and takes another question."""
-    journal = Journal(kept / "state" / "agentsvc-nb" / "journal.sqlite")
-    started = journal.runs(None)
-    assert [run["status"] for run in started] == ["completed", "completed"]
+@pytest.fixture
+def client(kept: Path) -> Iterator[AgentService]:
     try:
         with local(kept / "data") as client:
-            found = [client.runs.get(run["run_id"]) for run in started]
-            files = {file.file_name for file in client.files.list(started[0]["chat"])}
-            again = client.runs.start("Who is the audience?", chat=started[0]["chat"], sync=True)
+            yield client
     finally:
         stop(kept / "data")
-        journal.close()
+
+
+def made_runs(kept: Path) -> list[dict[str, object]]:
+    with closing(Journal(kept / "state" / "agentsvc-nb" / "journal.sqlite")) as journal:
+        return [dict(run) for run in journal.runs(None)]
+
+
+def contents(client: AgentService, chat: str) -> dict[str, bytes]:
+    return {file.file_name: client.files.head(file.path, 1_000, chat=chat) for file in client.files.list(chat)}
+
+
+def schema(database: Path) -> list[tuple[str, ...]]:
+    """What the tables and indexes are made by, whitespace aside."""
+    with closing(sqlite3.connect(database)) as connection:
+        rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name").fetchall()
+    return [tuple(" ".join(str(each).split()) for each in row) for row in rows]
+
+
+def test_a_data_folder_and_its_journal(kept: Path, client: AgentService) -> None:
+    """Each run of the journal is there with its answer; the chat has its files, and takes another question."""
+    started = made_runs(kept)
+    assert [run["status"] for run in started] == ["completed", "completed"]
+    found = [client.runs.get(str(run["run_id"])) for run in started]
+    chat = str(started[0]["chat"])
+    files = contents(client, chat)
+    assert {"brief.md", "products.csv"} < files.keys()
+    assert b"Tent,249.00" in files["products.csv"]
+    assert any(content.startswith(b"\x89PNG") for content in files.values())
     assert "Tent" in str(found[0].output)
-    assert {"brief.md", "products.csv"} < files
-    assert again.status == "completed"
-    assert "hikers" in str(again.output)
+    assert [job.status for job in client.jobs.list(chat=chat)] == ["succeeded"]
+    again = client.runs.start("Who is the audience?", chat=chat, sync=True)
+    assert (again.status, "hikers" in str(again.output)) == ("completed", True)
+
+
+def test_the_schema_is_then_that_of_a_new_folder(kept: Path, tmp_path: Path) -> None:
+    """All steps are applied: none that landed was edited, or numbered anew, since."""
+    for folder in (kept / "data", tmp_path / "new"):
+        folder.mkdir(exist_ok=True)
+        SqliteDatabase(folder / "service.sqlite3").open().close()
+    assert schema(kept / "data" / "service.sqlite3") == schema(tmp_path / "new" / "service.sqlite3")
+    with closing(sqlite3.connect(kept / "data" / "service.sqlite3")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps()),)
 
 
 def test_a_notebook(kept: Path) -> None:
     """It is valid, and its outputs need nothing that is not in it."""
-    made = nbformat.read(kept / "made.ipynb", as_version=4)
+    made = nbformat.read(kept / NOTEBOOK, as_version=4)
     nbformat.validate(made)
     shown = [output.data for cell in made.cells for output in cell.outputs if "data" in output]
     assert any("Tent" in data["text/plain"] for data in shown)
-    assert not any("widget-view" in kind for data in shown for kind in data)
+
+
+def test_run_all(name: str, kept: Path, client: AgentService) -> None:
+    """Its cells still run, and show the answers that are kept without asking, where this version can tell them."""
+    made = nbformat.read(kept / NOTEBOOK, as_version=4)
+    files = contents(client, str(made_runs(kept)[0]["chat"]))
+    for given in ("brief.md", "products.csv"):
+        (kept / given).write_bytes(files[given])
+    before = len(client.runs.list().all())
+    with jupyter(kept, JPY_SESSION_NAME=NOTEBOOK, AGENTSVC_DATA=str(kept / "data")) as kernel:
+        ran = [kernel.run(cell.source, cell_id=cell.id) for cell in made.cells if "%%job" not in cell.source]
+    assert [run.error for run in ran] == [None] * len(ran)
+    assert ran[1].shows("Tent")
+    assert ran[2].shows("hikers")
+    assert len(client.runs.list().all()) - before == (2 if name in ASKED_ANEW else 0)

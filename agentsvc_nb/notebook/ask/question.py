@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +142,8 @@ def plan(session: Session, client: AgentService, question: Question, reuse: bool
     if not session.notebook:  # outside a notebook no cell is run again after a restart, so no run is shown again
         return AskPlan(address, "", secrets.token_urlsafe(24))
     print_, uploads = fingerprint(session, question, address), _uploads(session, client, question, address)
-    known = [] if question.fresh else _fitting(session, question, address, print_, uploads)
+    prints = [print_, *_earlier_fingerprints(session, question, address)]
+    known = [] if question.fresh else _fitting(session, question, address, prints, uploads)
     first = session.execution_history.first(print_, question.place.page)
     shown = _showable(session, client, known) if reuse and first else None
     if shown is not None:
@@ -156,17 +157,28 @@ def fingerprint(session: Session, question: Question, address: ChatAddress) -> s
     The account is not part of it, because nothing derived from the key is stored. For a run of another account the
     service answers 404, and then the question is asked.
     """
+    since_6 = [question.model, question.effort, question.kernel.mode if question.kernel else "off"]
+    return _fingerprint(6, session, question, address, since_6)
+
+
+def _earlier_fingerprints(session: Session, question: Question, address: ChatAddress) -> list[str]:
+    """The fingerprints that earlier versions stored, if they knew all that the question says."""
+    return [] if question.model or question.effort or question.kernel else [_fingerprint(4, session, question, address)]
+
+
+def _fingerprint(
+    version: int, session: Session, question: Question, address: ChatAddress, since: Sequence[object] = ()
+) -> str:
+    """`version` is that of the list: raise it when the items change, and keep what `_earlier_fingerprints` needs."""
     whole = [
-        6,  # the version of this list; raise it when the items change, so that older fingerprints do not match
+        version,
         session.notebook,
         session.base_url,
         str(address),
         question.message,
         question.output_config,
         question.variant,
-        question.model,
-        question.effort,
-        question.kernel.mode if question.kernel else "off",
+        *since,
         sorted(question.uploads),
         session.execution_history.before(question.place, None if question.new_chat else str(address)),
     ]
@@ -181,7 +193,7 @@ def _uploads(session: Session, client: AgentService, question: Question, address
 
 
 def _fitting(
-    session: Session, question: Question, address: ChatAddress, print_: str, uploads: frozenset[Upload]
+    session: Session, question: Question, address: ChatAddress, prints: list[str], uploads: frozenset[Upload]
 ) -> list[JournalEntry]:
     """Return earlier starts of the question that had the same uploads before them, newest first.
 
@@ -194,7 +206,7 @@ def _fitting(
     attached = session.journal.attachments(session.base_url, chat) if chat else set()
     attached |= {file.sha256 for file in question.files}
     later = {pair for pair in uploads if pair[1] in attached} - set(session.put.items())
-    known = session.journal.known(print_)
+    known = session.journal.known(prints)
     return [entry for entry in known if entry.uploads <= uploads <= entry.uploads | later]
 
 

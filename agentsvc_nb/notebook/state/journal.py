@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -164,12 +164,13 @@ class Journal:
         """
         self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
-    def known(self, fingerprint: str) -> list[JournalEntry]:
-        """Return the newest 20 starts with this fingerprint, except failed and cancelled ones, newest first."""
+    def known(self, fingerprints: Sequence[str]) -> list[JournalEntry]:
+        """Return the newest 20 starts with one of these fingerprints, but failed and cancelled ones, newest first."""
+        places = ", ".join("?" * len(fingerprints))
         rows = self.do(
-            f"SELECT {_COLUMNS} FROM runs WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled')"
+            f"SELECT {_COLUMNS} FROM runs WHERE fingerprint IN ({places}) AND status NOT IN ('failed', 'cancelled')"
             " ORDER BY rowid DESC LIMIT 20",
-            [fingerprint],
+            fingerprints,
         )
         return [JournalEntry(**dict(row) | {"uploads": _pairs(row["uploads"])}) for row in rows]
 
