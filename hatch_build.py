@@ -22,6 +22,8 @@ OF_THE_CLIENT: Final = ("agentsvc_nb/__init__.py", "agentsvc_nb/py.typed", "agen
 """What agentsvc-client/pyproject.toml takes."""
 LINK: Final = re.compile(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?!\w+:|#)(?P<target>[^)\s]+)\)")
 """A link of Markdown that names a file beside the page."""
+SITE: Final = "build/docs.tar.xz"
+"""For `agentsvc docs`, if `python -m docs.site` has made it."""
 
 
 class CustomBuildHook(BuildHookInterface):
@@ -29,6 +31,8 @@ class CustomBuildHook(BuildHookInterface):
         if version == "standard" and os.environ.get(FOR_INDEX):
             self.build_config.target_config["exclude"] = [f"/{path}" for path in OF_THE_CLIENT]
             build_data["dependencies"].append(f"agentsvc-client=={self.metadata.version}")
+        if version == "standard" and (Path(self.root) / SITE).is_file():
+            build_data["force_include"][SITE] = f"agentsvc_nb/{Path(SITE).name}"
 
 
 class CustomMetadataHook(MetadataHookInterface):

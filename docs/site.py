@@ -1,4 +1,5 @@
-"""Build the site, to be opened at build/site/index.html (docs/decisions/0086-the-site.md).
+"""Build the site, to be opened at build/site/index.html, and pack it for wheels into build/docs.tar.xz
+(docs/decisions/0086-the-site.md).
 
     python -m docs.site [FOLDER]
 
@@ -8,13 +9,18 @@ A warning, a link that leads nowhere and a name that the code does not have are 
 from __future__ import annotations
 
 import sys
+import tarfile
 from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "build" / "site"
-START = '<!doctype html><meta charset="utf-8"><title>agentsvc-nb</title><meta http-equiv="refresh" content="0; url={0}">'
+START = """\
+<!doctype html><meta charset="utf-8"><title>agentsvc-nb</title>
+<meta http-equiv="refresh" content="0; url=docs/index.html">
+<a href="docs/index.html">agentsvc-nb</a>
+"""
 """Leads from the top to the first page, which lies in docs/ as its source does."""
 
 
@@ -24,8 +30,21 @@ def build(out: Path = OUT) -> int:
     places = ["-c", str(ROOT / "docs"), "-d", str(out.with_name("doctrees")), str(ROOT), str(out)]
     failed = build_main(["-q", "-E", "-n", "-W", "--keep-going", *places])
     if not failed:
-        (out / "index.html").write_text(START.format("docs/index.html") + '<a href="docs/index.html">agentsvc-nb</a>\n')
+        (out / "index.html").write_text(START)
+        pack(out)
     return failed
+
+
+def pack(out: Path) -> None:
+    """All pages in one stream: what they have in common is stored once, which a wheel's compression can't do."""
+
+    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.uid = member.gid = member.mtime = 0
+        member.uname = member.gname = ""
+        return member
+
+    with tarfile.open(out.with_name("docs.tar.xz"), "w:xz") as archive:
+        archive.add(out, "site", filter=plain)
 
 
 if __name__ == "__main__":

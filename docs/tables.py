@@ -20,7 +20,7 @@ from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.routes import OTHERS, ROUTES
-from docs import command_pages, magic_pages, test_pages, tool_pages
+from docs import command_pages, limit_pages, magic_pages, test_pages, tool_pages
 
 HERE = Path(__file__).parent
 KEPT = {
@@ -106,14 +106,14 @@ def routes() -> str:
 
 
 def limits_page() -> str:
-    rows = ((f"`{name}`", f"{value:,}") for name, value in vars(limits).items() if name.isupper())
     return "\n".join(
         [
             "# Limits",
             "",
             "Rendered from `agentsvc_nb/wire/limits.py` by `python -m docs.tables`; do not edit by hand.",
-            "",
-            *table(("limit", "value"), rows),
+            "The unit is the last word of a name. *A setting*: the default of one of the [settings](settings.md).",
+            STATED,
+            *(line for section in limit_pages.sections(limits) for line in section),
             "",
         ]
     )

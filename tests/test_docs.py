@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -31,7 +33,7 @@ def test_a_table_is_as_the_wire_has_it(name: str) -> None:
 def test_the_head_of_the_command_line_names_the_right_commands() -> None:
     found = list(command_pages.commands(parser(), "agentsvc"))
     free = {name for name, _, command in found if "--data" not in command._option_string_actions}
-    assert free == {"agentsvc export", "agentsvc completion"}
+    assert free == {"agentsvc export", "agentsvc completion", "agentsvc docs"}
     assert "Every command but `export` that works with a service takes `--data DIR`" in prose(command_pages.HEAD)
     sources = {name.split()[1]: Path(inspect.getfile(command.get_default("run"))) for name, _, command in found}
     asking = re.compile(r"\bconnected\(|\bURL_VARIABLE\b")
@@ -63,6 +65,45 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+PYTHON = {
+    "README.md": "tests/notebook/test_pages.py",
+    "client.md": "tests/contract/test_client_page.py",
+    "data.md": "tests/contract/test_data_page.py",
+    "hosts.md": "tests/notebook/test_pages.py",
+    "map.md": "tests/contract/test_map_page.py",
+    "notebook.md": "tests/notebook/test_pages.py",
+    "programs.md": "tests/contract/test_programs_page.py",
+}
+"""Which test runs the Python of a page."""
+
+
+def test_the_python_of_each_page_is_run() -> None:
+    assert {page.name for page in PAGES if re.search(r"^ *```python\n", page.read_text(), re.MULTILINE)} == set(PYTHON)
+    for page, test in PYTHON.items():
+        assert page in (ROOT / test).read_text()
+
+
+def test_messages_of_troubleshooting_are_those_of_the_code() -> None:
+    page = (DOCS / "troubleshooting.md").read_text()
+    shown = [message for _, message in re.findall(r"^\| (`+)(.+?)\1 \|", page, re.MULTILINE)]
+    assert len(shown) > 50
+    texts = [text for path in (ROOT / "agentsvc_nb").rglob("*.py") for text in texts_of(path)]
+    known = "\n".join(re.sub(r"\{[\w.]*\}", "…", text) for text in texts)
+    missing = [each for each in shown if not re.search(".*".join(map(re.escape, each.split("…"))), known)]
+    assert not missing
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """The texts in a module, with `…` for what is put into them."""
+    tree = ast.parse(path.read_text())
+    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+            yield node.value
 
 
 def test_the_changelog_has_this_version() -> None:

@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from agentsvc_nb.cli import docs, main
+
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(900)  # half a minute on a machine with nothing else to do
 
@@ -67,6 +69,29 @@ def broken(pages: dict[Path, Page]) -> Iterator[str]:
 def test_nothing_is_loaded_from_the_net(pages: dict[Path, Page]) -> None:
     loaded = {each for page in pages.values() for each in page.loaded}
     assert not [each for each in loaded if urlsplit(each).netloc]
+
+
+def test_what_a_wheel_takes_along_is_unpacked_once(site: Path, tmp_path: Path) -> None:
+    packed = site.with_name("docs.tar.xz")
+    assert packed.stat().st_size < 2_000_000
+    (tmp_path / "docs-of-another-version").mkdir()
+    folder = docs.unpacked(packed, tmp_path)
+    assert [*tmp_path.iterdir()] == [folder]
+    assert (folder / "docs/index.html").read_bytes() == (site / "docs/index.html").read_bytes()
+    (folder / "mark").touch()
+    assert docs.unpacked(packed, tmp_path) == folder
+    assert (folder / "mark").exists()
+
+
+def test_the_command_prints_where_it_lies(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(docs, "BUILT", site)
+    assert main(["docs", "--no-browser"]) == 0
+    assert capsys.readouterr().out == f"{site.as_uri()}/index.html\n"
+    monkeypatch.setattr(docs, "BUILT", tmp_path)
+    assert main(["docs", "--no-browser"]) == 1
+    assert "`python -m docs.site` builds it" in capsys.readouterr().err
 
 
 def test_the_first_page_and_what_it_is_made_of_are_there(site: Path) -> None:

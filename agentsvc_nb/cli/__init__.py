@@ -17,6 +17,7 @@ from agentsvc_nb.cli import (
     accounts,
     ask,
     completion,
+    docs,
     doctor,
     export,
     files,
@@ -48,6 +49,7 @@ GROUPS: Final = (
     service.add_backup_parsers,
     export.add_parsers,
     doctor.add_parsers,
+    docs.add_parsers,
 )
 """Functions that add the parsers of a group, in the order of `agentsvc --help`."""
 
@@ -138,7 +140,7 @@ def _expected_errors() -> tuple[type[Exception], ...]:
     from agentsvc_nb.service.serve import ServeError
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
-    of_commands = (lab.LabError, models.PullError)
+    of_commands = (docs.NoDocs, lab.LabError, models.PullError)
     of_service = (
         ApiError, BackupError, BlobsUnavailable, ExportError, NoService, SchemaTooNew, ServeError, StoreBusy,
         StoreUnusable,

@@ -1,6 +1,7 @@
 """All limits, as named constants; those marked `ours` are not in the original description of the API.
 
-The unit is in the name. Limits that an operator can change (`AGENTSVC_*`) are in `settings`, with these as defaults.
+The unit is in the name, what is limited in the comment behind it: docs/limits.md shows both, by the headings here.
+Limits that an operator can change (`AGENTSVC_*`) are in `settings`, with these as defaults.
 """
 
 from __future__ import annotations
@@ -11,77 +12,76 @@ MB: Final = 1_000_000
 MIB: Final = 1_048_576
 
 # Search (docs/api/files.md "Search")
-QUERY_MAX_CHARS: Final = 200
-QUERY_MAX_WORDS: Final = 64  # ours: different words of a query; a run of CJK characters is one
-SEARCH_MAX_RESULTS: Final = 50
-SNIPPETS_PER_MATCH: Final = 2
-INDEXED_TEXT_BYTES: Final = 1 * MB  # docs/api/files.md "What is read"
+QUERY_MAX_CHARS: Final = 200  # of a search
+QUERY_MAX_WORDS: Final = 64  # ours: different words of a search; a run of CJK characters is one
+SEARCH_MAX_RESULTS: Final = 50  # files that one search finds
+SNIPPETS_PER_MATCH: Final = 2  # passages that are shown of each of them
+INDEXED_TEXT_BYTES: Final = 1 * MB  # of a file's text, as far as it is read (docs/api/files.md "What is read")
 
 # Runs and files
-ATTACHMENTS_MAX: Final = 10
+ATTACHMENTS_MAX: Final = 10  # files that go along with a start, and files of one upload
 FILES_FROM_MAX: Final = 200  # ours: files of another chat that a new one begins with
 PARTS_MAX: Final = 100  # ours: of a multipart body, fields that count for nothing among them
-FILE_MAX_BYTES: Final = 100 * MB
+FILE_MAX_BYTES: Final = 100 * MB  # of a file that is sent; a setting
 JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start, which is read into memory
 JSON_VALUES_MAX: Final = 100_000  # ours: values in a JSON document, whether a request body or an agent's answer
 JSON_DEPTH_MAX: Final = 100  # ours: nesting of a JSON document
 INPUT_MAX_BYTES: Final = MB  # ours: any other JSON body, such as a tool's input
 INPUT_VALUES_MAX: Final = 10_000  # ours: values in it, each of which is looked at five times until the input is checked
 SEARCH_SECONDS: Final = 2  # ours: processor time of one search
-REQUEST_SLACK_BYTES: Final = 1 * MIB  # docs/api/runs.md "Start": a request holds 10 files and this many other bytes
-UPLOAD_TTL_SECONDS: Final = 24 * 3600
-SYNC_HOLD_SECONDS: Final = 90
-ASK_HANDLE_SECONDS: Final = 55
-GATEWAY_SECONDS: Final = 120
-STEPS_MAX: Final = 1_500
+REQUEST_SLACK_BYTES: Final = 1 * MIB  # of a request with files, besides their contents (docs/api/runs.md "Start")
+UPLOAD_TTL_SECONDS: Final = 24 * 3600  # how long the id of a staged upload counts; a setting
+SYNC_HOLD_SECONDS: Final = 90  # how long a `sync` start is held; a setting
+ASK_HANDLE_SECONDS: Final = 55  # after how long `ask` is answered with a job in place of the answer; a setting
+GATEWAY_SECONDS: Final = 120  # after how long without an answer a request is a 504; a setting
+STEPS_MAX: Final = 1_500  # calls of the model that a run may make
 HOSTED_RUN_CENTS: Final = 50  # ours: what a run on a hosted model may cost when its start does not say it
-OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # docs/api/runs.md "Structured output"
-IDEMPOTENCY_KEY_CHARS: Final = 128
+OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # of the schema that an answer is to fit (docs/api/runs.md "Structured output")
+IDEMPOTENCY_KEY_CHARS: Final = 128  # of an idempotency key
 
 # Client tools (ours, docs/api/client-tools.md)
-CLIENT_TOOLS_MAX: Final = 16
+CLIENT_TOOLS_MAX: Final = 16  # of a run
 CLIENT_TOOL_CHARS: Final = 2_000  # of a description
-CALL_RESULT_BYTES: Final = MIB
+CALL_RESULT_BYTES: Final = MIB  # of the result of a call
 CALL_WAIT_SECONDS: Final = 120  # how long a call waits for its caller
 CALL_PENDING_SECONDS: Final = 40  # how often a caller that still works says so
 CALL_WAIT_MAX_SECONDS: Final = 24 * 3600  # how long a caller may go on saying so
 RESTARTS_MAX: Final = 3  # ours: takeovers without progress; work that crashes the service each time must not loop
 
 # Names and media (ours)
-PROJECT_NAME_CHARS: Final = 200
-INSTRUCTIONS_CHARS: Final = 20_000
-"""Of a project's instructions."""
+PROJECT_NAME_CHARS: Final = 200  # of a project's name
+INSTRUCTIONS_CHARS: Final = 20_000  # of a project's instructions
 SKILLS_MAX: Final = 50  # of a project
-SKILL_FILES_MAX: Final = 100
+SKILL_FILES_MAX: Final = 100  # of a skill
 SKILL_BYTES: Final = 500_000  # of a skill's files together
-SESSION_CHARS: Final = 200
-REASON_CHARS: Final = 2_000
-FILE_NAME_CHARS: Final = 200
-URL_CHARS: Final = 2_000
-CAPTIONS_BYTES: Final = 2 * MB
-CAPTIONS_SEGMENTS: Final = 20_000
+SESSION_CHARS: Final = 200  # of a session's label
+REASON_CHARS: Final = 2_000  # of the reason for a refusal, which the agent is told
+FILE_NAME_CHARS: Final = 200  # of a name that somebody gives a file
+URL_CHARS: Final = 2_000  # of an address that is fetched, and of the id of a connector
+CAPTIONS_BYTES: Final = 2 * MB  # of a file of captions
+CAPTIONS_SEGMENTS: Final = 20_000  # of a transcript
 
 # What the tools fetch (ours)
-FETCH_BYTES: Final = 10 * MB
-FETCH_SECONDS: Final = 20
-FETCH_REDIRECTS: Final = 5
+FETCH_BYTES: Final = 10 * MB  # of a page or picture
+FETCH_SECONDS: Final = 20  # for one
+FETCH_REDIRECTS: Final = 5  # that are followed
 
 # Pictures that tools work on (ours)
-PICTURE_PIXELS: Final = 50_000_000
+PICTURE_PIXELS: Final = 50_000_000  # of a picture that is opened; a larger one is refused
 
 # Keys and sign-in (ours)
-KEY_NAME_CHARS: Final = 100
-KEY_BUDGET_CENTS_MAX: Final = 10**12  # in micro-cents it still fits a 64-bit integer of the database
-NONCE_MIN_CHARS: Final = 16
-NONCE_MAX_CHARS: Final = 128
-SESSION_SECONDS: Final = 14 * 24 * 3600
-FORM_MAX_BYTES: Final = 64 * 1024
+KEY_NAME_CHARS: Final = 100  # of a key's name
+KEY_BUDGET_CENTS_MAX: Final = 10**12  # of a key's monthly budget; in micro-cents it still fits a 64-bit integer
+NONCE_MIN_CHARS: Final = 16  # of what a client has the service prove itself with
+NONCE_MAX_CHARS: Final = 128  # the same, at most
+SESSION_SECONDS: Final = 14 * 24 * 3600  # how long a browser stays signed in
+FORM_MAX_BYTES: Final = 64 * 1024  # of a form of the pages
 
 # Paging (docs/api/events.md, docs/api/files.md)
-EVENTS_PAGE_DEFAULT: Final = 500
-PAGE_MAX: Final = 1_000
-INTEGER_MAX: Final = 2**63 - 1  # the largest integer that the database stores
-EVENT_ID_MAX: Final = INTEGER_MAX
+EVENTS_PAGE_DEFAULT: Final = 500  # events of a page whose request names no number
+PAGE_MAX: Final = 1_000  # entries of a page, and events
+INTEGER_MAX: Final = 2**63 - 1  # ours: the largest integer that the database stores
+EVENT_ID_MAX: Final = INTEGER_MAX  # ours: of an event
 
 # What events hold (ours, docs/decisions/0031-large-payloads.md)
 EVENT_PAYLOAD_BYTES: Final = 256_000  # a larger payload is shortened
@@ -103,12 +103,12 @@ MCP_SCHEMA_BYTES: Final = 32_000  # of a tool's input; one with a larger schema 
 MCP_MESSAGE_BYTES: Final = 16 * MIB  # of an answer on the wire
 MCP_RESULT_CHARS: Final = 200_000  # of the text of a result; a longer one is shortened
 MCP_PICTURES_MAX: Final = 8  # of a result
-MCP_PICTURE_BYTES: Final = 10 * MB
+MCP_PICTURE_BYTES: Final = 10 * MB  # of one of them
 MCP_CONNECT_SECONDS: Final = 60.0  # for a server to start, and to say what it has
-MCP_CALL_SECONDS: Final = 300.0
+MCP_CALL_SECONDS: Final = 300.0  # for one call of a tool
 
-# The service as a server of MCP (docs/mcp.md)
-MCP_BODY_BYTES: Final = 150 * MB  # stated
+# The service as a server of MCP (ours, docs/mcp.md)
+MCP_BODY_BYTES: Final = 150 * MB  # stated: of a request
 MCP_READ_CHARS: Final = 50_000  # of a file's text at once
 MCP_CONTENT_BYTES: Final = 10 * MB  # of a file read as a resource
 MCP_LISTEN_TASKS_MAX: Final = 100  # that one stream listens to
@@ -121,41 +121,41 @@ OAUTH_CLIENT_KEPT_SECONDS: Final = 3_600  # how long it is kept, whatever its se
 OAUTH_REDIRECTS_MAX: Final = 50  # addresses in it that are looked at
 
 # The event stream (docs/api/events.md "The stream")
-STREAM_RETRY_MS: Final = 1_000
+STREAM_RETRY_MS: Final = 1_000  # after how long a browser connects again
 STREAM_READ_BYTES: Final = 64_000  # ours: what a stream holds for a slow reader, but for a larger event
-STREAM_PING_SECONDS: Final = 15
-DELTA_INTERVAL_SECONDS: Final = 0.05
+STREAM_PING_SECONDS: Final = 15  # after how long without an event a comment is sent, which keeps the connection
+DELTA_INTERVAL_SECONDS: Final = 0.05  # pieces of text that come sooner after one another are one event
 
-# Refused uploads (docs/api/conventions.md): after an early response the service reads on for so many bytes and
-# seconds. Closing at once would reset the connection, and the client might never see the response.
-DISCARD_BYTES: Final = 64 * MB
-DISCARD_SECONDS: Final = 2
+# Refused uploads (docs/api/conventions.md "Refusals")
+# Closing at once would reset the connection, and the client might never see the early response.
+DISCARD_BYTES: Final = 64 * MB  # that are read on
+DISCARD_SECONDS: Final = 2  # for so long
 
 # Before a key is seen (ours, docs/api/conventions.md "Before a key is seen")
 HEAD_BYTES: Final = 64 * 1024  # of a request's address, headers and trailers
 HEADER_BYTES: Final = 32  # that each header counts besides its text, as in HTTP/2
 HEAD_SECONDS: Final = 20  # for all of a head
 BODY_BYTES_PER_SECOND: Final = 1_000  # a body that is slower counts as silent
-CONNECTIONS_MAX: Final = 8_192
+CONNECTIONS_MAX: Final = 8_192  # open at once
 
 # Answers that are not read (ours, docs/api/conventions.md "Before a key is seen")
 UNREAD_SECONDS: Final = 120  # a peer may take nothing for so long
 UNREAD_BYTES: Final = 128 * MB  # of all answers that wait for their readers; beyond that, 5 seconds are enough
 
-# Rates and prices
-FEEDBACK_PER_HOUR: Final = 60
-FEEDBACK_SUMMARY_CHARS: Final = 2_000  # docs/api/feedback.md
-FEEDBACK_FIELD_CHARS: Final = 300  # ours
-WORK_PAGE_DEFAULT: Final = 100  # ours
-FEEDBACK_PAGE_DEFAULT: Final = 20  # ours
-FEEDBACK_PAGE_MAX: Final = 100  # ours
-BUSY_RETRY_AFTER_SECONDS: Final = 5
+# Feedback, and a full service
+FEEDBACK_PER_HOUR: Final = 60  # reports of an account in an hour
+FEEDBACK_SUMMARY_CHARS: Final = 2_000  # of a report (docs/api/feedback.md)
+FEEDBACK_FIELD_CHARS: Final = 300  # ours: of any other field of it
+WORK_PAGE_DEFAULT: Final = 100  # ours: runs or jobs of a page whose request names no number
+FEEDBACK_PAGE_DEFAULT: Final = 20  # ours: reports of such a page
+FEEDBACK_PAGE_MAX: Final = 100  # ours: reports of a page
+BUSY_RETRY_AFTER_SECONDS: Final = 5  # when to try again while the service is full (`Retry-After`)
 
 # The client (docs/api/errors.md)
-MAX_RETRIES: Final = 2
-RETRY_AFTER_MAX_SECONDS: Final = 60
-WAIT_SECONDS: Final = 20 * 60
-RUN_POLL_SECONDS: Final = 3.0
-JOB_POLL_SECONDS: Final = 2.0
-JOB_POLL_FACTOR: Final = 1.5
-JOB_POLL_MAX_SECONDS: Final = 15.0
+MAX_RETRIES: Final = 2  # how often a request is sent again unless the caller says it
+RETRY_AFTER_MAX_SECONDS: Final = 60  # a longer `Retry-After` is not waited out but raised
+WAIT_SECONDS: Final = 20 * 60  # how long `wait` waits unless the caller says it
+RUN_POLL_SECONDS: Final = 3.0  # between two looks at a run where there is no event stream
+JOB_POLL_SECONDS: Final = 2.0  # before the second look at a job
+JOB_POLL_FACTOR: Final = 1.5  # by which each further wait is longer
+JOB_POLL_MAX_SECONDS: Final = 15.0  # the longest of them

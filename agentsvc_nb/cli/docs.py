@@ -1,0 +1,65 @@
+"""`agentsvc docs`: the documentation of this version, without network (docs/decisions/0086-the-site.md)."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.cli.arguments import Parser, Subparsers
+
+PACKED: Final = Path(__file__).parents[1] / "docs.tar.xz"
+"""In a wheel (hatch_build.py)."""
+BUILT: Final = Path(__file__).parents[2] / "build" / "site"
+"""In a clone of the repository."""
+
+
+class NoDocs(Exception):
+    """This installation has no site; the message says where there is one."""
+
+
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    docs = commands.add_parser("docs", help="open the documentation in a browser, without network")
+    docs.add_argument("--no-browser", action="store_true", help="print the address only")
+    docs.set_defaults(run=_docs)
+
+
+def _docs(args: argparse.Namespace) -> int:
+    """Print the address of the first page, and open it. Raises `NoDocs`, `OSError`."""
+    import webbrowser
+
+    address = (_site() / "index.html").as_uri()
+    print(address, flush=True)
+    if not args.no_browser:
+        webbrowser.open(address)
+    return 0
+
+
+def _site() -> Path:
+    if PACKED.is_file():
+        from platformdirs import user_cache_path
+
+        return unpacked(PACKED, user_cache_path("agentsvc-nb"))
+    if (BUILT / "index.html").is_file():
+        return BUILT
+    raise NoDocs("This installation has no documentation with it; in a clone, `python -m docs.site` builds it.")
+
+
+def unpacked(packed: Path, cache: Path) -> Path:
+    """The folder with what is packed, named by its content, in place of one of another version."""
+    import hashlib
+    import shutil
+    import tarfile
+    import tempfile
+
+    folder = cache / f"docs-{hashlib.sha256(packed.read_bytes()).hexdigest()[:16]}"
+    if folder.is_dir():
+        return folder
+    cache.mkdir(parents=True, exist_ok=True)
+    for other in cache.glob("docs-*"):
+        shutil.rmtree(other, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=cache, prefix="unpacking-") as scratch, tarfile.open(packed) as archive:
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 has none yet
+        archive.extractall(scratch)
+        (Path(scratch) / "site").rename(folder)
+    return folder
