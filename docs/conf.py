@@ -18,4 +18,6 @@ autodoc_inherit_docstrings = False
 napoleon_type_aliases = {name: f"agentsvc_nb.{name}" for name in __all__}  # exceptions, as docstrings name them
 python_maximum_signature_line_length = 80
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_copy_source = html_show_copyright = False
