@@ -52,10 +52,11 @@ def lacking(settings: Settings, kept_url: str | None = None) -> Lacking | None:
     model = settings.model
     if _is_language(model):
         return lacks(_choice(model, settings, kept_url))
-    try:
-        choose(model, settings)
-    except ValueError as error:  # the file of a recorded conversation
-        return Lacking(str(error))
+    if model.startswith("scripted:"):
+        try:
+            choose(model)
+        except ValueError as error:
+            return Lacking(str(error))
     return None
 
 

@@ -89,11 +89,10 @@ def recorded(file: str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"The recorded conversation {file} can't be read: {error}.") from None
     turns = list(_commands(text, "ask"))
-    ends = [*(start for start, _, _ in turns[1:]), len(text)]
-    found = {_same(asked): text[start:end].strip("\n") for (_, start, asked), end in zip(turns, ends, strict=True)}
-    if not found:
+    if not turns:
         raise ValueError(f"{file} is no recorded conversation: no line begins with `ask`.")
-    return found
+    ends = [*(start for start, _, _ in turns[1:]), len(text)]
+    return {_same(asked): text[start:end].strip("\n") for (_, start, asked), end in zip(turns, ends, strict=True)}
 
 
 def _same(question: str) -> str:
