@@ -92,6 +92,7 @@ EXAMPLES: Final = {
         "AGENTSVC_DATABASE=postgresql://db/agentsvc AGENTSVC_BLOBS=s3://files agentsvc export /srv/agentsvc",
     ),
     "agentsvc doctor": ("agentsvc doctor", "agentsvc doctor --json | jq '.[] | select(.level == \"fail\")'"),
+    "agentsvc docs": ("agentsvc docs", "agentsvc docs --no-browser"),
     "agentsvc completion": (
         "agentsvc completion bash > ~/.local/share/bash-completion/completions/agentsvc",
         "agentsvc completion zsh > ~/.zfunc/_agentsvc     # with ~/.zfunc in fpath, before compinit",

@@ -106,7 +106,7 @@ class LoadedMagics(Protocol):
     def session(self) -> Session: ...
     @property
     def widgets(self) -> bool: ...
-    def kernel_offer(self, mode: Any = None, *, between: bool = False) -> Any: ...
+    def kernel_offer(self, mode: Any = None, connection: str | None = None, *, between: bool = False) -> Any: ...
 
 
 contexts: WeakKeyDictionary[Any, LoadedMagics] = WeakKeyDictionary()
@@ -128,7 +128,7 @@ def here() -> tuple[Session, bool]:
 
 
 def kernel_offer_here() -> Any:
-    """Return what an agent may do in this kernel between cells, by `%config Ask.kernel`; None for nothing."""
+    """Return what an agent may do in this kernel between cells, by `%config Ask`; None for nothing."""
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()

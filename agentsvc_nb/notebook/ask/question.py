@@ -157,7 +157,7 @@ def fingerprint(session: Session, question: Question, address: ChatAddress) -> s
     The account is not part of it, because nothing derived from the key is stored. For a run of another account the
     service answers 404, and then the question is asked.
     """
-    since_6 = [question.model, question.effort, question.kernel.mode if question.kernel else "off"]
+    since_6 = [question.model, question.effort, question.kernel.signature if question.kernel else "off"]
     return _fingerprint(6, session, question, address, since_6)
 
 

@@ -5,5 +5,7 @@ running   code run on the main thread, and what came of it
 variables  what a variable is, in a few lines
 masking   which values and names are never told
 calls     a call of the agent, from asked to answered, and how it is shown
+databases  connections that the agent may ask: duckdb_connection and sqlalchemy_connection
+statements  what a query may say
 desk      the calls of one run: taken in by the thread that reads, done on the main thread
 """

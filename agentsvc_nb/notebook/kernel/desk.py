@@ -21,13 +21,15 @@ from agentsvc_nb.client.client_tools import CallAnswer, ClientTool, current_call
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.kernel import variables
 from agentsvc_nb.notebook.kernel.access import KernelAccess
-from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, KernelCall, failed
-from agentsvc_nb.notebook.kernel.masking import Rules
+from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, ERROR_CHARS, KernelCall, failed
+from agentsvc_nb.notebook.kernel.masking import Rules, masked
+from agentsvc_nb.notebook.kernel.variables import LOOKED_AT
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.text import plain
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.notebook.kernel.databases import OfferedDatabase
     from agentsvc_nb.notebook.state.journal import Journal
 
 KernelMode = Literal["off", "look", "ask"]
@@ -50,6 +52,7 @@ class KernelOffer:
     Attributes:
         between: whether it is served between cells, because its own cell has ended, and not while that cell runs.
         buttons: whether calls are shown with buttons.
+        database: the connection that the agent may ask.
     """
 
     access: KernelAccess
@@ -57,6 +60,12 @@ class KernelOffer:
     rules: Rules
     between: bool = False
     buttons: bool = False
+    database: OfferedDatabase | None = None
+
+    @property
+    def signature(self) -> str:
+        """What the agent can do, for telling questions apart."""
+        return f"{self.mode} {self.database.name}" if self.database else self.mode
 
 
 @dataclass
@@ -100,9 +109,18 @@ class KernelDesk:
             the value of its last line, and its error. Keep it short and print only what you need."""
             return self._ask(code.replace("\r\n", "\n"), why)
 
-        tools = [ClientTool(list_variables, effect=False), ClientTool(show_variable, effect=False)]
+        tools = self._database_tools()
+        if self.offer.mode != "off":
+            tools += [ClientTool(list_variables, effect=False), ClientTool(show_variable, effect=False)]
         # Not an effect for the service: the user approves each call here, and would be asked twice.
         return [*tools, ClientTool(run_in_kernel, effect=False)] if self.offer.mode == "ask" else tools
+
+    def _database_tools(self) -> list[ClientTool]:
+        if self.offer.database is None:
+            return []
+        from agentsvc_nb.notebook.kernel.databases import database_tools
+
+        return database_tools(self.offer.database, self.offer.rules, self._look)
 
     @property
     def _variables(self) -> Any:
@@ -240,4 +258,5 @@ def _settle(future: Future[Any], look: Callable[[], Any]) -> None:
         future.set_result(look())
     except Exception as error:  # a class of the user's may raise anything
         said = str(error.args[0]) if isinstance(error, LookupError) and error.args else type(error).__name__
+        said = masked(plain(said[:LOOKED_AT]))[:ERROR_CHARS]
         future.set_exception(LookupError(said))

@@ -61,7 +61,7 @@ def description(name: str, variables: Mapping[str, Any], rules: Rules) -> Descri
     told: Described = {"name": name, **_kind(value)}
     if telling(name):
         return told | {"value": MASKED}
-    return _bounded(told | _contents(value, rules))
+    return bounded(told | _contents(value, rules))
 
 
 def _kind(value: Any) -> Described:
@@ -103,7 +103,7 @@ def _contents(value: Any, rules: Rules) -> Described:
         return _first(islice(value, rows), rows)
     if isinstance(value, types.FunctionType | type):
         return _callable(value)
-    return {"value": _said(value, TEXT_CHARS)} if rows and isinstance(value, _SCALARS) else {}
+    return {"value": said(value, TEXT_CHARS)} if rows and isinstance(value, _SCALARS) else {}
 
 
 def _table(value: Any, rules: Rules, rows: int) -> Described:
@@ -128,21 +128,21 @@ def _table(value: Any, rules: Rules, rows: int) -> Described:
 
 def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
     cell = head.iat.__getitem__ if hasattr(head, "iat") else lambda place: head.item(*place)
-    return [MASKED if telling(str(names[column])) else _said(cell((at, column))) for column in kept]
+    return [MASKED if telling(str(names[column])) else said(cell((at, column))) for column in kept]
 
 
 def _mapping(value: dict[Any, Any], rules: Rules, rows: int) -> Described:
     kept = {key: each for key, each in islice(value.items(), MOST_KEYS) if not rules.hides(key)}
-    told: Described = {"keys": [_said(key) for key in islice(kept, COLUMNS)]}
+    told: Described = {"keys": [said(key) for key in islice(kept, COLUMNS)]}
     if rows:
         told["first"] = {
-            str(_said(key)): MASKED if telling(str(key)) else _said(each) for key, each in islice(kept.items(), rows)
+            str(said(key)): MASKED if telling(str(key)) else said(each) for key, each in islice(kept.items(), rows)
         }
     return told
 
 
 def _first(values: Iterable[Any], rows: int) -> Described:
-    return {"first": [_said(value) for value in values]} if rows else {}
+    return {"first": [said(value) for value in values]} if rows else {}
 
 
 def _callable(value: Any) -> Described:
@@ -153,7 +153,7 @@ def _callable(value: Any) -> Described:
     return told | {"doc": masked(plain((inspect.getdoc(value) or "")[:VALUE_CHARS]))}
 
 
-def _said(value: Any, limit: int = VALUE_CHARS) -> Any:
+def said(value: Any, limit: int = VALUE_CHARS) -> Any:
     """A value as JSON has it, masked and cut. Of an object of another class, the class."""
     if _is(value, "numpy", "generic"):
         value = value.item()
@@ -166,12 +166,12 @@ def _said(value: Any, limit: int = VALUE_CHARS) -> Any:
     if not _is_short(value):
         return f"<{type(value).__name__}>"
     try:
-        said = masked(plain(str(value)[:LOOKED_AT]))
+        text = masked(plain(str(value)[:LOOKED_AT]))
     except ValueError:  # an integer of more digits than Python writes
         return f"<{type(value).__name__}>"
-    if isinstance(value, int | float) and said == str(value):
+    if isinstance(value, int | float) and text == str(value):
         return value
-    return said if len(said) <= limit else f"{said[:limit]}… ({len(said):,} characters)"
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
 def _is_short(value: Any) -> bool:
@@ -185,10 +185,10 @@ _PLAIN: Final = frozenset({"datetime", "decimal", "fractions", "uuid", "pathlib"
 """Where the classes come from whose `str` is short and does nothing else."""
 
 
-def _bounded(told: Described) -> Described:
+def bounded(told: Described) -> Described:
     """The description with so few rows, and then columns, that it has at most `BYTES` bytes."""
     while len(json.dumps(told, ensure_ascii=False, default=str).encode("utf-8", "replace")) > BYTES:
-        for part in ("head", "first", "keys", "columns"):
+        for part in ("head", "rows", "first", "keys", "columns", "tables"):
             if found := told.get(part):
                 kept = len(found) // 2
                 told[part] = dict(islice(found.items(), kept)) if isinstance(found, dict) else found[:kept]

@@ -43,6 +43,7 @@ _EXCLUSIVE: Final = (
     ("--n", ("--bg", "--code", "--chat", "--session")),
     ("--code", ("--bg", "--schema")),
     ("--kernel", ("--n", "--each")),
+    ("--connection", ("--n", "--each")),
     ("--each", ("--bg", "--n", "--code", "--chat", "--new-chat", "--session")),
 )
 """An option, and the options that cannot be given with it."""
@@ -186,6 +187,10 @@ class Ask(MagicsGroup):
         Unicode(), help="Columns and variables that are not mentioned to the agent; * and ? stand for letters."
     ).tag(config=True)
 
+    connection = Unicode("", help="The database connection that the agent may ask, as with --connection.").tag(
+        config=True
+    )
+
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
         context.options = self
@@ -215,6 +220,11 @@ class Ask(MagicsGroup):
             const="ask",
             choices=KERNEL,
             help="let the agent look at this kernel's variables, and (ask) run code that you approve",
+        ),
+        arg(
+            "--connection",
+            metavar="NAME",
+            help="let the agent read from this DuckDB or SQLAlchemy connection: its tables, and SELECTs",
         ),
         arg("--on-busy", choices=["reject", "wait"], default="reject", help="wait: until the chat is free"),
         arg("--bg", "--background", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
@@ -269,7 +279,7 @@ class Ask(MagicsGroup):
         if args.n:  # several answers at a time must not work in one kernel
             return None
         between = background and self.context.mode != "static"
-        offer = self.context.kernel_offer(args.kernel, between=between)
+        offer = self.context.kernel_offer(args.kernel, args.connection, between=between)
         if offer is not None and between and self.context.mode == "terminal":
             raise AskError(
                 "In a terminal nothing can run in the background beside what you type; nothing was sent.",

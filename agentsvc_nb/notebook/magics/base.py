@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.jobs.background import Bars
     from agentsvc_nb.notebook.kernel.access import KernelAccess
+    from agentsvc_nb.notebook.kernel.databases import OfferedDatabase
     from agentsvc_nb.notebook.kernel.desk import KernelMode, KernelOffer
     from agentsvc_nb.notebook.state.session import Session
     from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
@@ -42,6 +43,7 @@ class AskConfig(Protocol):
     kernel: Any
     kernel_rows: int
     kernel_hidden: Any
+    connection: str
 
 
 class MagicsContext:
@@ -85,13 +87,17 @@ class MagicsContext:
 
         return outputs.screen(self.shell, self.mode, kernel)
 
-    def kernel_offer(self, mode: KernelMode | None = None, *, between: bool = False) -> KernelOffer | None:
-        """Return what an agent may do in this kernel: by `mode`, or else by `%config Ask.kernel`; None for nothing.
+    def kernel_offer(
+        self, mode: KernelMode | None = None, connection: str | None = None, *, between: bool = False
+    ) -> KernelOffer | None:
+        """Return what an agent may do in this kernel: by `mode` and the variable `connection`, or else by `%config
+        Ask.kernel` and `Ask.connection`; None for nothing.
 
-        `between`: the question's own cell will have ended.
+        `between`: the question's own cell will have ended. Raises `AskError` where there is no such connection, or
+        nobody who could have named it.
         """
-        mode = mode or self.options.kernel
-        if mode == "off":
+        mode, connection = mode or self.options.kernel, connection or self.options.connection
+        if mode == "off" and not connection:
             return None
         from agentsvc_nb.notebook.kernel.access import KernelAccess
         from agentsvc_nb.notebook.kernel.desk import KernelOffer
@@ -101,8 +107,19 @@ class MagicsContext:
             self._kernel = KernelAccess(self.shell)
             self._kernel.watch()
         rules = Rules(self.options.kernel_rows, tuple(self.options.kernel_hidden))
-        heard = self.mode == "live" and self._kernel.has_subshells
-        return KernelOffer(self._kernel, mode, rules, between=between, buttons=heard)
+        heard = self.mode == "live" and self._kernel.has_subshells and mode != "off"
+        database = self._database(connection, self._kernel) if connection else None
+        return KernelOffer(self._kernel, mode, rules, between=between, buttons=heard, database=database)
+
+    def _database(self, connection: str, access: KernelAccess) -> OfferedDatabase:
+        from agentsvc_nb.notebook.kernel.databases import database_in
+
+        if self.mode == "static" and not access.can_prompt:
+            raise AskError(
+                f"--connection {connection}: nobody is at this notebook, so no database is asked; nothing was sent.",
+                "Run it where somebody is, or ask without --connection.",
+            )
+        return database_in(connection, self.shell.user_ns)
 
     def card(self) -> CardScreen | QuietScreen:
         """Return a screen for a background run of the running cell: a card, or in a terminal one that shows nothing."""
