@@ -9,7 +9,7 @@ import html
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
 from markdown_it import MarkdownIt
@@ -179,6 +179,8 @@ def linkable(url: str) -> bool:
 class SafeRenderer(RendererHTML):
     """The CommonMark renderer without what untrusted text must not do."""
 
+    pre: ClassVar[str] = "<pre>"
+
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return anchor(str(tokens[idx].attrGet("href") or ""))
 
@@ -193,7 +195,7 @@ class SafeRenderer(RendererHTML):
         # The info string would become a class name, by which untrusted text could use the style sheet of the page.
         folded = tokens[idx].info.strip() == FOLDED
         language = "sql" if folded else tokens[idx].info.strip().partition(" ")[0]
-        block = f"<pre><code>{self.code(tokens[idx].content, language)}</code></pre>"
+        block = f"{self.pre}<code>{self.code(tokens[idx].content, language)}</code></pre>"
         return self.folded("SQL", block) if folded else f"{block}\n"
 
     def code(self, code: str, language: str) -> str:

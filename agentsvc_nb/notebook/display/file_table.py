@@ -68,6 +68,8 @@ Fetch = Callable[[WorkspaceFile], bytes | None]
 ROWS: Final = 50
 _CELL: Final = "text-align:left;vertical-align:middle;padding:4px 10px"
 _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
+_NUMBER: Final = "text-align:right;vertical-align:middle;padding:4px 10px;font-variant-numeric:tabular-nums"
+_COLUMNS: Final = (("path", _CELL), ("size", _NUMBER), ("type", _CELL))
 _PICTURE: Final = "max-width:100%;background:#fff"
 
 
@@ -125,7 +127,9 @@ def charts_bundle(files: Sequence[WorkspaceFile], fetch: Fetch) -> Bundle | None
                 room -= len(uri)
     if not shown:
         return None
-    pictures = (f'<p><img src="{uri}" alt="{_called(file)}" style="{_PICTURE}"></p>' for file, uri in shown)
+    pictures = (
+        f'<p style="margin:1em 0"><img src="{uri}" alt="{_called(file)}" style="{_PICTURE}"></p>' for file, uri in shown
+    )
     lines = (f"Chart: {label(file.path)}" for file, _ in shown)
     return {"text/plain": "\n".join(lines), "text/html": "".join(pictures)}
 
@@ -173,7 +177,7 @@ def kind_of(file: FileFacts | StagedFile) -> str:
 
 
 def _head(caption: str) -> str:
-    cells = "".join(f'<th scope="col" style="{_CELL};{_LINE}">{name}</th>' for name in ("path", "size", "type"))
+    cells = "".join(f'<th scope="col" style="{style};{_LINE}">{name}</th>' for name, style in _COLUMNS)
     title = f'<caption style="text-align:left;{MUTED}">{escape(caption)}</caption>' if caption else ""
     return f"{title}<thead><tr>{cells}</tr></thead>"
 
@@ -181,7 +185,7 @@ def _head(caption: str) -> str:
 def _row(file: WorkspaceFile) -> str:
     return (
         f'<tr><td style="{_CELL}"><code>{escape(file.path)}</code></td>'
-        f'<td style="{_CELL};white-space:nowrap" title="{int(file.size_bytes)} bytes">{size(file.size_bytes)}</td>'
+        f'<td style="{_NUMBER};white-space:nowrap" title="{int(file.size_bytes)} bytes">{size(file.size_bytes)}</td>'
         f'<td style="{_CELL}" title="{escape(file.media_type, 80)}">{escape(kind_of(file))}</td></tr>'
     )
 

@@ -69,7 +69,13 @@ _LINK: Final = '<a style="text-decoration:underline" href="'
 """The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
 
 
+PRE: Final = '<pre style="word-break:normal;overflow-wrap:anywhere">'
+"""The start of a block of code, broken between words: JupyterLab breaks it within them."""
+
+
 class _Renderer(SafeRenderer):
+    pre = PRE
+
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence the inline style.
         return f'<th style="{_cell_style(tokens, idx)}">'

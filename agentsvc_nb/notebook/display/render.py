@@ -295,7 +295,7 @@ def columns_bundle(bundles: Sequence[Bundle]) -> Bundle:
 def _body_html(view: RunView) -> str:
     if view.run is not None and view.run.structured_output is not None:
         text = json.dumps(view.run.structured_output, indent=2, ensure_ascii=False)
-        return f"<pre><code>{html.escape(plain(text))}</code></pre>"
+        return f"{markdown.PRE}<code>{html.escape(plain(text))}</code></pre>"
     return to_html(view.text, (view.run and view.run.app_url) or "")
 
 
@@ -331,7 +331,8 @@ _ELSEWHERE: Final = (
     " in a terminal: `agentsvc runs approve {run}`{page}. Stop cancels the run, and nothing is called."
 )
 _INPUT_PRE: Final = (
-    '<pre style="white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow:auto;margin:2px 0 6px">'
+    '<pre style="white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;max-height:24em;overflow:auto;'
+    'margin:2px 0 6px">'
 )
 
 

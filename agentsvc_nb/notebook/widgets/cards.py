@@ -82,7 +82,7 @@ class ApprovalCards:
 
     def _card(self, call: WaitingCall) -> ipywidgets.VBox:
         asked = ipywidgets.HTML(call_bundle(call)["text/html"])
-        reason = ipywidgets.Text(description="Reason", placeholder="for a refusal; the agent is told")
+        reason = design.reason()
         approve = design.button("Approve", f"Let {call.tool} do this", look="primary")
         refuse = design.button("Refuse", f"{call.tool} is not called; the run goes on", look="danger")
         failed = design.text("", "wrong", role="status")

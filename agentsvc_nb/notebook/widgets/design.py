@@ -142,6 +142,16 @@ def put(part: ipywidgets.HTML, said: str, look: Literal["", "muted", "wrong"] = 
     part.value = f"<div{kind}{heard}>{worded(said, SAID_CHARS)}</div>"
 
 
+def reason() -> ipywidgets.Text:
+    """The field for why a call is refused. Its label begins where the card's text does."""
+    return ipywidgets.Text(
+        description="Reason",
+        placeholder="for a refusal; the agent is told",
+        style={"description_width": "initial"},
+        layout={"width": "auto", "max_width": "26em"},
+    )
+
+
 def lines(said: str) -> ipywidgets.HTML:
     """Preformatted lines, wrapped if long; the caller limits the length of the text."""
     part = ipywidgets.HTML()

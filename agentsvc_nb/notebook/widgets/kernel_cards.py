@@ -46,7 +46,7 @@ class KernelCards:
         code = design.area("Code to run", call.code, rows=min(20, call.code.count("\n") + 2))
         code.add_class("asvc-code")
         code.layout.display = "none"
-        reason = ipywidgets.Text(description="Reason", placeholder="for a refusal; the agent is told")
+        reason = design.reason()
         approve = design.button("Approve", "Run this code in your kernel", look="primary")
         edit = design.button("Edit", "Change the code before it runs")
         refuse = design.button("Refuse", "The code is not run; the agent is told and goes on", look="danger")
