@@ -1,17 +1,22 @@
-"""What would break only on systems that few of us have: modules that Windows lacks, files in its own encoding."""
+"""What would break only on systems that few of us have: modules that Windows lacks, files in its own encoding, names of
+files that it or macOS can't have."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import pytest
 
 import agentsvc_nb
+from tests.test_tree import ROOT, tracked
 
 PACKAGE: Final = Path(agentsvc_nb.__file__).parent
 NOT_ON_WINDOWS: Final = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
@@ -32,6 +37,28 @@ for module in pkgutil.walk_packages(agentsvc_nb.__path__, "agentsvc_nb."):
             print(module.name, error)
 """
 
+AS_ON_MACOS: Final = """
+import resource, sys
+from agentsvc_nb.formats import sandbox
+from agentsvc_nb.notebook.previews import child
+
+def set_as_on_macos(name, limits, set_here=resource.setrlimit):
+    if name == resource.RLIMIT_AS:
+        raise ValueError("current limit exceeds maximum limit")
+    set_here(name, limits)
+
+resource.setrlimit, sys.platform = set_as_on_macos, "darwin"
+sandbox._apply(sandbox.Limits(memory_bytes=2**30, cpu_seconds=7))
+child._limit()
+print(resource.getrlimit(resource.RLIMIT_CPU)[0], resource.getrlimit(resource.RLIMIT_FSIZE)[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits")
+def test_children_that_look_at_files_start_where_memory_can_not_be_limited() -> None:
+    done = subprocess.run([sys.executable, "-c", AS_ON_MACOS], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "7 0\n"), done.stderr
+
 
 def test_every_module_can_be_imported_without_what_windows_lacks() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True, check=False)
@@ -41,6 +68,40 @@ def test_every_module_can_be_imported_without_what_windows_lacks() -> None:
 def test_the_modules_that_are_run_are_there() -> None:
     made = {f"agentsvc_nb.{'.'.join(path.relative_to(PACKAGE).with_suffix('').parts)}" for path in sources()}
     assert made >= RUN_AS_CHILDREN
+
+
+NOT_IN_A_NAME: Final = re.compile(r'[<>:"\\|?*\x00-\x1f]|[ .]$')
+RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+LONGEST: Final = 150
+"""Of the 260 characters of a path on Windows; the rest is for the folder of the clone, or of the environment."""
+
+
+def not_everywhere(names: Iterable[str]) -> list[str]:
+    """The names of files that Windows or macOS can't have, or takes for the same as another."""
+    names = list(names)
+    folded = Counter(unicodedata.normalize("NFC", name).casefold() for name in names)
+    return [
+        name
+        for name in names
+        if any(NOT_IN_A_NAME.search(part) or RESERVED.fullmatch(part) for part in PurePosixPath(name).parts)
+        or len(name) > LONGEST
+        or folded[unicodedata.normalize("NFC", name).casefold()] > 1
+    ]
+
+
+def test_every_file_can_have_its_name_on_windows_and_macos() -> None:
+    names = [path.relative_to(ROOT).as_posix() for path in tracked(ROOT)]
+    assert len(names) > 1_000
+    assert not_everywhere(names) == []
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["docs/aux.md"], ["a:b"], ["what?.py"], ["end."], ["docs /x"], ["x" * 151], ["Readme.md", "README.md"]],
+    ids=lambda names: names[0][:10],
+)
+def test_a_name_that_is_not_possible_everywhere_is_found(names: list[str]) -> None:
+    assert not_everywhere([*names, "docs/auxiliary.md", ".ci/run"]) == names
 
 
 def sources() -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Memory given back to the system as soon as it is freed."""
+"""Memory given back to the system as soon as it is freed, and the most that a process may have."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ def return_large_buffers() -> None:
     which it does so, and it would keep what each thread frees from then on: 250 MB after a few messages."""
     _call("mallopt", _M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
     _call("mallopt", _M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # as glibc does by itself when it raises the first
+
+
+def limit_memory(size: int) -> None:
+    """Let this process map no more than `size` bytes, where the system can hold it to that: Windows has no such limit,
+    and macOS refuses one that is below what an interpreter has mapped as it starts."""
+    if sys.platform != "win32" and sys.platform != "darwin":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def return_freed() -> None:

@@ -1,8 +1,8 @@
 """The limited child process in which untrusted files are read and untrusted SQL is run.
 
 The child gets a short list of environment variables and none of the service's keys. Its memory, processor time and
-output are limited, it is killed with every process that it started, and it ends when its parent ends. The limits of
-memory and processor time work on Linux; elsewhere only the caller's deadline does.
+output are limited, it is killed with every process that it started, and it ends when its parent ends. macOS does not
+limit its memory, and Windows nothing but the caller's deadline (docs/hosts.md).
 
 `python -m agentsvc_nb.formats.sandbox LIMITS MODULE ARGUMENT...` is what runs in the child.
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
-from agentsvc_nb.formats.memory import return_large_buffers
+from agentsvc_nb.formats.memory import limit_memory, return_large_buffers
 
 ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
 """The environment variables that a child inherits. No key may be among them."""
@@ -149,6 +149,8 @@ class LimitedChild:
 
     def resident_bytes(self) -> int:
         """The child's memory; 0 where the system does not say."""
+        if sys.platform != "linux":
+            return 0
         try:
             pages = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="utf-8").split()[1]
         except (OSError, IndexError):
@@ -177,8 +179,7 @@ def main() -> None:
     parent, lifeline = given.pop("parent"), given.pop("lifeline")
     _apply(Limits(**given))
     return_large_buffers()
-    if sys.platform == "linux":
-        _die_with(lifeline)
+    _die_with(lifeline)
     if sys.platform != "win32":
         os.nice(NICENESS)
         threading.Thread(target=_end_with, args=[parent], daemon=True).start()
@@ -187,11 +188,12 @@ def main() -> None:
 
 
 def _apply(limits: Limits) -> None:
-    with contextlib.suppress(ImportError):  # Windows has no such limits
+    if limits.memory_bytes is not None:
+        limit_memory(limits.memory_bytes)
+    if sys.platform != "win32":  # it has no such limits
         import resource
 
         limited = {
-            resource.RLIMIT_AS: limits.memory_bytes,
             resource.RLIMIT_CPU: limits.cpu_seconds,
             resource.RLIMIT_FSIZE: limits.file_bytes,
             resource.RLIMIT_CORE: 0,
@@ -202,22 +204,24 @@ def _apply(limits: Limits) -> None:
 
 
 def _die_with(lifeline: int) -> None:
-    """Have the kernel kill the process group when the other end of the pipe `lifeline` is closed.
+    """On Linux, have the kernel kill the process group when the other end of the pipe `lifeline` is closed.
 
     The thread of `_end_with` never runs while the interpreter's lock is held, as by a long regular expression.
     """
-    import fcntl
+    if sys.platform == "linux":
+        import fcntl
 
-    fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _end_with(parent: int) -> None:
     """Kill the process group once the parent is gone: where the kernel can't, and if it was gone before `_die_with`."""
     while os.getppid() == parent:
         time.sleep(_PARENT_POLL_SECONDS)
-    os.killpg(os.getpid(), signal.SIGKILL)
+    if sys.platform != "win32":  # where this is not begun
+        os.killpg(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

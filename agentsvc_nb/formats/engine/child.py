@@ -12,6 +12,7 @@ import math
 import os
 import pickle
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
@@ -154,11 +155,11 @@ def _attached(
 @contextlib.contextmanager
 def _nothing_written() -> Iterator[None]:
     """No file can be written to in the block: not a byte."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limits
+    if sys.platform == "win32":  # it has no such limits
         yield
         return
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
@@ -272,7 +273,7 @@ def _answered(question: bytearray) -> bytes:
 
 def _limit_time() -> None:
     """End this process once it has worked longer from now on than a question may take."""
-    with contextlib.suppress(ImportError):  # Windows has no such limits
+    if sys.platform != "win32":  # it has no such limits
         import resource
 
         used = resource.getrusage(resource.RUSAGE_SELF)

@@ -9,7 +9,6 @@ after the limits are set.
 from __future__ import annotations
 
 import base64
-import contextlib
 import io
 import json
 import math
@@ -20,6 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.formats.memory import limit_memory
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -59,17 +60,17 @@ def _decode(decoder: Callable[[str], dict[str, Any]], path: str) -> dict[str, An
 
 
 def _limit() -> None:
-    with contextlib.suppress(ImportError):  # Windows has no such limits: there the parent's time limit is the only one
+    limit_memory(MEMORY_BYTES)
+    if sys.platform != "win32":  # it has no such limits: there the parent's time limit is the only one
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # the process writes no files
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _limit_processor() -> None:
     """Allow `CPU_SECONDS` for the next file."""
-    with contextlib.suppress(ImportError):
+    if sys.platform != "win32":
         import resource
 
         soft, hard = math.ceil(time.process_time()) + CPU_SECONDS, resource.getrlimit(resource.RLIMIT_CPU)[1]

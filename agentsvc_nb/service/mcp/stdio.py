@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -145,7 +146,7 @@ class StdioChannel:
 
 def _kill_group(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(OSError):
-        if hasattr(os, "killpg"):
+        if sys.platform != "win32":
             os.killpg(process.pid, signal.SIGKILL)
         elif process.returncode is None:
             process.kill()

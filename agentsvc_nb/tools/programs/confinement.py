@@ -102,7 +102,7 @@ def _tried() -> str | None:
 
 def is_root() -> bool:
     """Whether this process is the machine's root, and not that of a user namespace, which has few users."""
-    if os.geteuid():
+    if sys.platform == "win32" or os.geteuid():
         return False
     with contextlib.suppress(OSError, ValueError):
         first, outside, count = (int(number) for number in Path("/proc/self/uid_map").read_text("utf-8").split())
@@ -262,6 +262,8 @@ def stranger() -> int:
 
 def _handle_of(data: bytes) -> int:
     """A file in memory with this content, to be read from its beginning."""
+    if sys.platform != "linux":
+        raise NotImplementedError(NOT_LINUX)
     handle = os.memfd_create("agentsvc")
     with open(handle, "wb", closefd=False) as file:
         file.write(data)

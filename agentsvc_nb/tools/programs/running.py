@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import signal
+import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.formats.sandbox import environment
-from agentsvc_nb.tools.programs.confinement import PACKAGES_AT, SUPERVISOR, WORK_BYTES, Confinement
+from agentsvc_nb.tools.programs.confinement import NOT_LINUX, PACKAGES_AT, SUPERVISOR, WORK_BYTES, Confinement
 from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 
 MEMORY_BYTES: Final = 2_000_000_000
@@ -118,6 +119,8 @@ class _Sandbox:
     printed: asyncio.StreamReader
 
     def kill(self) -> None:
+        if sys.platform != "linux":
+            raise NotImplementedError(NOT_LINUX)
         self.input.close()
         # Not by the `Process`: its `kill` may take the exit code that asyncio waits for.
         with contextlib.suppress(ProcessLookupError):
@@ -132,6 +135,8 @@ class _Sandbox:
 async def _started(confinement: Confinement) -> AsyncIterator[_Sandbox]:
     """The sandbox, which ends with this context, and with this process: its standard input is then closed, and the
     kernel ends what bubblewrap has started when that has ended."""
+    if sys.platform != "linux":
+        raise NotImplementedError(NOT_LINUX)
     for file in confinement.shown.values() if confinement.user else ():
         # The folder of the file is private; bound alone, it is read by a user who is not its owner.
         await asyncio.to_thread(_let_read, file)

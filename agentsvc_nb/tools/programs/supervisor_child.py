@@ -20,6 +20,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+assert sys.platform == "linux"  # for type checkers of other systems
+
 FILES, WORK = "/files", "/work"
 NAME = "program.py"
 """What the program is called in its own tracebacks."""
