@@ -72,6 +72,7 @@ PYTHON = {
     "client.md": "tests/contract/test_client_page.py",
     "data.md": "tests/contract/test_data_page.py",
     "hosts.md": "tests/notebook/test_pages.py",
+    "interop.md": "tests/test_interop.py",
     "map.md": "tests/contract/test_map_page.py",
     "notebook.md": "tests/notebook/test_pages.py",
     "programs.md": "tests/contract/test_programs_page.py",

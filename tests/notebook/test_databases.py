@@ -14,9 +14,11 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.kernel import databases
-from agentsvc_nb.notebook.kernel.databases import Database, database_in, query, schema
+from agentsvc_nb.notebook.kernel import database_port
+from agentsvc_nb.notebook.kernel.database_port import Database
+from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
 from agentsvc_nb.notebook.kernel.masking import Rules
+from agentsvc_nb.notebook.kernel.variables import BYTES
 from agentsvc_nb.testing import RunningService
 from tests.notebook.test_in_kernel import results
 
@@ -75,7 +77,7 @@ def test_a_large_answer_is_cut(database: Database, names: dict[str, Any]) -> Non
     names["run"](f"INSERT INTO sales SELECT '{'z' * 190}', 1, '{'z' * 190}' FROM sales a, sales b, sales c, sales d")
     told = query(database, "SELECT region AS a, note AS b, region || note AS c FROM sales", Rules(rows=1000))
     assert told["rows_cut"]
-    assert len(json.dumps(told)) < databases.BYTES + 100
+    assert len(json.dumps(told)) < BYTES + 100
 
 
 @pytest.mark.parametrize("write", ["DELETE FROM sales", "DROP TABLE sales", "CREATE TABLE other (a INTEGER)"])
@@ -101,10 +103,10 @@ def test_what_the_user_has_not_committed_stays(names: dict[str, Any]) -> None:
 
 
 def test_a_long_query_is_ended(database: Database, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(databases, "QUERY_SECONDS", 0.2)
+    monkeypatch.setattr(database_port, "QUERY_SECONDS", 0.2)
     with pytest.raises(LookupError, match="was stopped: ask for less"):
         query(database, ENDLESS[kind], Rules())
-    monkeypatch.setattr(databases, "QUERY_SECONDS", 30)
+    monkeypatch.setattr(database_port, "QUERY_SECONDS", 30)
     assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import sqlalchemy
 
-from agentsvc_nb.notebook.kernel import databases as kernel_databases
-from agentsvc_nb.notebook.kernel.databases import Database, database_in, query, schema
+from agentsvc_nb.notebook.kernel import database_port
+from agentsvc_nb.notebook.kernel.database_port import Database
+from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
 from agentsvc_nb.notebook.kernel.masking import Rules
 from tests import databases
 
@@ -86,10 +87,10 @@ def test_a_connection_that_commits_by_itself_is_not_asked(bound: Any) -> None:
 
 
 def test_a_long_query_is_ended_and_ctrl_c_ends_one(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_databases, "QUERY_SECONDS", 0.3)
+    monkeypatch.setattr(database_port, "QUERY_SECONDS", 0.3)
     with pytest.raises(LookupError, match="was stopped: ask for less"):
         query(database, ENDLESS, Rules())
-    monkeypatch.setattr(kernel_databases, "QUERY_SECONDS", 30)
+    monkeypatch.setattr(database_port, "QUERY_SECONDS", 30)
     begun = time.monotonic()
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(LookupError, match="user stopped the query"):

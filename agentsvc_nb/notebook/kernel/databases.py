@@ -6,47 +6,20 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from agentsvc_nb.client.client_tools import ClientTool
 from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.kernel.database_port import Database
 from agentsvc_nb.notebook.kernel.masking import Rules, telling
-from agentsvc_nb.notebook.kernel.statements import SQL_CHARS, Tables, check
+from agentsvc_nb.notebook.kernel.statements import SQL_CHARS, check
 from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, ROWS, Described, bounded, said
 from agentsvc_nb.wire.text import label
 
-QUERY_SECONDS: Final = 30.0
-"""How long a query may take: it keeps the kernel busy."""
-STOPPED: Final = "The user stopped the query."
-TOO_LONG: Final = f"The query took over {QUERY_SECONDS:.0f} seconds, and was stopped: ask for less."
 TABLES_LISTED: Final = 200
 COLUMNS_LISTED: Final = 100
-
-
-@dataclass(frozen=True)
-class Selected:
-    """The first rows of a query, and whether there are more."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    more: bool
-
-
-class Database(Protocol):
-    """A connection. For the main thread. Its methods raise `LookupError` with a sentence for the agent."""
-
-    @property
-    def product(self) -> str:
-        """What it is, such as `PostgreSQL`."""
-        ...
-
-    def tables(self) -> Tables: ...
-
-    def select(self, sql: str, rows: int) -> Selected:
-        """The first rows of a statement that `check` has let pass; nothing in the database is changed."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import duckdb
 
-from agentsvc_nb.notebook.kernel import databases
-from agentsvc_nb.notebook.kernel.databases import STOPPED, TOO_LONG, Selected
+from agentsvc_nb.notebook.kernel import database_port
+from agentsvc_nb.notebook.kernel.database_port import STOPPED, TOO_LONG, Selected
 from agentsvc_nb.notebook.kernel.statements import Refused, Tables
 from agentsvc_nb.wire.text import label
 
@@ -83,7 +83,7 @@ class DuckDb:
 
     @contextmanager
     def _stopped_in_time(self) -> Iterator[None]:
-        timer = threading.Timer(databases.QUERY_SECONDS, self._connection.interrupt)
+        timer = threading.Timer(database_port.QUERY_SECONDS, self._connection.interrupt)
         timer.daemon = True
         timer.start()
         try:

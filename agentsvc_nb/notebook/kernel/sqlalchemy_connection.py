@@ -18,8 +18,8 @@ from sqlalchemy.engine.reflection import ObjectKind
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.kernel import databases
-from agentsvc_nb.notebook.kernel.databases import STOPPED, TOO_LONG, Database, Selected
+from agentsvc_nb.notebook.kernel import database_port
+from agentsvc_nb.notebook.kernel.database_port import STOPPED, TOO_LONG, Database, Selected
 from agentsvc_nb.notebook.kernel.statements import Refused, Tables
 
 _NAMES: Final = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "mssql": "SQL Server"}
@@ -83,7 +83,7 @@ class AnyDatabase:
             try:
                 if connection.dialect.name == "postgresql":
                     connection.exec_driver_sql("SET TRANSACTION READ ONLY")
-                    limit = int(databases.QUERY_SECONDS * 1000)
+                    limit = int(database_port.QUERY_SECONDS * 1000)
                     connection.exec_driver_sql(f"SET LOCAL statement_timeout = {limit}")
                 yield connection
             finally:
@@ -167,7 +167,7 @@ def _writing_nothing(own: sqlite3.Connection, begun: float) -> Iterator[None]:
     """SQLite refuses writes, and asks now and then whether to go on: that is when Python hears of an interrupt."""
     [before] = own.execute("PRAGMA query_only").fetchone()
     own.execute("PRAGMA query_only = ON")
-    own.set_progress_handler(lambda: time.monotonic() - begun > databases.QUERY_SECONDS, _STEPS)
+    own.set_progress_handler(lambda: time.monotonic() - begun > database_port.QUERY_SECONDS, _STEPS)
     try:
         yield
     finally:
@@ -178,7 +178,7 @@ def _writing_nothing(own: sqlite3.Connection, begun: float) -> Iterator[None]:
 @contextmanager
 def _cancelled_in_time(connection: Connection) -> Iterator[None]:
     """Cancel what takes too long, where the driver can."""
-    timer = threading.Timer(databases.QUERY_SECONDS, getattr(_driver(connection), "cancel", lambda: None))
+    timer = threading.Timer(database_port.QUERY_SECONDS, getattr(_driver(connection), "cancel", lambda: None))
     timer.daemon = True
     timer.start()
     try:
@@ -197,7 +197,7 @@ def _errors_told(begun: float = 0.0) -> Iterator[None]:
         cause = error.orig if isinstance(error, DBAPIError) else error
         said = str(cause)
         # What ends a query that goes on and on has no error of its own.
-        if begun and time.monotonic() - begun > databases.QUERY_SECONDS:
+        if begun and time.monotonic() - begun > database_port.QUERY_SECONDS:
             said = TOO_LONG
         elif said == "interrupted":  # SQLite's; it was not the time
             said = STOPPED
