@@ -58,6 +58,8 @@ def test_runs_and_jobs_are_listed_and_the_last_run_has_a_name(service: RunningSe
     lines = agentsvc("runs", "list", *of_chat, "--data", service.data).stdout.splitlines()
     assert [line.split()[:2] for line in lines[1:]] == [[run["run_id"], run["status"]] for run in listed]
     job = parsed(service, "jobs", "run", "echo_job", '{"steps": 0}', *of_chat)
+    words = agentsvc("jobs", "run", "echo_job", '{"steps": 0}', "--data", service.data)
+    assert words.stdout == f"{job['content'][0]['text']}\n"
     assert [each["job_id"] for each in parsed(service, "jobs", "list", *of_chat)] == [job["job_id"]]
     none = agentsvc("jobs", "list", *of_chat, "--status", "failed", "--data", service.data)
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "There is no job.\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,13 +97,16 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _print_result(client: AgentService, job: Job, args: argparse.Namespace) -> int:
+    from agentsvc_nb.wire.text import plain
+
     places = [file.path for file in job.files or []]
     if args.to:
         places = [str(place) for place in client.jobs.download_artifacts(job, to=args.to)]
     if args.json:
         print_json(job)
     else:
-        print("\n".join(places) or job.content or "")
+        said = "\n".join(places or (str(block["text"]) for block in job.content if block.get("type") == "text"))
+        print(plain(said) if sys.stdout.isatty() else said)  # as of an agent's text (`ask`)
     return 0
 
 
