@@ -8,6 +8,7 @@ from typing import Final
 
 from agentsvc_nb.cli import EXIT_CODES, parser
 from agentsvc_nb.cli.examples import EXAMPLES
+from docs.cli_transcripts import KEPT
 
 HEAD: Final = """# Command line
 
@@ -19,6 +20,7 @@ command but `export` that works with a service takes `--data DIR`, its data fold
 `model` for its list) ask that one. `agentsvc-nb` is the same command by another name. Completion:
 `agentsvc completion --help`.
 """
+SEEN: Final = "Played through a terminal, against the offline agent, by `python -m docs.cli_transcripts`."
 
 
 def page() -> str:
@@ -26,6 +28,7 @@ def page() -> str:
     lines += [f"| {code} | {when} |" for code, when in EXIT_CODES.items()]
     for name, about, command in commands(parser(), "agentsvc"):
         lines += ["", f"## {name}", "", f"{about[:1].upper()}{about[1:]}.", *_arguments(command), *_examples(command)]
+    lines += ["", "## In a terminal", "", SEEN, "", "````console", KEPT.read_text().rstrip(), "````"]
     return "\n".join([*lines, ""])
 
 
