@@ -8,6 +8,7 @@ A warning, a link that leads nowhere and a name that the code does not have are 
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tarfile
 from pathlib import Path
@@ -26,6 +27,8 @@ START = """\
 
 def build(out: Path = OUT) -> int:
     """Returns the exit code."""
+    if (out / "objects.inv").is_file():  # what is gone from the sources goes, too
+        shutil.rmtree(out)
     sys.path.insert(0, str(ROOT))  # autodoc imports the package
     places = ["-c", str(ROOT / "docs"), "-d", str(out.with_name("doctrees")), str(ROOT), str(out)]
     failed = build_main(["-q", "-E", "-n", "-W", "--keep-going", *places])

@@ -96,6 +96,6 @@ def test_the_command_prints_where_it_lies(
 
 def test_the_first_page_and_what_it_is_made_of_are_there(site: Path) -> None:
     assert "docs/index.html" in (site / "index.html").read_text()
-    assert "%%ask -o answer" in (site / "notebooks/quickstart.html").read_text()
+    assert "Trail Shell Jacket" in (site / "notebooks/quickstart.html").read_text()
     assert 'id="agentsvc_nb.AgentService"' in (site / "docs/python.html").read_text()
     assert (site / "_modules/agentsvc_nb/client/api.html").is_file()
