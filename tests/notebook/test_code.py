@@ -47,4 +47,4 @@ def test_only_code_that_says_its_language_and_is_not_long_is_coloured() -> None:
 def test_colours_are_those_of_the_theme() -> None:
     styles = re.findall(r'style="([^"]*)"', highlighted("def f():\n    return 'x' + str(1)  # why"))
     assert len(styles) > 4
-    assert all(style.startswith(("color:var(--jp-mirror-editor-", "color:var(--jp-ui-font-color2")) for style in styles)
+    assert all(style.startswith(("color:var(--jp-mirror-editor-", "color:var(--jp-ui-font-")) for style in styles)
