@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -188,9 +188,10 @@ class Agent(Protocol):
         ...
 
 
-async def without_client_tools(turn: RunContext) -> None:
-    """Warn that the agent of the turn does not use the caller's tools, once, if there are any."""
-    if turn.state is None and (offered := turn.client_tools()):
+async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> None:
+    """Warn that the agent of the turn does not use the caller's tools, once, if there are any; `but` these it does."""
+    offered = [tool for tool in turn.client_tools() if tool.name not in but]
+    if turn.state is None and offered:
         named = ", ".join(tool.name for tool in offered)
         await turn.warn("client_tools_not_used", f"{turn.model} can't choose among tools, and does not use: {named}.")
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline import requests, tool_calls
+from agentsvc_nb.agents.offline import kernel_tables, requests, tool_calls
 from agentsvc_nb.agents.offline.embeddings import Embeddings
+from agentsvc_nb.agents.offline.kernel_tables import KernelTables, WithKernelTables
 from agentsvc_nb.agents.offline.languages.charts import without_chart
 from agentsvc_nb.agents.offline.library import (
     Library,
@@ -63,7 +64,8 @@ class Offline:
         self._embeddings = embeddings
 
     async def run(self, turn: RunContext) -> str | None:
-        await without_client_tools(turn)
+        used = kernel_tables.USED if kernel_tables.offered(turn) else ()
+        await without_client_tools(turn, but=used)
         await without_skills(turn)
         await _Answer(turn, self._embeddings).give()
         return None
@@ -136,10 +138,13 @@ class _Answer:
             return await self._say(without_result("asked_back", CAN_DO + ("" if library.entries else NO_FILES)))
         if requests.needs_model(question) or is_about_pictures(question, library):
             return await self._say(requests.cannot())
-        if not library.entries:
+        kernel = await self._kernel(question)
+        for told in kernel.told:
+            await self.voice.say(told)
+        if not library.entries and not kernel.variables:
             words = content_words(question)
             return await self._say(without_result("nothing", (search.nothing(words) if words else "") + NO_FILES))
-        if about_files(question):
+        if about_files(question) and library.entries:
             paths = [entry.path for entry in library.entries]
             return await self._say(result("looked_up", files_here(library), paths, listing(library)))
         outlined = to_outline(question, library)
@@ -147,19 +152,24 @@ class _Answer:
         if outlined and requests.outline_words(question) is not None:
             return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
         paths = [entry.path for entry in library.entries]
-        computed, enough = await ask(
-            question, paths, self.turn.workspace.tables, lambda: questions_before(self.turn, self.questions[:number])
-        )
+        tables = WithKernelTables(self.turn.workspace.tables, kernel.variables)
+        before = self.questions[:number]
+        computed, enough = await ask(question, paths, tables, lambda: questions_before(self.turn, before))
         for part in computed:
             await self._say(part)
             if part.found is not None:
                 title = "; ".join((*part.after, *(() if chart_of_before(asked) else (question,))))
                 await self.voice.say(await leave_result(self.turn, part.found, title, chart))
-        if enough:
+        if enough or (computed and not library.entries):
             return
         if outlined:
             return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
         await self._quote(question, library, len(self.questions) - number)
+
+    async def _kernel(self, question: str) -> KernelTables:
+        if not kernel_tables.offered(self.turn):
+            return KernelTables()
+        return await kernel_tables.copied(self.turn, question)
 
     async def _quote(self, question: str, library: Library, open_questions: int) -> None:
         meant = ", comparing what sentences mean" if self.embeddings else ""

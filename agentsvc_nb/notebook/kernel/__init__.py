@@ -3,6 +3,7 @@
 access    the shell: its variables, running a cell, whether it is idle, whether buttons are heard
 running   code run on the main thread, and what came of it
 variables  what a variable is, in a few lines
+copying   a DataFrame as a file, for an agent that can't run code
 masking   which values and names are never told
 calls     a call of the agent, from asked to answered, and how it is shown
 databases  connections that the agent may ask: duckdb_connection and sqlalchemy_connection
