@@ -148,7 +148,9 @@ def test_each_file_is_in_one_wheel(wheels: Path, client_wheel: Path) -> None:
     tree = {path.relative_to(ROOT).as_posix() for path in tracked(ROOT)}
     package = {name for name in tree if name.startswith("agentsvc_nb/")}
     notebooks = {f"agentsvc_nb/{name}" for name in tree if name.startswith("notebooks/")}
-    assert (client | rest) - {SITE} == package | notebooks
+    shared = {f"agentsvc_nb-{__version__}.data/data/{name}" for name in tree if name.startswith("share/")}
+    assert shared
+    assert (client | rest) - {SITE} == package | notebooks | shared
     assert client == {name for name in package if name.startswith(OF_THE_CLIENT)}
 
 

@@ -59,13 +59,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     yield from placed(tmp_path_factory, "lab")
 
 
-def placed(folders: pytest.TempPathFactory, app: App, **settings: str) -> Iterator[Place]:
-    """A place whose service has these settings; left with it."""
+def placed(folders: pytest.TempPathFactory, app: App, *, extension: bool = True, **settings: str) -> Iterator[Place]:
+    """A place whose service has these settings; left with it. `extension`: whether its lab has ours."""
     root, data, homes = (folders.mktemp(name) for name in ("notebooks", "data", "homes"))
     env = {"AGENTSVC_DATA": str(data), "AGENTSVC_MODEL": "scripted", **settings}
     env |= {"XDG_DATA_HOME": str(homes), "XDG_STATE_HOME": str(homes)}
     try:
-        with Lab(root, env, app=app) as lab:
+        with Lab(root, env, app=app, extension=extension) as lab:
             yield Place(lab, data, homes)
     finally:
         embedded.stop(data)

@@ -25,6 +25,7 @@ from tests.waiting import PATIENCE_SECONDS, until
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)  # instead of 5 s: a busy machine is slow
 
 TOKEN = "browser-tests"
+SHARED = Path(__file__).parents[2] / "share" / "jupyter"
 CHROMIUM = (
     "--no-sandbox",
     "--disable-gpu",
@@ -54,7 +55,11 @@ CURRENT = "window.jupyterapp.shell.currentWidget"
 
 
 class Lab:
-    """A JupyterLab server of its own on a free port, and a browser; nothing of the user's settings leaks in."""
+    """A JupyterLab server of its own on a free port, and a browser; nothing of the user's settings leaks in.
+
+    Args:
+        extension: whether it has our extension, from the checkout.
+    """
 
     def __init__(
         self,
@@ -62,11 +67,14 @@ class Lab:
         env: dict[str, str] | None = None,
         theme: str = "JupyterLab Light",
         app: App = "lab",
+        extension: bool = True,
     ) -> None:
         self.root, self.app = root, app
         self.homes = root.parent / f"{root.name}-homes"
         self._env = {**os.environ, **{name: str(self.homes / name.lower()) for name in HOMES}, **(env or {})}
         self._env["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+        if extension:
+            self._env["JUPYTER_PATH"] = str(SHARED)
         self._settings = {**QUIET, "@jupyterlab/apputils-extension/themes": {"theme": theme}}
         self.port = _free_port()
 

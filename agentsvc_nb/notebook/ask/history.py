@@ -235,7 +235,7 @@ def approve(session: Session, given: str, *, refuse: bool = False, reason: str =
     ]:
         if len(own) > 1 or not own[0].decide(not refuse, reason=reason):
             raise AskError(f"No single call {label(given, 64)} waits; nothing was sent.", _LISTS)
-        return PrintedText("Refused; it is not run." if refuse else "Approved; it runs as soon as no cell does.")
+        return PrintedText(own[0].refused_line if refuse else own[0].approved_line)
     call = _the_call(session, given)
     decide(session, call, not refuse, reason)
     return PrintedText(f"{'Refused' if refuse else 'Approved'}: {label(call.tool, 60)} of run {call.run_id}.")

@@ -76,11 +76,19 @@ class Screen(Protocol):
 
 
 class LiveScreen:
-    """A ticking status line, and below it the settled blocks and the open tail of the answer."""
+    """A ticking status line, and below it the settled blocks and the open tail of the answer.
 
-    def __init__(self, output: Output, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        reloads: how often the page has been loaded again; it then knows nothing, and everything is shown anew.
+    """
+
+    def __init__(
+        self, output: Output, clock: Callable[[], float] = time.monotonic, reloads: Callable[[], int] = lambda: 0
+    ) -> None:
         self._output = output
         self._clock = clock
+        self._reloads = reloads
+        self._reloaded = reloads()
         self._prefix = secrets.token_hex(4)
         self._count = 0
         self._sent = self._longest = 0
@@ -90,6 +98,10 @@ class LiveScreen:
 
     def draw(self, view: RunView) -> None:
         now = self._clock()
+        if self._reloaded != (reloads := self._reloads()):
+            self._reloaded = reloads
+            self.clear()
+            self._restart()
         self._draw_status(view, now)
         text = plain(view.said)
         if not text.startswith(self._frozen) or (self._tail and text == self._frozen):

@@ -5,6 +5,9 @@ running   code run on the main thread, and what came of it
 variables  what a variable is, in a few lines
 copying   a DataFrame as a file, for an agent that can't run code
 masking   which values and names are never told
+pages     the pages of the notebook that have our extension: asked for its cells, and to change one
+edits     a change of a cell: what it becomes, as a diff, and as a call of the agent
+cells     what an agent is offered of the cells
 calls     a call of the agent, from asked to answered, and how it is shown
 databases  connections that the agent may ask: duckdb_connection and sqlalchemy_connection
 statements  what a query may say

@@ -7,7 +7,7 @@ import html
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from agentsvc_nb.client.client_tools import CallAnswer
 from agentsvc_nb.notebook.display.code import highlighted
@@ -65,6 +65,16 @@ class KernelCall:
     asked_at: float = field(default_factory=time.monotonic)
     _ended: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    on_main_thread: ClassVar[bool] = True
+    """Whether it is done there once it is approved."""
+    tool: ClassVar[str] = "run_in_kernel"
+    yes: ClassVar[tuple[str, str]] = ("Approve", "Run this code in your kernel")
+    no_tip: ClassVar[str] = "The code is not run; the agent is told and goes on"
+    question: ClassVar[str] = "Run this code in your kernel? [y]es, [e]dit, [n]o: "
+    how: ClassVar[str] = "`%approve {call}` runs it; `%approve --refuse {call}` does not, and the agent is told."
+    approved_line: ClassVar[str] = "Approved; it runs as soon as no cell does."
+    refused_line: ClassVar[str] = "Refused; it is not run."
 
     def decide(self, approved: bool, code: str | None = None, reason: str = "") -> bool:
         """Approve, maybe with other code, or refuse; the first decision counts. Returns whether it was this one."""
@@ -138,12 +148,8 @@ class KernelCall:
     def asking_bundle(self) -> Bundle:
         """The same, and how it is answered from another cell."""
         shown, call = self.bundle(), label(self.call_id, 64)
-        how = f"`%approve {call}` runs it; `%approve --refuse {call}` does not, and the agent is told."
+        how = self.how.format(call=call)
         return {"text/plain": f"{shown['text/plain']}{how}\n", "text/html": shown["text/html"] + line_html(how)}
-
-    @property
-    def tool(self) -> str:
-        return "run_in_kernel"
 
     @property
     def input(self) -> dict[str, Any]:

@@ -22,9 +22,16 @@ from agentsvc_nb.client.client_tools import CallAnswer, ClientTool, current_call
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.kernel import variables
 from agentsvc_nb.notebook.kernel.access import KernelAccess
+<<<<<<< HEAD
 from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, ERROR_CHARS, KernelCall, failed
 from agentsvc_nb.notebook.kernel.masking import Rules, masked
 from agentsvc_nb.notebook.kernel.variables import LOOKED_AT
+=======
+from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, KernelCall, State, failed
+from agentsvc_nb.notebook.kernel.cells import CellTools
+from agentsvc_nb.notebook.kernel.masking import Rules
+from agentsvc_nb.notebook.kernel.pages import Page
+>>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.text import plain
 
@@ -53,7 +60,11 @@ class KernelOffer:
     Attributes:
         between: whether it is served between cells, because its own cell has ended, and not while that cell runs.
         buttons: whether calls are shown with buttons.
+<<<<<<< HEAD
         database: the connection that the agent may ask.
+=======
+        page: the page of the notebook, which may be able to change its cells.
+>>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
     """
 
     access: KernelAccess
@@ -61,12 +72,16 @@ class KernelOffer:
     rules: Rules
     between: bool = False
     buttons: bool = False
+<<<<<<< HEAD
     database: OfferedDatabase | None = None
 
     @property
     def signature(self) -> str:
         """What the agent can do, for telling questions apart."""
         return f"{self.mode} {self.database.name}" if self.database else self.mode
+=======
+    page: Page | None = None
+>>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
 
 
 @dataclass
@@ -110,6 +125,7 @@ class KernelDesk:
             the value of its last line, and its error. Keep it short and print only what you need."""
             return self._ask(code.replace("\r\n", "\n"), why)
 
+<<<<<<< HEAD
         def copy_table(name: str) -> Any:
             """Copy a DataFrame of the user's notebook kernel, whole, into the chat's files, where tables are computed;
             tells its path."""
@@ -120,8 +136,15 @@ class KernelDesk:
             tools += [ClientTool(list_variables, effect=False), ClientTool(show_variable, effect=False)]
         if copies and self.offer.mode != "off" and self.offer.rules.rows:
             tools.append(ClientTool(copy_table, effect=False))
+=======
+        functions: list[Callable[..., Any]] = [list_variables, show_variable]
+        if self.offer.mode == "ask":
+            functions.append(run_in_kernel)
+            if self.offer.page is not None and self.offer.page.is_there(while_busy=not self.offer.between):
+                functions += CellTools(lambda: self.run_id, self.offer.page, self._decided).functions()
+>>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
         # Not an effect for the service: the user approves each call here, and would be asked twice.
-        return [*tools, ClientTool(run_in_kernel, effect=False)] if self.offer.mode == "ask" else tools
+        return [ClientTool(function, effect=False) for function in functions]
 
     def _database_tools(self) -> list[ClientTool]:
         if self.offer.database is None:
@@ -166,16 +189,23 @@ class KernelDesk:
             return failed(_INVISIBLE)
         asked = current_call.get()
         call = KernelCall(asked.call_id, self.run_id, code, why, asked.created_at)
+        self._await(call, ("asked", "approved", "running"))
+        answer = call.answer()
+        return CallAnswer([*answer.content, *self._sent_pictures(call)], answer.failed)
+
+    def _decided(self, call: KernelCall) -> None:
+        self._await(call, ("asked",))
+
+    def _await(self, call: KernelCall, states: tuple[State, ...]) -> None:
+        """Wait while the call is in one of these states."""
         self.calls.append(call)
         looked = time.monotonic()
-        while not call.wait(_TICK_SECONDS):
+        while call.state in states and not call.wait(_TICK_SECONDS):
             if time.monotonic() - looked > _LOOK_SECONDS:
                 looked = time.monotonic()
                 self._close_if_ended()
             if self._closed.is_set():
                 call.give_up(_CLOSED)
-        answer = call.answer()
-        return CallAnswer([*answer.content, *self._sent_pictures(call)], answer.failed)
 
     def _close_if_ended(self) -> None:
         """Close when the run was cancelled elsewhere: its events are not read while a call waits."""
@@ -224,8 +254,10 @@ class KernelDesk:
     def has_work(self) -> bool:
         if not self._looks.empty():
             return True
-        states = {call.state for call in self.calls}
-        return "approved" in states or ("asked" in states and not self.offer.between)
+        return any(
+            (call.state == "approved" and call.on_main_thread) or (call.state == "asked" and not self.offer.between)
+            for call in self.calls
+        )
 
     def close(self) -> None:
         """Answer what waits, and what comes: nothing is looked at or run any more. Code that runs goes on."""
@@ -245,7 +277,7 @@ class KernelDesk:
                 return
             if call.state == "asked" and (asks or not self.offer.between):
                 self._decide(call, draw, told=not asks)
-            if call.begin():
+            if call.on_main_thread and call.begin():
                 self._run(call, draw)
 
     def _decide(self, call: KernelCall, draw: Callable[[], object], told: bool) -> None:

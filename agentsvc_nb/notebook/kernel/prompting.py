@@ -1,4 +1,4 @@
-"""Asking for code in the user's kernel with a prompt, where no button is heard: `input` of a kernel or a terminal."""
+"""Asking for code in the user's kernel, or a change of a cell, where no button is heard: with `input`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from agentsvc_nb.notebook.kernel.calls import KernelCall
 from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.text import label
 
-_QUESTION: Final = "Run this code in your kernel? [y]es, [e]dit, [n]o: "
 _EDIT: Final = "The code to run instead; end it with a line that is just a dot:"
 
 
@@ -19,12 +18,12 @@ def decide_by_prompt(call: KernelCall) -> None:
     """
     try:
         while call.state == "asked":
-            said = input(_QUESTION).strip().casefold()
+            said = input(call.question).strip().casefold()
             if said in ("y", "yes"):
                 call.decide(True)
             elif said in ("n", "no"):
                 call.decide(False, reason=label(input("Why not? The agent is told (may be empty): "), REASON_CHARS))
-            elif said in ("e", "edit"):
+            elif said in ("e", "edit") and call.on_main_thread:
                 print(_EDIT)
                 call.decide(True, "\n".join(iter(input, ".")))
     except EOFError:

@@ -18,6 +18,7 @@ from IPython.core.magic import Magics, cell_magic, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, interrupts_as_run_stopped
+from agentsvc_nb.notebook.kernel.pages import Pages
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.ask.several import RowsBar, VariantsOutput
@@ -55,6 +56,7 @@ class MagicsContext:
         self.shell = shell
         self._session: Session | None = None
         self._kernel: KernelAccess | None = None
+        self.pages = Pages(shell)
 
     @property
     def session(self) -> Session:
@@ -85,7 +87,7 @@ class MagicsContext:
         """Return a screen for a run of the running cell; `kernel`: with buttons for what is to run in the kernel."""
         from agentsvc_nb.notebook.widgets import outputs
 
-        return outputs.screen(self.shell, self.mode, kernel)
+        return outputs.screen(self.shell, self.mode, kernel, self.pages)
 
     def kernel_offer(
         self, mode: KernelMode | None = None, connection: str | None = None, *, between: bool = False
@@ -107,6 +109,7 @@ class MagicsContext:
             self._kernel = KernelAccess(self.shell)
             self._kernel.watch()
         rules = Rules(self.options.kernel_rows, tuple(self.options.kernel_hidden))
+<<<<<<< HEAD
         heard = self.mode == "live" and self._kernel.has_subshells and mode != "off"
         database = self._database(connection, self._kernel) if connection else None
         return KernelOffer(self._kernel, mode, rules, between=between, buttons=heard, database=database)
@@ -120,6 +123,11 @@ class MagicsContext:
                 "Run it where somebody is, or ask without --connection.",
             )
         return database_in(connection, self.shell.user_ns)
+=======
+        live = self.mode == "live"
+        buttons, page = live and self._kernel.has_subshells, self.pages.here() if live else None
+        return KernelOffer(self._kernel, mode, rules, between=between, buttons=buttons, page=page)
+>>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
 
     def card(self) -> CardScreen | QuietScreen:
         """Return a screen for a background run of the running cell: a card, or in a terminal one that shows nothing."""
@@ -147,7 +155,7 @@ class MagicsContext:
         from agentsvc_nb.notebook.display import screens
         from agentsvc_nb.notebook.widgets import outputs
 
-        return screens.Bar(outputs.output(self.shell, self.mode), live=self.mode == "live")
+        return screens.Bar(outputs.output(self.shell, self.mode, self.pages), live=self.mode == "live")
 
     def bars(self) -> Bars:
         """Return progress bars for background jobs of the running cell."""
@@ -156,6 +164,7 @@ class MagicsContext:
         return outputs.bars(self.shell, self.mode)
 
     def close(self) -> None:
+        self.pages.close()
         if self._kernel is not None:
             self._kernel.unwatch()
             self._kernel = None

@@ -1,8 +1,8 @@
-"""Cards of calls for the user's kernel: the code, and Approve, Edit and Refuse."""
+"""Cards of calls for the user's kernel: the code or the change of a cell, and buttons to approve or refuse it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import ipywidgets
 
@@ -46,10 +46,15 @@ class KernelCards:
         code = design.area("Code to run", call.code, rows=min(20, call.code.count("\n") + 2))
         code.add_class("asvc-code")
         code.layout.display = "none"
+<<<<<<< HEAD
         reason = design.reason()
         approve = design.button("Approve", "Run this code in your kernel", look="primary")
+=======
+        reason = ipywidgets.Text(description="Reason", placeholder="for a refusal; the agent is told")
+        approve = design.button(*call.yes, look="primary")
+>>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
         edit = design.button("Edit", "Change the code before it runs")
-        refuse = design.button("Refuse", "The code is not run; the agent is told and goes on", look="danger")
+        refuse = design.button("Refuse", call.no_tip, look="danger")
 
         def unfold(_: ipywidgets.Button) -> None:
             code.layout.display = None
@@ -63,8 +68,9 @@ class KernelCards:
         approve.on_click(lambda _: decide(True))
         edit.on_click(unfold)
         refuse.on_click(lambda _: decide(False))
+        buttons = [approve, *([edit] if call.on_main_thread else []), refuse]
         asked = [design.place(call.asking_bundle()["text/html"])] if self._codes else []
-        card = ipywidgets.VBox([*asked, code, reason, design.row([approve, edit, refuse])])
+        card = ipywidgets.VBox([*asked, code, reason, design.row(buttons)])
         card.add_class("asvc-card")
         return card
 
@@ -72,8 +78,8 @@ class KernelCards:
 class AskingScreen(LiveScreen):
     """A live screen with buttons for calls of its run for the kernel, below the code that it shows."""
 
-    def __init__(self, output: SavedOutput) -> None:
-        super().__init__(output)
+    def __init__(self, output: SavedOutput, reloads: Callable[[], int] = lambda: 0) -> None:
+        super().__init__(output, reloads=reloads)
         self._cards: KernelCards | None = None
         self._placed = ""
 

@@ -13,6 +13,7 @@ from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen, SavedOutput, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.host import Mode
+from agentsvc_nb.notebook.kernel.pages import TARGET, Pages
 from agentsvc_nb.wire.text import label, worded
 
 if TYPE_CHECKING:
@@ -26,13 +27,18 @@ VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 class CellOutput:
-    """The output area of the running cell. For the main thread; another thread would write to another cell's output."""
+    """The output area of the running cell. For the main thread; another thread would write to another cell's output.
 
-    def __init__(self, shell: Any) -> None:
+    Args:
+        mark: what each message says of the cell, for a page that is loaded again while the cell runs; it is not saved.
+    """
+
+    def __init__(self, shell: Any, mark: Mapping[str, Any] | None = None) -> None:
         self._pub = shell.display_pub
+        self._mark = {TARGET: dict(mark)} if mark else {}
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
-        transient = {"display_id": display_id} if display_id else {}
+        transient = {"display_id": display_id, **self._mark} if display_id else self._mark
         self._pub.publish(data=untypeset_bundle(bundle), metadata=dict(metadata or {}), transient=transient)
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
@@ -40,7 +46,7 @@ class CellOutput:
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         """May be called from any thread."""
-        transient = {"display_id": display_id}
+        transient = {"display_id": display_id, **self._mark}
         self._pub.publish(
             data=untypeset_bundle(bundle), metadata=dict(metadata or {}), transient=transient, update=True
         )
@@ -88,15 +94,19 @@ class TerminalOutput:
         pass
 
 
-def screen(shell: Any, how: Mode, kernel: bool = False) -> Screen:
+def screen(shell: Any, how: Mode, kernel: bool = False, pages: Pages | None = None) -> Screen:
     """Return the screen of a run in the foreground for this kind of host; `kernel`: with buttons for code."""
     if how == "terminal":
         return TerminalScreen(sys.stdout)
-    if kernel and how == "live":
+    area = output(shell, how, pages)
+    if how != "live":
+        return StaticScreen(area)
+    reloads = (lambda: pages.reloads) if pages else (lambda: 0)
+    if kernel:
         from agentsvc_nb.notebook.widgets.kernel_cards import AskingScreen
 
-        return AskingScreen(output(shell, how))
-    return LiveScreen(output(shell, how)) if how == "live" else StaticScreen(output(shell, how))
+        return AskingScreen(area, reloads=reloads)
+    return LiveScreen(area, reloads=reloads)
 
 
 def card(shell: Any, how: Mode, decide: Decide) -> CardScreen | QuietScreen:
@@ -117,11 +127,11 @@ def bars(shell: Any, how: Mode) -> Bars:
     return BarsScreen(output(shell, how))
 
 
-def output(shell: Any, how: Mode) -> SavedOutput:
-    """Return the output of the running cell for this kind of host."""
+def output(shell: Any, how: Mode, pages: Pages | None = None) -> SavedOutput:
+    """Return the output of the running cell for this kind of host; with `pages`, it is done when the cell has ended."""
     if how == "terminal":
         return TerminalOutput()
-    return PageOutput(shell) if how == "page" else CellOutput(shell)
+    return PageOutput(shell) if how == "page" else CellOutput(shell, pages.mark() if pages else None)
 
 
 class WidgetWithFallback(Showing):

@@ -1,0 +1,166 @@
+"""A change of a cell that the agent proposes: what it becomes, how it is shown, and what came of it. The page writes it
+(docs/decisions/0089)."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+from typing import Any, ClassVar, Final
+
+from agentsvc_nb.client.client_tools import CallAnswer
+from agentsvc_nb.notebook.display.render import Bundle
+from agentsvc_nb.notebook.errors import HIDDEN
+from agentsvc_nb.notebook.kernel.calls import KernelCall, State, failed
+from agentsvc_nb.notebook.kernel.masking import masked
+from agentsvc_nb.notebook.kernel.pages import Cell
+from agentsvc_nb.wire.text import escape, label, plain
+
+LISTED: Final = 200
+"""How many cells a listing has."""
+BEGINNING_CHARS: Final = 120
+SOURCE_CHARS: Final = 20_000
+"""How much of a cell is told, and the longest that one may become."""
+_WRONG: Final = {
+    "conflict": "The cell was changed meanwhile; nothing was written.",
+    "gone": "The cell is not in the notebook any more; nothing was written.",
+    "locked": "The cell can't be edited; nothing was written.",
+}
+"""What a page says that has written nothing."""
+_UNWRITTEN: Final = "The page could not write it; the cell is as it was."
+_WRITTEN: Final = "The cell was changed, and not run."
+_RESTORE: Final = f"Leave each {HIDDEN} of the cell in its place: it stands for a value that is not told."
+_LOOK: Final = {"+": ("ins", "rgba(46,160,67,.2)"), "-": ("del", "rgba(248,81,73,.2)")}
+_PRE: Final = (
+    '<pre tabindex="0" style="white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow:auto;'
+    'margin:2px 0 6px;padding:4px 8px;border-left:3px solid var(--jp-brand-color1,#1976d2)">{}</pre>'
+)
+
+
+def listing(cells: Iterable[Cell]) -> dict[str, Any]:
+    """The cells with their beginnings, for the agent."""
+    found = list(cells)
+    rows = [
+        {"cell": cell.id, "number": cell.count, "begins": masked(plain(cell.source[:BEGINNING_CHARS]))}
+        for cell in found[:LISTED]
+    ]
+    return {"cells": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})
+
+
+def find(cells: Iterable[Cell], given: str) -> Cell:
+    """The cell of this id, or of this number. Raises `LookupError` with a sentence."""
+    number = given.strip("[] ")
+    for cell in cells:
+        if given == cell.id or (cell.count and number == str(cell.count)):
+            return cell
+    raise LookupError(f"There is no code cell {label(given, 80)}; list_cells says which there are.")
+
+
+def told(cell: Cell) -> dict[str, Any]:
+    """A cell with its source, for the agent."""
+    source = masked(plain(cell.source))
+    cut = {"cut": True} if len(source) > SOURCE_CHARS else {}
+    return {"cell": cell.id, "number": cell.count, "source": source[:SOURCE_CHARS], **cut}
+
+
+def changed(source: str, old: str, new: str) -> str:
+    """The source with `new` in the place of `old`, or of everything; both are of what the agent was told, so what was
+    masked is put back. Raises `LookupError` with a sentence.
+
+    >>> changed("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
+    "key = 'sk-aaaaaaaaaaaa'\\nprint(key)"
+    """
+    shown = masked(source)
+    if old and (times := shown.count(old)) != 1:
+        raise LookupError(f"`old` stands {times} times in the cell: it must stand there once.")
+    after = restored(shown.replace(old, new) if old else new.rstrip("\n"), source)
+    if after == source:
+        raise LookupError("That changes nothing.")
+    if len(after) > SOURCE_CHARS:
+        raise LookupError(f"The cell would have {len(after):,} characters; {SOURCE_CHARS:,} are the most.")
+    return after
+
+
+def restored(text: str, source: str) -> str:
+    """A text with the values that masking takes out of `source`, in their order. Raises `LookupError`."""
+    shown = masked(source)
+    if shown == source:
+        return text
+    values = re.fullmatch("(.*?)".join(map(re.escape, shown.split(HIDDEN))), source, re.DOTALL)
+    parts = text.split(HIDDEN)
+    if values is None or len(parts) != len(values.groups()) + 1:
+        raise LookupError(_RESTORE)
+    return "".join(chain.from_iterable(zip_longest(parts, values.groups(), fillvalue="")))
+
+
+def wrong(told: Mapping[str, Any]) -> str:
+    """Why a page has not written a change; empty if it has."""
+    return "" if told.get("outcome") == "done" else _WRONG.get(str(told.get("outcome")), _UNWRITTEN)
+
+
+def diff_bundle(before: str, after: str) -> Bundle:
+    """What changes, with three lines around it, as a safe output; the signs say it, the colours as well."""
+    lines = difflib.unified_diff(plain(before).splitlines(), plain(after).splitlines(), lineterm="", n=3)
+    shown = list(lines)[2:]
+    return {"text/plain": "\n".join(f"    {line}" for line in shown), "text/html": _PRE.format(_lines_html(shown))}
+
+
+def copy_html(source: str) -> str:
+    """The whole of a cell, folded; one click in it selects it all."""
+    shown = _PRE.format(html.escape(plain(source))).replace('style="', 'style="user-select:all;', 1)
+    return f"<details><summary>Copy the whole cell</summary>{shown}</details>"
+
+
+def _lines_html(lines: Iterable[str]) -> str:
+    parts = []
+    for line in lines:
+        tag, color = _LOOK.get(line[:1], ("span", ""))
+        style = f"display:block;text-decoration:none;background:{color}" if color else "display:block"
+        parts.append(f'<{tag} style="{style}">{html.escape(line) or " "}</{tag}>')
+    return "".join(parts)
+
+
+@dataclass(eq=False)
+class EditCall(KernelCall):
+    """A call for a change of a cell; `code` is what it becomes. Written from the thread that reads the run's events."""
+
+    cell: Cell = field(default_factory=lambda: Cell("", ""))
+
+    on_main_thread: ClassVar[bool] = False
+    tool: ClassVar[str] = "edit_cell"
+    yes: ClassVar[tuple[str, str]] = ("Accept", "Write this into the cell; it is not run")
+    no_tip: ClassVar[str] = "The cell stays as it is; the agent is told and goes on"
+    question: ClassVar[str] = "Write this into the cell? [y]es, [n]o: "
+    how: ClassVar[str] = "`%approve {call}` writes it; `%approve --refuse {call}` does not, and the agent is told."
+    approved_line: ClassVar[str] = "Accepted; the page writes it."
+    refused_line: ClassVar[str] = "Refused; the cell stays as it is."
+    refusal: ClassVar[str] = "The user did not want this change; the cell is as it was."
+    heads: ClassVar[dict[State, str]] = {
+        "asked": "● The agent wants to change",
+        "approved": "● Is being changed:",
+        "running": "● Is being changed:",
+        "done": "✓ Changed, not run, and undone by Undo:",
+        "failed": "✗ Not changed:",
+        "refused": "■ Refused, not changed:",
+        "stopped": "■ Not changed:",
+    }
+
+    def answer(self) -> CallAnswer:
+        if self.state == "done":
+            return CallAnswer([{"type": "text", "text": _WRITTEN}])
+        return failed(f"{self.unable or self.refusal}{f' Their reason: {self.reason}' if self.reason else ''}")
+
+    def bundle(self) -> Bundle:
+        """What changes, and what came of it, as a safe output."""
+        said = label(self.unable or self.reason or self.why, 400)
+        line = f"{self.heads[self.state]} {self.cell.name}{f': {said}' if said else '.'}"
+        diff = diff_bundle(self.cell.source, self.code)
+        shown = f"<div>{escape(line, 500)}</div>{diff['text/html']}"
+        return {"text/plain": f"{line}\n{diff['text/plain']}\n", "text/html": shown}
+
+    @property
+    def input(self) -> dict[str, Any]:
+        return {"cell": self.cell.id, "new": self.code, "why": self.why}

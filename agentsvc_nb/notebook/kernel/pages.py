@@ -1,0 +1,168 @@
+"""The pages of JupyterLab and Notebook that have our extension, and show the notebook of this kernel
+(docs/decisions/0088).
+
+The kernel says by a message that the magics are there; a page with the extension answers by opening a comm. Where there
+is no extension, nobody answers, and nothing else happens.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentsvc_nb.notebook import host
+
+TARGET: Final = "agentsvc_nb"
+"""The name of the comm, and the id of the message to whoever knows it; a front end drops what it does not know."""
+ANSWER_SECONDS: Final = 10.0
+"""How long a page may take to answer."""
+_COMING_SECONDS: Final = 2.0
+"""How long after the magics were loaded a page may take to come."""
+_KEPT: Final = 8
+Told = dict[str, Any]
+
+
+class PageGone(Exception):
+    """The page did not answer: it was closed, or it can't be heard while a cell runs."""
+
+
+@dataclass(eq=False)
+class _Opened:
+    """A page's comm; `names` are the page's connections to the kernel, those before it was loaded again included."""
+
+    comm: Any
+    names: frozenset[str]
+    subshell: bool
+
+
+class Pages:
+    """The pages of one kernel. Every method may be called from any thread."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._kernel = getattr(shell, "kernel", None)
+        self._manager = getattr(self._kernel, "comm_manager", None)
+        self._open: list[_Opened] = []
+        self._asked: dict[str, Future[Told]] = {}
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()
+        self._announced = time.monotonic()
+        self.reloads = 0
+        """How many pages have come in the place of others: a new one knows nothing of what was shown before."""
+        if self._manager is not None:
+            self._manager.register_target(TARGET, self._on_open)
+            self._announce()
+
+    def close(self) -> None:
+        if self._manager is None:
+            return
+        self._manager.unregister_target(TARGET, self._on_open)
+        with self._lock:
+            pages, self._open = self._open, []
+        for page in pages:
+            page.comm.close()
+
+    def mark(self) -> Told:
+        """What an output of the running cell says besides: whose it is, for a page that was loaded again."""
+        if self._manager is None:
+            return {}
+        return {"cell": host.cell_id(self._shell), "count": self._shell.execution_count, "subshells": self._subshells}
+
+    def here(self) -> Page:
+        """The page that runs the cell; it is not there if it has no extension."""
+        return Page(self, host.page(self._shell))
+
+    @property
+    def may_come(self) -> bool:
+        return self._manager is not None and time.monotonic() - self._announced < _COMING_SECONDS
+
+    @property
+    def _subshells(self) -> bool:
+        return getattr(self._kernel, "shell_channel_thread", None) is not None
+
+    def _announce(self) -> None:
+        kernel: Any = self._kernel
+        content = {"comm_id": TARGET, "data": {"subshells": self._subshells}}
+        kernel.session.send(kernel.iopub_socket, "comm_msg", content, parent=kernel.get_parent())
+
+    def _on_open(self, comm: Any, message: Mapping[str, Any]) -> None:
+        data = message["content"]["data"]
+        page = _Opened(comm, frozenset([data["page"], *data.get("earlier", ())]), bool(data.get("subshell")))
+        comm._reply_subshell_for = _as_addressed  # docs/decisions/0025
+        comm.on_msg(lambda answer: self._on_answer(answer["content"]["data"]))
+        with self._lock:
+            self._open = [*(other for other in self._open if not other.names <= page.names), page][-_KEPT:]
+            self.reloads += bool(data.get("earlier"))
+
+    def _on_answer(self, told: Told) -> None:
+        with self._lock:
+            future = self._asked.pop(str(told.get("id")), None)
+        if future is not None:
+            future.set_result(told)
+
+    def _found(self, name: str) -> _Opened | None:
+        with self._lock:
+            return next((page for page in reversed(self._open) if name in page.names), None)
+
+    def _send(self, name: str, do: str, what: Told) -> Future[Told]:
+        page, future = self._found(name), Future[Told]()
+        if page is None:
+            future.set_exception(PageGone())
+            return future
+        number = str(next(self._numbers))
+        with self._lock:
+            self._asked[number] = future
+        page.comm.send({"id": number, "do": do, **what})
+        return future
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell as the page has it; `count` is the number beside one that has run."""
+
+    id: str
+    source: str
+    count: int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"cell [{self.count}]" if self.count else "a cell that has not run"
+
+
+@dataclass(frozen=True)
+class Page:
+    """One of them, by the name that it had when its cell ran; after a reload it is the page that came in its place."""
+
+    pages: Pages
+    name: str
+
+    def is_there(self, *, while_busy: bool) -> bool:
+        """Whether it has the extension; `while_busy`: and is heard while a cell runs. Where the magics have just been
+        loaded, a page is waited for."""
+        while (page := self.pages._found(self.name)) is None and self.pages.may_come:
+            time.sleep(0.05)
+        return page is not None and (page.subshell or not while_busy)
+
+    def ask(self, do: str, **what: Any) -> Told:
+        """Have something done and wait for the answer. Not on the main thread. Raises `PageGone`."""
+        try:
+            return self.pages._send(self.name, do, what).result(ANSWER_SECONDS)
+        except TimeoutError:
+            raise PageGone from None
+
+    def tell(self, do: str, then: Callable[[Told], object], **what: Any) -> None:
+        """Have something done; `then` gets the answer, in any thread, an empty one if there is no page."""
+
+        def done(future: Future[Told]) -> None:
+            then({} if future.exception() else future.result())
+
+        self.pages._send(self.name, do, what).add_done_callback(done)
+
+
+def _as_addressed(data: Any, subshell: str | None) -> str | None:
+    return subshell

@@ -1,0 +1,62 @@
+"""The extension of JupyterLab and Notebook: the colours of questions, and changes of cells."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pytest
+
+from tests.browser.conftest import APPS, Place, placed
+from tests.browser.lab import CURRENT, App
+from tests.waiting import until
+
+pytestmark = pytest.mark.browser
+
+COMMENTS = f"cell => {CURRENT}.content.widgets[cell].editor.editor.state.languageDataAt('commentTokens', 0)[0]"
+"""What begins a comment in a cell: Python and Markdown differ."""
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_a_question_is_text_and_other_cells_are_python(tmp_path_factory: pytest.TempPathFactory, app: App) -> None:
+    for place in placed(tmp_path_factory, app):
+        notebook = place.lab.open("text.ipynb", ["import this", "%%ask -o x\nimport **this** for me", "1"])
+        comment = partial(notebook.page.evaluate, COMMENTS)
+        until(partial(comment, 1), lambda found: "block" in found)
+        assert comment(0) == {"line": "#"}
+        change = f"text => {CURRENT}.content.widgets[2].model.sharedModel.setSource(text)"
+        notebook.page.evaluate(change, "%%ask\nWhy?")
+        until(partial(comment, 2), lambda found: "block" in found)
+        notebook.page.evaluate(change, "why = 1")
+        until(partial(comment, 2), lambda found: found == {"line": "#"})
+        notebook.page.close()
+
+
+BAIT = "bait = '<img src=x onerror=\"window.executed = 1\">'"
+SOURCE = f"() => {CURRENT}.content.widgets[1].model.sharedModel.getSource()"
+CHANGE = f"text => {CURRENT}.content.widgets[1].model.sharedModel.setSource(text)"
+LOAD = "%load_ext agentsvc_nb"
+
+
+def test_a_change_is_accepted_by_keyboard_and_undone_and_never_written_over_another(place: Place) -> None:
+    given = {"cell": "[2]", "old": "x = 1", "new": "x = 2", "why": "To <b>test</b>"}
+    ask = f"%%ask --kernel\ncall edit_cell {json.dumps(given)}\nsay That is all."
+    notebook = place.lab.open("edit.ipynb", [LOAD, f"x = 1\n{BAIT}", ask, "x"])
+    notebook.run_all()
+    accept = notebook.page.get_by_role("button", name="Accept")
+    accept.focus()
+    notebook.page.keyboard.press("Enter")
+    until(lambda: "That is all." in notebook.output(2) and "Changed, not run" in notebook.output(2))
+    assert notebook.page.evaluate(SOURCE) == f"x = 2\n{BAIT}"
+    until(lambda: notebook.output(3).strip() == "1")
+    notebook.page.locator(".jp-CodeCell .cm-content").nth(1).click()
+    notebook.page.keyboard.press("Control+z")
+    assert notebook.page.evaluate(SOURCE) == f"x = 1\n{BAIT}"
+    notebook.run(2)
+    accept.wait_for()
+    notebook.page.evaluate(CHANGE, "x = 1  # mine")
+    accept.click()
+    until(lambda: "changed meanwhile" in notebook.output(2))
+    assert notebook.page.evaluate(SOURCE) == "x = 1  # mine"
+    assert notebook.page.evaluate("window.executed") is None
+    notebook.page.close()
