@@ -195,10 +195,12 @@ _RUNS_CELLS: Final = "run_code"
 
 @dataclass(frozen=True, slots=True)
 class _FailedCell:
-    """The source of a cell that failed, and the exception that it raised."""
+    """The source of a cell that failed, the exception that it raised, and which cell it was."""
 
     cell: str
     error: BaseException
+    cell_id: str
+    count: int | None
 
 
 class LastError:
@@ -213,14 +215,22 @@ class LastError:
     def __call__(self, result: Any) -> None:
         error = result.error_before_exec or result.error_in_exec
         if error is not None and not isinstance(error, AskError | RunFailed | RunStopped):
-            self.failed = _FailedCell(str(result.info.raw_cell or ""), error)
+            info = result.info
+            self.failed = _FailedCell(
+                str(info.raw_cell or ""), error, str(getattr(info, "cell_id", None) or ""), result.execution_count
+            )
 
-    def document(self, environ: Mapping[str, str]) -> bytes:
-        """Return the cell and its traceback as redacted UTF-8 Markdown. Raises `AskError` when no cell has failed."""
+    def of(self, option: str) -> _FailedCell:
+        """Return the cell that failed last. Raises `AskError` when none has, naming the option that needs one."""
         if self.failed is None:
-            raise AskError("--error: no cell has failed since the extension was loaded; nothing was sent.")
-        text = f"# The last error\n\n## The cell\n\n{_block(self.failed.cell)}\n## Its traceback\n\n"
-        return redacted(text + _block(_traceback_text(self.failed.error)), environ).encode("utf-8", "replace")
+            raise AskError(f"{option}: no cell has failed since the extension was loaded; nothing was sent.")
+        return self.failed
+
+    def document(self, environ: Mapping[str, str], option: str = "--error") -> bytes:
+        """Return the cell and its traceback as redacted UTF-8 Markdown. Raises `AskError` when no cell has failed."""
+        failed = self.of(option)
+        text = f"# The last error\n\n## The cell\n\n{_block(failed.cell)}\n## Its traceback\n\n"
+        return redacted(text + _block(_traceback_text(failed.error)), environ).encode("utf-8", "replace")
 
 
 def _traceback_text(error: BaseException) -> str:

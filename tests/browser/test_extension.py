@@ -60,3 +60,16 @@ def test_a_change_is_accepted_by_keyboard_and_undone_and_never_written_over_anot
     assert notebook.page.evaluate(SOURCE) == "x = 1  # mine"
     assert notebook.page.evaluate("window.executed") is None
     notebook.page.close()
+
+
+def test_a_fix_is_accepted_once_the_cell_has_ended(place: Place) -> None:
+    fix = "%%ask --fix\nsay ```python\nsay print(7)\nsay ```"
+    notebook = place.lab.open("fix.ipynb", [LOAD, "prnt(7)", fix])
+    notebook.run_all()
+    until(lambda: "NameError" in notebook.output(1))
+    notebook.run(2)
+    notebook.page.get_by_role("button", name="Accept").click()
+    until(lambda: "Changed, not run" in notebook.output(2))
+    assert notebook.page.evaluate(SOURCE) == "print(7)"
+    assert "widget-view" not in json.dumps(notebook.save()["cells"][2])
+    notebook.page.close()

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +14,9 @@ from IPython.core.magic import cell_magic, magics_class
 from traitlets import Bool, Enum, Int, List, Unicode
 
 from agentsvc_nb.notebook.errors import LAST_ERROR_FILE, AskError, LastError, interrupts_as_run_stopped
+from agentsvc_nb.notebook.magics import changing
 from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, parse, takes
+from agentsvc_nb.notebook.magics.notifying import Notifier
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.display.results import DisplayedResult
     from agentsvc_nb.notebook.files.attachments import AttachedFile
     from agentsvc_nb.notebook.kernel.desk import KernelOffer
+    from agentsvc_nb.notebook.kernel.pages import Cell
 
 
 EFFORTS: Final = ("low", "medium", "high")
@@ -45,6 +45,8 @@ _EXCLUSIVE: Final = (
     ("--kernel", ("--n", "--each")),
     ("--connection", ("--n", "--each")),
     ("--each", ("--bg", "--n", "--code", "--chat", "--new-chat", "--session")),
+    ("--fix", ("--edit", "--bg", "--n", "--each", "--code", "--schema")),
+    ("--edit", ("--bg", "--n", "--each", "--code", "--schema")),
 )
 """An option, and the options that cannot be given with it."""
 
@@ -66,7 +68,12 @@ def check(args: argparse.Namespace, background: bool) -> None:
 
 
 def question_of(
-    args: argparse.Namespace, cell: str, shell: Any, last_error: LastError, kernel: KernelOffer | None = None
+    args: argparse.Namespace,
+    cell: str,
+    shell: Any,
+    last_error: LastError,
+    kernel: KernelOffer | None = None,
+    target: Cell | None = None,
 ) -> Question:
     """Return the question of a cell. Raises `AskError` for invalid options or values, before anything is sent."""
     from agentsvc_nb.notebook import host, template
@@ -76,8 +83,11 @@ def question_of(
     variables = shell.user_ns
     files, notes = _files(args, variables, last_error)
     message = template.expand(cell, variables).strip("\n")
+    if target is not None:
+        files = (*files, changing.files(args, target, last_error, os.environ))
+        message = changing.message(args, message)
     return Question(
-        f"{message}\n\n{CODE_REQUEST}" if args.code and message.strip() else message,
+        f"{message}\n\n{CODE_REQUEST}" if (args.code or target) and message.strip() else message,
         typed=cell,
         place=host.place(shell, cell),
         files=files,
@@ -195,8 +205,10 @@ class Ask(MagicsGroup):
         super().__init__(context)
         context.options = self
         self._last_error = LastError()
-        self._bell = _Notifier()
+        self._ran = changing.RanCells()
+        self._bell = Notifier()
         self.add_listener(self._last_error)
+        self.add_listener(self._ran)
         self.add_listener(self._bell)
 
     @takes(
@@ -208,6 +220,12 @@ class Ask(MagicsGroup):
         arg("--error", action="store_true", help="attach the last cell that failed and its traceback, without keys"),
         arg("--schema", metavar="NAME", help="what `.data` is to be: a pydantic model, list[Model] or a JSON Schema"),
         arg("--code", action="store_true", help="propose the next cell; it is never run by itself"),
+        arg(
+            "--fix",
+            action="store_true",
+            help="propose a change of the last cell that failed; it is never run by itself",
+        ),
+        arg("--edit", metavar="CELL", help="propose a change of the cell with this number, as [3]"),
         arg("-c", "--chat", metavar="ID", help="ask in this chat"),
         arg("--new-chat", action="store_true", help="begin a new chat and stay in it"),
         arg("--session", metavar="LABEL", help="ask in the chat of this label"),
@@ -259,7 +277,8 @@ class Ask(MagicsGroup):
         check(args, background)
         if args.each:
             return self._each(args, cell)
-        question = question_of(args, cell, self.shell, self._last_error, self._kernel_offer(args, background))
+        target = changing.target(args, self._ran, self._last_error)
+        question = question_of(args, cell, self.shell, self._last_error, self._kernel_offer(args, background), target)
         with self.keeping_partial_answer(args.out):
             if background:
                 return self.keep(self._in_background(args, question), args.out)
@@ -271,6 +290,8 @@ class Ask(MagicsGroup):
             answer = commands.ask(self.session, question, screen, reuse=self.reuse)
         if args.code and not answer.again:
             self._propose(answer.code)
+        if target is not None and not answer.again:
+            changing.propose(self.context, target, answer.code)
         if args.notify:
             self._bell.ring(f"Run {answer.run_id} is {answer.status}.")
         return self.keep(answer, args.out)
@@ -325,41 +346,3 @@ class Ask(MagicsGroup):
             print("The answer holds no Python code block; no cell is proposed.")
         else:
             self.shell.set_next_input(code)
-
-
-_DESKTOP_SECONDS: Final = 5.0
-_MAC: Final = "on run words\ndisplay notification (item 2 of words) with title (item 1 of words)\nend run"
-
-
-class _Notifier:
-    """Announces the end of work (`--notify`): on the desktop at once, and below the cell that ends next.
-
-    To be registered as IPython's `post_run_cell` callback.
-    """
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-
-    def ring(self, line: str) -> None:
-        """Announce a line, which must not have text of the agent. May be called from any thread."""
-        self._lines.append(label(line))
-        desktop("agentsvc", label(line))
-
-    def __call__(self, result: Any) -> None:
-        lines, self._lines = self._lines, []
-        for line in lines:
-            print(line)
-
-
-def desktop(title: str, text: str) -> bool:
-    """Show a notification on the desktop of the kernel's machine; return whether that worked."""
-    if sys.platform == "darwin":
-        command = ["osascript", "-e", _MAC, title, text]
-    else:
-        command = ["notify-send", "--app-name", title, title, text]
-    if shutil.which(command[0]) is None:
-        return False
-    try:
-        return subprocess.run(command, timeout=_DESKTOP_SECONDS, capture_output=True, check=False).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
