@@ -1,4 +1,4 @@
-"""What `%%ask --connection` asks of a connection, whatever its library is: its tables, and queries that only read."""
+"""What a database of the kernel is asked through. The docstrings are the contract."""
 
 from __future__ import annotations
 
@@ -36,3 +36,11 @@ class Database(Protocol):
     def select(self, sql: str, rows: int) -> Selected:
         """The first rows of a statement that `check` has let pass; nothing in the database is changed."""
         ...
+
+
+@dataclass(frozen=True)
+class OfferedDatabase:
+    """A connection, and the variable that it is in."""
+
+    name: str
+    database: Database

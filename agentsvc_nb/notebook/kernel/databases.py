@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from agentsvc_nb.client.client_tools import ClientTool
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.kernel.database_port import Database
+from agentsvc_nb.notebook.kernel.database_port import Database, OfferedDatabase
 from agentsvc_nb.notebook.kernel.masking import Rules, telling
 from agentsvc_nb.notebook.kernel.statements import SQL_CHARS, check
 from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, ROWS, Described, bounded, said
@@ -20,14 +19,6 @@ from agentsvc_nb.wire.text import label
 
 TABLES_LISTED: Final = 200
 COLUMNS_LISTED: Final = 100
-
-
-@dataclass(frozen=True)
-class OfferedDatabase:
-    """A connection, and the variable that it is in."""
-
-    name: str
-    database: Database
 
 
 def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:

@@ -37,7 +37,7 @@ from agentsvc_nb.wire.text import plain
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
-    from agentsvc_nb.notebook.kernel.databases import OfferedDatabase
+    from agentsvc_nb.notebook.kernel.database_port import OfferedDatabase
     from agentsvc_nb.notebook.state.journal import Journal
 
 KernelMode = Literal["off", "look", "ask"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.host import Mode
     from agentsvc_nb.notebook.jobs.background import Bars
     from agentsvc_nb.notebook.kernel.access import KernelAccess
-    from agentsvc_nb.notebook.kernel.databases import OfferedDatabase
+    from agentsvc_nb.notebook.kernel.database_port import OfferedDatabase
     from agentsvc_nb.notebook.kernel.desk import KernelMode, KernelOffer
     from agentsvc_nb.notebook.state.session import Session
     from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
