@@ -22,16 +22,11 @@ from agentsvc_nb.client.client_tools import CallAnswer, ClientTool, current_call
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.kernel import variables
 from agentsvc_nb.notebook.kernel.access import KernelAccess
-<<<<<<< HEAD
-from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, ERROR_CHARS, KernelCall, failed
-from agentsvc_nb.notebook.kernel.masking import Rules, masked
-from agentsvc_nb.notebook.kernel.variables import LOOKED_AT
-=======
-from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, KernelCall, State, failed
+from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, ERROR_CHARS, KernelCall, State, failed
 from agentsvc_nb.notebook.kernel.cells import CellTools
-from agentsvc_nb.notebook.kernel.masking import Rules
+from agentsvc_nb.notebook.kernel.masking import Rules, masked
 from agentsvc_nb.notebook.kernel.pages import Page
->>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
+from agentsvc_nb.notebook.kernel.variables import LOOKED_AT
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.text import plain
 
@@ -60,11 +55,8 @@ class KernelOffer:
     Attributes:
         between: whether it is served between cells, because its own cell has ended, and not while that cell runs.
         buttons: whether calls are shown with buttons.
-<<<<<<< HEAD
         database: the connection that the agent may ask.
-=======
         page: the page of the notebook, which may be able to change its cells.
->>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
     """
 
     access: KernelAccess
@@ -72,16 +64,13 @@ class KernelOffer:
     rules: Rules
     between: bool = False
     buttons: bool = False
-<<<<<<< HEAD
     database: OfferedDatabase | None = None
+    page: Page | None = None
 
     @property
     def signature(self) -> str:
         """What the agent can do, for telling questions apart."""
         return f"{self.mode} {self.database.name}" if self.database else self.mode
-=======
-    page: Page | None = None
->>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
 
 
 @dataclass
@@ -125,7 +114,6 @@ class KernelDesk:
             the value of its last line, and its error. Keep it short and print only what you need."""
             return self._ask(code.replace("\r\n", "\n"), why)
 
-<<<<<<< HEAD
         def copy_table(name: str) -> Any:
             """Copy a DataFrame of the user's notebook kernel, whole, into the chat's files, where tables are computed;
             tells its path."""
@@ -136,15 +124,13 @@ class KernelDesk:
             tools += [ClientTool(list_variables, effect=False), ClientTool(show_variable, effect=False)]
         if copies and self.offer.mode != "off" and self.offer.rules.rows:
             tools.append(ClientTool(copy_table, effect=False))
-=======
-        functions: list[Callable[..., Any]] = [list_variables, show_variable]
         if self.offer.mode == "ask":
-            functions.append(run_in_kernel)
+            # Not an effect for the service: the user approves each call here, and would be asked twice.
+            asking: list[Callable[..., Any]] = [run_in_kernel]
             if self.offer.page is not None and self.offer.page.is_there(while_busy=not self.offer.between):
-                functions += CellTools(lambda: self.run_id, self.offer.page, self._decided).functions()
->>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
-        # Not an effect for the service: the user approves each call here, and would be asked twice.
-        return [ClientTool(function, effect=False) for function in functions]
+                asking += CellTools(lambda: self.run_id, self.offer.page, self._decided).functions()
+            tools += [ClientTool(function, effect=False) for function in asking]
+        return tools
 
     def _database_tools(self) -> list[ClientTool]:
         if self.offer.database is None:

@@ -109,10 +109,10 @@ class MagicsContext:
             self._kernel = KernelAccess(self.shell)
             self._kernel.watch()
         rules = Rules(self.options.kernel_rows, tuple(self.options.kernel_hidden))
-<<<<<<< HEAD
-        heard = self.mode == "live" and self._kernel.has_subshells and mode != "off"
+        live = self.mode == "live"
+        heard, page = live and self._kernel.has_subshells and mode != "off", self.pages.here() if live else None
         database = self._database(connection, self._kernel) if connection else None
-        return KernelOffer(self._kernel, mode, rules, between=between, buttons=heard, database=database)
+        return KernelOffer(self._kernel, mode, rules, between=between, buttons=heard, database=database, page=page)
 
     def _database(self, connection: str, access: KernelAccess) -> OfferedDatabase:
         from agentsvc_nb.notebook.kernel.databases import database_in
@@ -123,11 +123,6 @@ class MagicsContext:
                 "Run it where somebody is, or ask without --connection.",
             )
         return database_in(connection, self.shell.user_ns)
-=======
-        live = self.mode == "live"
-        buttons, page = live and self._kernel.has_subshells, self.pages.here() if live else None
-        return KernelOffer(self._kernel, mode, rules, between=between, buttons=buttons, page=page)
->>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
 
     def card(self) -> CardScreen | QuietScreen:
         """Return a screen for a background run of the running cell: a card, or in a terminal one that shows nothing."""

@@ -46,13 +46,8 @@ class KernelCards:
         code = design.area("Code to run", call.code, rows=min(20, call.code.count("\n") + 2))
         code.add_class("asvc-code")
         code.layout.display = "none"
-<<<<<<< HEAD
         reason = design.reason()
-        approve = design.button("Approve", "Run this code in your kernel", look="primary")
-=======
-        reason = ipywidgets.Text(description="Reason", placeholder="for a refusal; the agent is told")
         approve = design.button(*call.yes, look="primary")
->>>>>>> 89655aeb (An extension of JupyterLab and Notebook: questions are text, cells go on after a reload, the agent changes cells)
         edit = design.button("Edit", "Change the code before it runs")
         refuse = design.button("Refuse", call.no_tip, look="danger")
 
