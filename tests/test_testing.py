@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, replay_conversation, running_service
 from tests.waiting import PATIENCE_SECONDS, until
 
 PARENT = """
@@ -65,3 +65,15 @@ def is_free(folder: DataFolder) -> bool:
             return True
     except FolderHeld:
         return False
+
+
+def test_a_service_that_is_slow_to_start_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end, which was ours, was told as a crash."""
+    monkeypatch.setattr("agentsvc_nb.testing.service.START_SECONDS", 0.0)
+    with pytest.raises(RuntimeError, match=r"did not start \(nothing after 0 s\)"), running_service():
+        pass
+
+
+def test_a_recording_that_is_not_there_is_told() -> None:
+    with pytest.raises(RuntimeError, match=r"(?s)did not start \(exit .*nothing\.txt can't be read"):
+        replay_conversation("nothing.txt")

@@ -103,9 +103,11 @@ class RunningService:
         deadline = time.monotonic() + START_SECONDS
         # The pid is compared because after a crash the record of the previous process is still there.
         while (ready := Ready.read(self.folder.ready)) is None or ready.pid != child.pid:
-            if child.exit_code() is not None or time.monotonic() > deadline:
-                child.kill()
-                raise RuntimeError(f"The service did not start (exit {child.exit_code()}):\n{child.last_lines()}")
+            ended = child.exit_code()
+            if ended is not None or time.monotonic() > deadline:
+                self.kill()
+                why = f"nothing after {START_SECONDS:g} s" if ended is None else f"exit {ended}"
+                raise RuntimeError(f"The service did not start ({why}):\n{child.last_lines()}")
             time.sleep(POLL_SECONDS)
         return ready
 
