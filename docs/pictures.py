@@ -98,7 +98,7 @@ def _take_chat(name: str) -> None:
         notebook.run(0)
         chat = notebook.page.locator(".asvc").first
         with notebook.page.expect_file_chooser(timeout=60_000) as chooser:
-            chat.get_by_role("button", name="Upload").click()
+            chat.get_by_role("button", name="Attach").click()
         chooser.value.set_files(FilePayload(name="prices.csv", mimeType="text/csv", buffer=PRICES))
         chat.get_by_role("button", name="prices.csv").wait_for()
         for count, question in enumerate(QUESTIONS, 1):

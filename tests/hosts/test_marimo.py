@@ -1,4 +1,4 @@
-"""marimo, which has no magics and no widgets of Jupyter's: the client, and what the rest shows instead."""
+"""marimo, which has no magics and no widgets of ipywidgets: the client, a chat, and what the rest shows instead."""
 
 from __future__ import annotations
 
@@ -109,8 +109,6 @@ SHOWN = [
     "images/pack-light",
     "Autumn",
     "client.jobs.submit('create_images', {'request': {'brief': 'Autumn sale'}})",
-    "A chat needs a Jupyter notebook",
-    "client.ask(...)",
 ]
 
 
@@ -178,3 +176,19 @@ def test_a_visitor_sees_static_cards_tables_and_pictures(page: Page) -> None:
     expect(body.get_by_role("heading", name="Autumn")).to_have_count(1)
     expect(body).not_to_contain_text("Traceback")
     assert page.evaluate("window.bad") is None
+
+
+@pytest.mark.browser
+def test_a_visitor_talks_with_the_agent(page: Page) -> None:
+    expect(page.get_by_label("Message")).to_be_visible()
+    page.get_by_label("Message").fill(f"say **good** day {EVIL}\nwrite out/a.txt hi")
+    page.get_by_label("Message").press("Enter")
+    chat = page.locator(".asvc")
+    expect(chat.locator("strong", has_text="good")).to_have_count(1)
+    expect(chat).to_contain_text("✓ completed")
+    assert page.evaluate("window.bad") is None
+    page.set_input_files("input[type=file]", [{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"}])
+    page.get_by_role("button", name="✕ notes.txt").wait_for()
+    page.get_by_label("Message").fill("say got it")
+    page.get_by_role("button", name="Send").click()
+    expect(chat).to_contain_text("with notes.txt")

@@ -14,7 +14,7 @@ TAGS = WORD.findall(
     li mark ol p pre progress s span strong summary table tbody td th thead tr ul"""
 )
 ATTRIBUTES = WORD.findall("alt aria-label href max open rel role scope src start style target title value")
-STYLE = re.compile(r"[a-z-]+:(?:var\(--jp-[a-z0-9-]+,#[0-9a-f]+\)|[a-zA-Z0-9#%. -])+")
+STYLE = re.compile(r"[a-z-]+:(?:var\(--jp-[a-z0-9-]+,(?:#[0-9a-f]+|transparent)\)|[a-zA-Z0-9#%. -])+")
 SOURCE = re.compile(r"data:image/webp;base64,[A-Za-z0-9+/=]+")
 LINK = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")

@@ -1,26 +1,26 @@
-"""The parts of a chat: what streaming costs in widgets, how many turns are held, and what hostile text does."""
+"""The parts of a chat: what streaming costs on the channel, how many turns are held, and what hostile text does."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from comm.base_comm import BaseComm
-from ipywidgets.widgets.widget import _instances
 
+from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display.render import answer_bundle, error_bundle, text_bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.kernel.calls import KernelCall
 from agentsvc_nb.notebook.widgets.chat import state as chat_state
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
+from agentsvc_nb.notebook.widgets.chat.page import ChatPage, PageOutput, TurnScreen
 from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, Conversation, as_cell, summary, transcript
-from agentsvc_nb.notebook.widgets.chat.view import ChatView, TurnScreen, WidgetOutput
-from agentsvc_nb.notebook.widgets.design import discard
+from agentsvc_nb.notebook.widgets.front import Front
 from tests.notebook.allowlist import FORBIDDEN, offences
-from tests.notebook.clicking import button, buttons, markup, one, parts, press
+from tests.notebook.fronts import attach, decide, markup, say, text, words
 from tests.notebook.screens import HEADER_BYTES, Clock, Script
 from tests.notebook.test_hostile import HOSTILE
 from tests.notebook.test_screens import ENDLESS, FENCE, PARAGRAPHS, TABLE
@@ -29,20 +29,21 @@ from tests.waiting import until
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """The bytes that widgets have sent so far."""
+    """The bytes that widgets have sent so far, but for the module and its style sheet."""
     seen: list[int] = []
 
     class Counted(BaseComm):
         def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:
-            seen.append(HEADER_BYTES + len(json.dumps(data)))
+            if msg_type != "comm_open":
+                seen.append(HEADER_BYTES + len(json.dumps(data)))
 
     monkeypatch.setattr("comm.create_comm", Counted)
     return lambda: sum(seen)
 
 
-def played(text: str, chars_per_second: int, page: WidgetOutput) -> Script:
+def played(text: str, chars_per_second: int, front: Front) -> Script:
     clock, script = Clock(), Script()
-    screen = LiveScreen(page, clock)
+    screen = LiveScreen(PageOutput(front), clock)
     began, step = clock.now, max(1, chars_per_second // 10)
     for start in range(0, len(text), step):
         script.say(text[start : start + step])
@@ -57,32 +58,51 @@ def played(text: str, chars_per_second: int, page: WidgetOutput) -> Script:
 @pytest.mark.parametrize("speed", [250])
 @pytest.mark.parametrize("text", [PARAGRAPHS, ENDLESS, FENCE, TABLE], ids=["blocks", "paragraph", "fence", "table"])
 def test_a_long_answer_costs_under_80_bytes_a_character(text: str, speed: int, sent: Callable[[], int]) -> None:
-    page = WidgetOutput()
-    script = played(text, speed, page)
+    front = Front("chat")
+    script = played(text, speed, front)
     cost = sent() / len(text)
     print(f"{len(text):,} characters at {speed} a second: {cost:.0f} bytes each")
-    assert markup(page.box).strip() == answer_bundle(script.view)["text/html"], "it is all in one widget"
+    assert markup(front).strip() == answer_bundle(script.view)["text/html"], "it is all in one part"
     assert 0 < cost < 80
 
 
 def test_what_is_shown_on_the_way_is_the_answer_in_settled_parts() -> None:
-    page, clock, script = WidgetOutput(), Clock(), Script()
-    screen = LiveScreen(page, clock)
+    front, clock, script = Front("chat"), Clock(), Script()
+    screen = LiveScreen(PageOutput(front), clock)
     blocks = [f"Paragraph {number} {'word ' * 40}\n\n" for number in range(9)]
     for block in blocks:
         script.say(block)
         clock.now += 5
         screen.draw(script.view)
-    shown = markup(page.box).partition("</div>")[2]
+    shown = markup(front).partition("</div>")[2]
     assert shown.replace("\n", "") == "".join(text_bundle(block)["text/html"] for block in blocks).replace("\n", "")
-    assert 2 < (widgets := len(page.box.children)) < len(blocks)
     script.event("run.resumed", attempt=2, discard_after=0)
     script.say("anew")
     clock.now += 5
     screen.draw(script.view)
-    assert "Paragraph" not in markup(page.box)
-    assert "anew" in markup(page.box)
-    assert len(page.box.children) == widgets, "they are used again"
+    assert "Paragraph" not in markup(front)
+    assert "anew" in markup(front)
+
+
+def test_only_what_changed_is_sent(sent: Callable[[], int]) -> None:
+    front = Front("chat")
+    front.change({"a": "x" * 5_000, "b": None})
+    before = sent()
+    front.change({"a": "x" * 5_000, "b": "y"})
+    assert 0 < sent() - before < HEADER_BYTES + 100
+    front.remove("")
+    assert front.parts() == {}
+
+
+def test_a_message_that_no_page_of_ours_sends_does_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    front = ChatPage(lambda *_: None).front
+    before = front.parts()
+    for content in (None, "x", [], {}, {"do": None}, {"do": "steal"}, {"do": "press", "turn": [], "action": {}}):
+        front._handle_custom_msg(content, [])
+    for do in ("file", "choose", "unattach", "decide", "press"):
+        say(front, do)
+    assert front.parts("asked/") == {}
+    assert {**front.parts(), "note": None, "chips": None} == {**before, "note": None, "chips": None}
 
 
 @pytest.fixture
@@ -114,29 +134,16 @@ def answered(talk: Conversation, count: int) -> list[ChatTurn]:
     return talk.turns
 
 
-def test_what_is_discarded_leaves_no_widget_behind() -> None:
-    before = set(_instances)
-    view = ChatView(lambda *_: None)
-    view.show(answered(Conversation(), 3), lambda turn: [("As a cell", "x", lambda: "text")])
-    press(view.box, "As a cell")
-    discard(view.box)
-    assert set(_instances) == before
-
-
-def test_turns_take_the_places_of_others_and_take_no_more_widgets() -> None:
-    view, talk = ChatView(lambda *_: None), Conversation()
-    view.show(answered(talk, 3), lambda turn: [("As a cell", "x", lambda: f"cell {turn.number}")])
-    press(view.box, "As a cell")
-    assert one(view.box, "Textarea", 0).value == "cell 3"
-    widgets = set(_instances)
-    view.show(answered(talk, 2)[3:], lambda turn: [("As a cell", "x", lambda: f"cell {turn.number}")])
-    assert re.findall(r"answer \d", markup(view.box)) == ["answer 4", "answer 5"]
-    assert len([name for name in buttons(view.box) if name == "As a cell"]) == 2
-    assert one(view.box, "Textarea", 0).description == "Message", "what was to be copied is gone with its turn"
-    assert set(_instances) == widgets
-    press(view.box, "As a cell")
-    assert one(view.box, "Textarea", 0).value == "cell 5"
-    discard(view.box)
+def test_a_turn_that_is_added_sends_nothing_of_the_others(sent: Callable[[], int]) -> None:
+    page, talk = ChatPage(lambda *_: None), Conversation()
+    page.show(answered(talk, 1), lambda turn: (), lambda turn: "")
+    once = sent()
+    page.show(answered(talk, 30), lambda turn: (), lambda turn: "")
+    before = sent()
+    page.show(answered(talk, 1), lambda turn: (), lambda turn: "")
+    assert sent() - before < once + 500
+    page.show(talk.turns[-2:], lambda turn: (), lambda turn: "")
+    assert len(page.front.parts("turn/")) == 2
 
 
 def test_a_turn_is_a_cell_that_asks_the_same() -> None:
@@ -146,16 +153,10 @@ def test_a_turn_is_a_cell_that_asks_the_same() -> None:
     assert as_cell(talk.ask("x"), "chat_2") == "%%ask --chat chat_2\nx"
 
 
-def _judged(widget: Any) -> Iterator[str]:
-    """What is wrong with what is shown: markup, and words that are put in as they are. Our classes are ours."""
-    yield from offences(re.sub(r' class="(asvc-[a-z]+|jp-RenderedHTMLCommon)"', "", markup(widget)))
-    yield from (found for name in buttons(widget) for found in FORBIDDEN.findall(name))
-    for part in parts(widget):
-        for words in (
-            getattr(part, "tooltip", None) or "",
-            *(label for label, _ in getattr(part, "_options_full", ())),
-        ):
-            yield from FORBIDDEN.findall(words)
+def _judged(front: Front) -> Iterator[str]:
+    """What is wrong with what is shown: markup, and words that are put in as they are."""
+    yield from offences(markup(front))
+    yield from (found for said in words(front) for found in FORBIDDEN.findall(said))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:40])
@@ -164,63 +165,87 @@ def test_hostile_text_is_harmless_in_every_part(text: str) -> None:
     turn = talk.ask(text, (text,))
     turn.run_id = text
 
-    def decide(*_: object) -> None:
+    def refused(*_: object) -> None:
         raise AskError(text, text)
 
-    view = ChatView(decide)
-    watched = TurnScreen(turn, view.live)
-    view.live.begin(turn)
+    page = ChatPage(refused)
+    watched = TurnScreen(turn, page.live)
+    page.live.begin(turn)
     waiting = Script()
     waiting.event("approval.requested", call_id=text, tool=text, input={text: [text]})
     watched.draw(waiting.view)
-    assert len(buttons(view.live.box)) == 2
-    press(view.box, "Approve")
+    decide(page.front, True, reason=text)
     unfinished = transcript(talk)
-    until(lambda: not button(view.box, "Approve").disabled)
-    assert list(_judged(view.box)) == []
+    until(lambda: page.front.part(f"asked/{text}")["failed"])
+    assert list(_judged(page.front)) == []
+    waiting.view.kernel = [KernelCall(text, text, text, text), KernelCall("b", text, text, state="failed", reason=text)]
+    watched.draw(waiting.view)
+    assert len(page.front.parts("asked/")) in (1, 2)
+    assert list(_judged(page.front)) == []
     watched.finish(answer_bundle(Script().view) if len(text) % 2 else error_bundle(text, text))
-    view.show([turn], lambda _: [(text, text, lambda: ""), ("As a cell", "x", lambda: as_cell(turn, None))])
-    view.live.end()
-    view.say(text)
-    view.attaching.give_back((), [text])
-    view.attaching.offer([text])
-    view.attaching.say(text)
+    page.show([turn], lambda _: [(text, text, text, lambda: "")], lambda turn: as_cell(turn, None))
+    page.live.end()
+    page.say(text)
+    page.attaching.give_back((), [text])
+    page.attaching.offer([text])
+    attach(page.front, text, b"")
+    page.attaching.say(text)
     for bundle in (unfinished, transcript(talk), summary(talk)):
         assert offences(bundle["text/html"]) == []
         assert FORBIDDEN.findall(bundle["text/plain"]) == []
-    assert list(_judged(view.box)) == []
-    press(view.box, "As a cell")
-    assert one(view.box, "Textarea", 0).value.endswith(talk.turns[0].typed), "to be copied as it was typed"
-    discard(view.box)
+    assert list(_judged(page.front)) == []
+    assert page.front.part("turn/1")["cell"].endswith(talk.turns[0].typed), "to be copied as it was typed"
+    page.end(transcript(talk))
+    assert list(_judged(page.front)) == []
 
 
-def test_nothing_moves_when_stop_comes_and_goes() -> None:
-    view = ChatView(lambda *_: None)
-    row = view.box.children[-1].children
-    assert row == (view.send, view.attaching.upload, view.attaching.choose, view.close, view.stop)
-    discard(view.box)
+def test_a_call_of_a_tool_and_code_are_decided_each_in_its_way() -> None:
+    told: list[object] = []
+    page, script = ChatPage(lambda *given: told.append(given)), Script()
+    call = KernelCall("k", "run", "x = 1")
+    script.view.kernel = [call]
+    page.live.draw(script.view)
+    assert page.front.part("asked/k")["code"] == "x = 1"
+    decide(page.front, True, code="x = 2", reason="")
+    assert (call.state, call.code, call.edited) == ("approved", "x = 2", True)
+    script.view.kernel = []
+    script.view.asked = {"t": WaitingCall("run", "t", "send_email", {"to": "a"}, "")}
+    page.live.draw(script.view)
+    assert [*page.front.parts("asked/")] == ["asked/t"]
+    decide(page.front, False, reason="no")
+    until(lambda: told)
+    assert told == [(script.view.asked["t"], False, "no")]
 
 
-def test_what_can_be_chosen_is_bounded() -> None:
-    attaching = Attaching()
+def test_what_can_be_chosen_and_attached_is_bounded() -> None:
+    front = Front("chat")
+    attaching = Attaching(front)
     attaching.offer([f"{number}.txt" for number in range(1_000)])
-    assert len(attaching.choose.options) == 201
+    assert len(front.part("files")) == 200
     attaching.offer([])
-    assert attaching.choose.layout.display == "none"
+    assert front.part("files") is None
+    for number in range(12):
+        attach(front, f"{number}.txt", b"x")
+    assert len(front.part("chips")) == 10
+    assert "11.txt" in text(front)
+    files, _ = attaching.take()
+    assert [file.path.name for file in files] == [f"{number}.txt" for number in range(10)]
+    attach(front, "more.bin", b"x" * 8, slice_bytes=8, size=4)
+    assert len(front.part("chips")) == 1, "what comes beyond the told size is no other file"
 
 
 def test_the_next_turn_begins_with_nothing_of_the_last() -> None:
-    view, talk, script = ChatView(lambda *_: None), Conversation(), Script()
+    page, talk, script = ChatPage(lambda *_: None), Conversation(), Script()
     for word in ("first", "second"):
         turn = talk.ask(f"ask {word}")
-        view.live.begin(turn)
+        page.live.begin(turn)
         script.event("run.resumed", attempt=2, discard_after=0)
         script.say(word)
-        TurnScreen(turn, view.live).draw(script.view)
-        assert re.findall("first|second", markup(view.live.box)) == [word, word]
-        view.live.end()
-        assert markup(view.live.box) == ""
-    discard(view.box)
+        TurnScreen(turn, page.live).draw(script.view)
+        assert text(page.front).split().count(word) == 2
+        assert ("first" in text(page.front)) == (word == "first")
+        page.live.end()
+        assert text(page.front).strip() == ""
 
 
 def test_a_turn_that_is_asked_again_is_the_last_one() -> None:

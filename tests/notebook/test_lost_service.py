@@ -26,7 +26,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.testing import running_service
 from tests.losing import lose_for_good
-from tests.notebook.clicking import markup, text
+from tests.notebook.fronts import markup, text
 from tests.notebook.screens import Cell
 from tests.notebook.test_chat import Used
 from tests.notebook.widgets import html
@@ -143,11 +143,11 @@ def test_a_card_in_the_background_ends_with_what_was_said(kernel: Any, data: Pat
 def test_a_chat_keeps_the_turn(kernel: Any, data: Path) -> None:
     used = Used(kernel)
     used.ask(SCRIPT)
-    until(lambda: "<p>beta" in markup(used.box))
+    until(lambda: "<p>beta" in markup(used.front))
     lose_for_good(data)
-    until(lambda: text(used.box), lambda read: "%runs attach" in read)
+    until(lambda: text(used.front), lambda read: "%runs attach" in read)
     (turn,) = used.chat._conversation.turns
-    _kept(text(used.box), turn.run_id)
+    _kept(text(used.front), turn.run_id)
     used.chat.close()
     _kept(used.chat._repr_mimebundle_()["text/plain"], turn.run_id)
 

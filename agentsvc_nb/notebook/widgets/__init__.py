@@ -1,4 +1,4 @@
-"""The widgets: cards, forms, a file browser, a gallery, a chat. Built with the widgets of ipywidgets, no build step.
+"""The widgets: cards, forms, a file browser, a gallery, a chat. Without a build step.
 
 A widget is lost when its notebook is opened again. So a static output precedes each, which describes it and names the
 command that brings it back (`outputs.WidgetWithFallback`), or replaces it at its end (`cards.LiveOutput`).
@@ -8,4 +8,5 @@ outputs  the outputs of a cell, by host; a widget below its static output
 cards    runs and jobs in the background, approval of calls
 browser  the files of a chat to look through                gallery           its pictures
 forms/   a form for a tool's input                          chat/             a conversation
+front/   the front end of the chat, in plain modules        uploads           the browser's upload
 """

@@ -14,8 +14,8 @@ from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.files.folders import FolderEntry, Folders, above
 from agentsvc_nb.notebook.files.workspace import chat_of, files_get, files_preview, listed, search_bundle, searched
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.widgets.chat.attach import upload_button, uploaded
 from agentsvc_nb.notebook.widgets.design import Markup, Worker, button, frame, put, row, text
+from agentsvc_nb.notebook.widgets.uploads import upload_button, uploaded
 from agentsvc_nb.wire.files import FileSearch, SearchResult, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label, plain
 

@@ -1,139 +1,119 @@
-"""Attachments of the next message: files that are uploaded, and files of the chat."""
+"""Attachments of the next message: files that the page sends in slices, and files of the chat."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Final
 
-import ipywidgets
-
 from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.attachments import AttachedFile, in_memory_file
-from agentsvc_nb.notebook.files.workspace import files_put
-from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.design import SAID_CHARS
+from agentsvc_nb.notebook.widgets.front import Front
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
-from agentsvc_nb.wire.text import label
-
-UPLOAD_BYTES: Final = 10_000_000
-"""The limit of one upload in bytes. Its files arrive in one message, and a server silently drops a much larger one."""
-TOO_LARGE: Final = f"More than {size(UPLOAD_BYTES)} can't come through the page; `%files put PATH` takes any size."
-
-
-def upload_button(tooltip: str) -> ipywidgets.FileUpload:
-    """A button to upload files. Its name has the limit, because choosing a larger file has no visible effect."""
-    name = f"Upload, up to {size(UPLOAD_BYTES)}"
-    return ipywidgets.FileUpload(multiple=True, description=name, tooltip=tooltip, layout={"width": "auto"})
-
-
-def uploaded(session: Session, files: Sequence[Mapping[str, Any]]) -> str:
-    """Put files of a `FileUpload` into the chat, as `%files put` does, and return a sentence that says so.
-
-    Raises `AskError` when they are too large, a name cannot be used, or the service fails.
-    """
-    if sum(file["size"] for file in files) > UPLOAD_BYTES:
-        raise AskError(f"Nothing was sent. {TOO_LARGE}")
-    with TemporaryDirectory() as folder:
-        return str(files_put(session, [_written(Path(folder), file) for file in files]))
-
-
-def _written(folder: Path, file: Mapping[str, Any]) -> Path:
-    path = folder / Path(str(file["name"]).replace("\\", "/")).name
-    try:
-        path.write_bytes(file["content"])
-    except (OSError, ValueError) as error:  # the name is too long, empty, or that of a folder
-        why = (isinstance(error, OSError) and error.strerror) or "it is no name of a file"
-        raise AskError(f"{label(file['name'], 80)} can't be sent under this name: {why}.", "Rename it.") from None
-    return path
-
+from agentsvc_nb.wire.text import label, worded
 
 HELD_BYTES: Final = 20 * MB
 """The limit in bytes of all attachments of a message, which are held in the kernel until it is sent."""
 OFFERED: Final = 200
 """How many files of the chat can be chosen from."""
-_CHOOSE: Final = "a file of this chat"
+LIMITS: Final = f"{ATTACHMENTS_MAX} files and {size(HELD_BYTES)} go along at most; not attached: "
+
+
+@dataclass
+class ArrivingFile:
+    """A file of which not all slices have come."""
+
+    name: str
+    size: int
+    data: bytearray
 
 
 class Attaching:
-    """The attachments of the next message: an upload, files of the chat, and a chip to remove each. Not thread-safe."""
+    """The attachments of the next message, and their chips on the page. All methods may be called from any thread."""
 
-    def __init__(self) -> None:
-        self.upload = upload_button("Attach files of your machine; %files put takes larger ones")
-        self.upload.observe(self._uploaded, "value")
-        self.choose = ipywidgets.Dropdown(
-            options=[(_CHOOSE, "")], description="Attach", style={"description_width": "auto"}
-        )
-        self.choose.layout.width = "auto"
-        self.choose.layout.display = "none"
-        self.choose.observe(self._chosen, "value")
-        self.note = design.text("", "wrong", role="status")
-        self.chips = design.row([])
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._lock = threading.RLock()
         self._files: list[AttachedFile] = []
         self._paths: list[str] = []
+        self._arriving: dict[str, ArrivingFile] = {}
+        front.change({"limit": HELD_BYTES})
+        front.on("file", self._slice)
+        front.on("toolarge", lambda content, _: self._refuse(str(content.get("name"))))
+        front.on("choose", lambda content, _: self._choose(str(content.get("path"))))
+        front.on("unattach", lambda content, _: self._remove(str(content.get("key"))))
 
     def offer(self, paths: Sequence[str]) -> None:
         """Set the files of the chat that can be chosen."""
-        wanted = [(_CHOOSE, ""), *((label(path, 80), path) for path in paths[:OFFERED])]
-        if list(self.choose.options) != wanted:
-            self.choose.options = wanted
-            self.choose.layout.display = None if paths else "none"
+        self._front.change({"files": [[path, label(path, 80)] for path in paths[:OFFERED]] or None})
 
     def take(self) -> tuple[tuple[AttachedFile, ...], tuple[str, ...]]:
         """Return the chosen uploads and paths, and clear them."""
-        taken = tuple(self._files), tuple(self._paths)
-        self._files = []
-        self._paths = []
-        self._show()
+        with self._lock:
+            taken = tuple(self._files), tuple(self._paths)
+            self._files = []
+            self._paths = []
+            self._show()
         return taken
 
     def give_back(self, files: Sequence[AttachedFile], paths: Sequence[str]) -> None:
         """Restore attachments that were taken but not sent."""
-        self._files = [*files, *self._files]
-        self._paths = [*paths, *self._paths]
-        self._show()
-
-    def _uploaded(self, change: Any) -> None:
-        if not change["new"]:
-            return
-        left = HELD_BYTES - sum(len(file.data or b"") for file in self._files)
-        refused = []
-        for file in change["new"]:
-            if len(self._files) >= ATTACHMENTS_MAX or file["size"] > left:
-                refused.append(file["name"])
-                continue
-            left -= file["size"]
-            self._files.append(in_memory_file(file["name"], bytes(file["content"])))
-        self.upload.value = ()  # otherwise the widget would hold the bytes a second time
-        limits = f"{ATTACHMENTS_MAX} files and {size(HELD_BYTES)} go along at most; not attached: "
-        self._show(limits + label(", ".join(refused)) if refused else "")
-
-    def _chosen(self, change: Any) -> None:
-        if path := change["new"]:
-            self._paths += [path] if path not in self._paths else []
-            self.choose.value = ""
+        with self._lock:
+            self._files = [*files, *self._files]
+            self._paths = [*paths, *self._paths]
             self._show()
 
     def say(self, words: str) -> None:
         """Show a problem in the line below the chips."""
-        design.put(self.note, words, "wrong", role="status")
+        self._front.change({"note": worded(words, SAID_CHARS) or None})
 
-    def _show(self, note: str = "") -> None:
-        self.say(note)
-        gone = self.chips.children
-        uploads = [self._chip(file.path.name, self._files, file) for file in self._files]
-        self.chips.children = (*uploads, *(self._chip(path, self._paths, path) for path in self._paths))
-        for chip in gone:
-            design.discard(chip)
+    def _slice(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
+        key, name, whole, at = (content.get(part) for part in ("id", "name", "size", "at"))
+        with self._lock:
+            if at == 0:
+                held = sum(len(file.data or b"") for file in self._files)
+                held += sum(file.size for file in self._arriving.values())
+                count = len(self._files) + len(self._arriving)
+                if not isinstance(whole, int) or count >= ATTACHMENTS_MAX or held + whole > HELD_BYTES:
+                    self._refuse(str(name))
+                    return
+                self._arriving[str(key)] = ArrivingFile(_base_name(str(name)), whole, bytearray())
+            if (file := self._arriving.get(str(key))) is None:
+                return  # refused with its first slice
+            for slice_ in buffers:
+                file.data += slice_
+            if len(file.data) >= file.size:
+                del self._arriving[str(key)]
+                self._files.append(in_memory_file(file.name, bytes(file.data)))
+                self._show()
 
-    def _chip(self, name: str, among: list[Any], what: object) -> ipywidgets.Button:
-        def remove(_: object) -> None:
-            if what in among:
-                among.remove(what)
+    def _refuse(self, name: str) -> None:
+        self.say(LIMITS + label(name))
+
+    def _choose(self, path: str) -> None:
+        with self._lock:
+            self._paths += [path] if path not in self._paths else []
             self._show()
 
-        chip = design.button(f"✕ {name}", f"Remove {name}")
-        chip.on_click(remove)
-        return chip
+    def _remove(self, key: str) -> None:
+        with self._lock:
+            self._files = [file for file in self._files if _key(file) != key]
+            self._paths = [path for path in self._paths if path != key]
+            self._show()
+
+    def _show(self) -> None:
+        uploads = [[_key(file), label(file.path.name, 80)] for file in self._files]
+        chosen = [[path, label(path, 80)] for path in self._paths]
+        self._front.change({"note": None, "chips": [*uploads, *chosen] or None})
+
+
+def _base_name(name: str) -> str:
+    """The name of a file as the page tells it, without folders."""
+    return PurePosixPath(name.replace("\\", "/")).name or "file"
+
+
+def _key(file: AttachedFile) -> str:
+    return f"{file.path.name}\n{file.sha256}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from IPython.core.getipython import get_ipython
 
@@ -19,8 +18,11 @@ from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
 from agentsvc_nb.wire.models import Effort
 
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.widgets.chat.page import ChatPage
+
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
-_NO_NOTEBOOK: Final = ("A chat needs a Jupyter notebook, and this is none.", "`client.ask(...)` asks the agent.")
+_NO_NOTEBOOK: Final = ("A chat needs a notebook, and this is none.", "`client.ask(...)` asks the agent.")
 
 
 class Chat(Showing):
@@ -28,6 +30,8 @@ class Chat(Showing):
 
     Its turns go into the notebook's own chat, those of `%%ask`, unless another is named. The turns that this machine
     knows of the chat are there already. Close leaves the conversation as one static output.
+
+    It is shown in Jupyter, in voila, and in marimo.
 
     Args:
         chat: the id of another chat.
@@ -61,7 +65,7 @@ class Chat(Showing):
         known = None if new else self._session.known_chat(address)
         self._conversation = Conversation(known)
         self._shown: list[tuple[SavedOutput, str]] = []
-        self._box: Any = None
+        self._page: ChatPage | None = None
 
     def _ipython_display_(self) -> None:
         """Two outputs: a line that stays in a saved notebook, and the widget, or later the conversation."""
@@ -72,9 +76,11 @@ class Chat(Showing):
             return
         place = secrets.token_hex(4)
         self._shown.append((output, place))
-        widget = self._widget()  # before `summary`: it reads the turns that the summary counts
-        output.keep(summary(self._conversation), display_id=place)
-        output.show(widget, display_id=f"{place}-chat")
+        front = self._opened().front  # before `summary`: it reads the turns that the summary counts
+        line = summary(self._conversation)
+        output.keep(line, display_id=place)
+        data, metadata = front._repr_mimebundle_()
+        output.show({**data, "text/plain": line["text/plain"]}, display_id=f"{place}-chat", metadata=metadata)
 
     def _mimebundle(self) -> Bundle:
         if self._shell is None:
@@ -89,28 +95,26 @@ class Chat(Showing):
         if self._conversation.closed:
             return
         self._conversation.closed = True
-        if self._box is not None:
+        if self._page is not None:
             self._controller.close()
-            self._end(transcript(self._conversation))
         self._tell()
 
-    def _widget(self) -> Bundle:
-        if self._box is None:
-            self._open()
-        shown: Mapping[str, Any] = self._box._repr_mimebundle_()
-        return {**shown, "text/plain": summary(self._conversation)["text/plain"]}
+    def _display_(self) -> Any:
+        """The widget, for marimo, which shows anywidgets and calls this."""
+        return self._opened().front
 
-    def _open(self) -> None:
+    def _opened(self) -> ChatPage:
         from agentsvc_nb.notebook.ask.history import decide
         from agentsvc_nb.notebook.widgets.chat.controller import ChatController
-        from agentsvc_nb.notebook.widgets.chat.view import ChatView
+        from agentsvc_nb.notebook.widgets.chat.page import ChatPage
 
-        self._session.client()  # a missing service or key must fail the cell
-        view = ChatView(partial(decide, self._session))
-        self._box = view.box
-        self._controller = ChatController(self._session, self._conversation, self._first, view, self._tell)
-        view.close.on_click(lambda _: self.close())
-        self._controller.begin()
+        if self._page is None:
+            self._session.client()  # a missing service or key must fail the cell
+            self._page = ChatPage(partial(decide, self._session))
+            self._controller = ChatController(self._session, self._conversation, self._first, self._page, self._tell)
+            self._page.front.on("close", lambda *_: self.close())
+            self._controller.begin()
+        return self._page
 
     def _tell(self) -> None:
         """Update the saved outputs after a turn has ended or the chat was closed. May be called from any thread."""
@@ -118,12 +122,6 @@ class Chat(Showing):
             output.update(summary(self._conversation), place)
             if self._conversation.closed:
                 output.update(transcript(self._conversation), f"{place}-chat")
-
-    def _end(self, bundle: Bundle) -> None:
-        """Show the final output inside the widget, too: a reloaded page gets updates of widgets, but not of outputs."""
-        from agentsvc_nb.notebook.widgets.design import Markup, discard
-
-        gone = self._box.children
-        self._box.children = (Markup(bundle["text/html"]),)
-        for part in gone:
-            discard(part)
+        if self._conversation.closed and self._page is not None:
+            # In the widget, too: a reloaded page gets updates of widgets, but not of outputs.
+            self._page.end(transcript(self._conversation))

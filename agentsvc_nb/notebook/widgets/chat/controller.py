@@ -20,8 +20,8 @@ from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.attachments import AttachedFile
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
+from agentsvc_nb.notebook.widgets.chat.page import ChatPage, TurnAction, TurnScreen
 from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, Conversation, as_cell
-from agentsvc_nb.notebook.widgets.chat.view import ChatView, TurnAction, TurnScreen
 from agentsvc_nb.wire.text import label
 
 
@@ -71,7 +71,7 @@ class ActiveTurn:
 
 
 class ChatController:
-    """Connects the session and the view of one chat. `changed` is called when a turn has ended.
+    """Connects the session and the page of one chat. `changed` is called when a turn has ended.
 
     `first` is the template of each question, with the ids that `Chat` was given.
     """
@@ -81,20 +81,20 @@ class ChatController:
         session: Session,
         conversation: Conversation,
         first: Question,
-        view: ChatView,
+        page: ChatPage,
         changed: Callable[[], None],
     ) -> None:
         self._session = session
         self.conversation = conversation
         self._first = first
-        self._view = view
+        self._page = page
         self._changed = changed
         self._lock = threading.RLock()
         self._refused: dict[int, tuple[Question, str]] = {}  # by turn: the question, and the run that holds the chat
         self._active: ActiveTurn | None = None
-        view.send.on_click(lambda _: self.send())
-        view.stop.on_click(lambda _: self.stop())
-        view.earlier.on_click(lambda _: self.show_earlier())
+        page.front.on("send", lambda content, _: self.send(str(content.get("text") or "")))
+        page.front.on("stop", lambda *_: self.stop())
+        page.front.on("earlier", lambda *_: self.show_earlier())
 
     def begin(self) -> None:
         """Show the last turns in the journal, and follow a run that is still active."""
@@ -106,31 +106,30 @@ class ChatController:
             ]
         self.show_earlier()
 
-    def send(self) -> None:
-        """Ask the question in the input."""
+    def send(self, message: str) -> None:
+        """Ask this question, with what is attached."""
+        message = message.encode("utf-8", "replace").decode()  # a lone surrogate has no UTF-8
         with self._lock:
-            view = self._view
-            message = view.input.value.encode("utf-8", "replace").decode()  # a lone surrogate has no UTF-8
+            page = self._page
+            page.sent()
             if self._active or self.conversation.closed:
-                return
-            if message.strip():
-                files, paths = view.attaching.take()
+                page.give_back(message)
+            elif message.strip():
+                files, paths = page.attaching.take()
                 message += (
                     f"\n\nFiles of this chat: {', '.join(f'`{label(path, 400)}`' for path in paths)}" if paths else ""
                 )
                 turn = self.conversation.ask(message, tuple(file.path.name for file in files))
-                view.input.value = ""
                 self._ask(turn, self._question(turn, files))
             else:
-                view.attaching.say("Write a message first.")
-        view.input.focus()
+                page.attaching.say("Write a message first.")
 
     def stop(self) -> None:
         """Cancel the active run on the service."""
         with self._lock:
             if going := self._active:
                 going.stopped = True
-                self._view.is_stopping()
+                self._page.set_active("stopping")
                 if going.background is not None:
                     going.background.cancel()
 
@@ -146,7 +145,7 @@ class ChatController:
         """Stop drawing. A run goes on, and `changed` is still called when it ends."""
         with self._lock:
             self.conversation.closed = True
-            self._view.live.close()
+            self._page.live.close()
 
     # -- a turn ------------------------------------------------------------------------------------------------------
 
@@ -156,11 +155,11 @@ class ChatController:
         return replace(asked, chat=chat, new_chat=False, project=None) if chat else asked
 
     def _ask(self, turn: ChatTurn, question: Question) -> None:
-        screen = TurnScreen(turn, self._view.live)
+        screen = TurnScreen(turn, self._page.live)
         self._watch(ActiveTurn(screen, lambda: prepare_ask(self._session, question, screen), question))
 
     def _follow(self, turn: ChatTurn, run_id: str) -> None:
-        screen = TurnScreen(turn, self._view.live)
+        screen = TurnScreen(turn, self._page.live)
 
         def attach() -> Background:
             client = self._session.client()
@@ -176,10 +175,10 @@ class ChatController:
         self._active = going
         self._refused.pop(turn.number, None)
         self.conversation.begin(turn)
-        self._view.live.begin(turn)
+        self._page.live.begin(turn)
         self._show()
-        self._view.set_active(True)
-        self._view.say("The answer is being written.")
+        self._page.set_active("running")
+        self._page.say("The answer is being written.")
         self._thread(lambda: self._run(going))
 
     def _run(self, going: ActiveTurn) -> None:
@@ -209,25 +208,26 @@ class ChatController:
             self._offer_files()
 
     def _settle(self, going: ActiveTurn, failure: BaseException | None) -> None:
-        turn, view = going.screen.turn, self._view
+        turn, page = going.screen.turn, self._page
         holder = holder_of(failure)
         if holder and going.question is not None:
             self._refused[turn.number] = going.question, holder
         elif not turn.run_id and going.question is not None:  # nothing was asked: what was typed is there again
-            view.attaching.give_back(going.question.files, ())
-            view.input.value = view.input.value or turn.message
+            page.attaching.give_back(going.question.files, ())
+            page.give_back(turn.message)
         for gone in self.conversation.surplus():
             self._refused.pop(gone.number, None)
         self._show()
-        view.live.end()
-        view.set_active(False)
-        view.say("The answer is complete." if failure is None else f"{failure}")  # a failed turn is there, too
+        page.live.end()
+        page.set_active(None)
+        page.say("The answer is complete." if failure is None else f"{failure}")  # a failed turn is there, too
 
     def _show(self) -> None:
         """Show the ended turns with their buttons; the active turn draws itself."""
         going = self._active.screen.turn if self._active else None
-        self._view.show([turn for turn in self.conversation.turns if turn is not going], self._choices)
-        self._view.has_earlier(len(self.conversation.earlier))
+        turns = [turn for turn in self.conversation.turns if turn is not going]
+        self._page.show(turns, self._choices, self._as_cell)
+        self._page.has_earlier(len(self.conversation.earlier))
 
     # -- the buttons of a turn ---------------------------------------------------------------------------------------
 
@@ -236,35 +236,42 @@ class ChatController:
             return self._choices_of_refused(turn, *self._refused[turn.number])
         if turn.bundle is None or not turn.typed:
             return ()
-        return [("As a cell", f"Turn {turn.number} as an %%ask cell, to copy", lambda: self._as_cell(turn))]
+        return [("again", "Ask again", "Ask the same question as a new turn", lambda: self._ask_again(turn))]
+
+    def _ask_again(self, turn: ChatTurn) -> None:
+        """Ask a turn's question once more. Its attachments are files of the chat since."""
+        with self._lock:
+            if not self._active and not self.conversation.closed:
+                again = self.conversation.ask(turn.message)
+                self._ask(again, self._question(again, ()))
 
     def _as_cell(self, turn: ChatTurn) -> str:
+        """The turn as a cell; empty for one that can't be asked, or has not been read."""
+        if turn.bundle is None or not turn.typed or turn.number in self._refused:
+            return ""
         own = self._session.known_chat(self._session.address())
         return as_cell(turn, None if self.conversation.chat in (None, own) else self.conversation.chat)
 
     def _choices_of_refused(self, turn: ChatTurn, question: Question, holder: str) -> Sequence[TurnAction]:
-        def wait() -> str:
+        def wait() -> None:
             with self._lock:
                 if not self._active:
                     self._ask(turn, replace(question, wait=True))
-            return ""
 
-        def follow() -> str:
+        def follow() -> None:
             with self._lock:
                 if not self._active:
                     self._refused[turn.number] = question, ""  # it may be asked later, but its holder is followed now
                     self._follow(self.conversation.ask("", ()), holder)
-            return ""
 
-        def stop() -> str:
-            self._thread(lambda: self._view.attaching.say(stop_run(self._session, holder)))
-            return ""
+        def stop() -> None:
+            self._thread(lambda: self._page.attaching.say(stop_run(self._session, holder)))
 
-        again = ("Ask when it has ended", "Wait for the run that holds the chat, then ask", wait)
+        again = ("wait", "Ask when it has ended", "Wait for the run that holds the chat, then ask", wait)
         name = label(holder, 13)
         of_holder = [
-            (f"Follow run {name}", "Show the run that holds the chat", follow),
-            (f"Stop run {name}", "Stop the run that holds the chat", stop),
+            ("follow", f"Follow run {name}", "Show the run that holds the chat", follow),
+            ("stop", f"Stop run {name}", "Stop the run that holds the chat", stop),
         ]
         return [again, *(of_holder if holder else ())]
 
@@ -294,7 +301,7 @@ class ChatController:
         found = paths(self._session, chat, OFFERED)
         with self._lock:
             if not self.conversation.closed:
-                self._view.attaching.offer(found)
+                self._page.attaching.offer(found)
 
     def _thread(self, work: Callable[[], None]) -> None:
         threading.Thread(target=work, name="agentsvc-chat", daemon=True).start()

@@ -1,0 +1,363 @@
+// The chat: turns that ended, the one that goes on, and what is written next. Put behind common.js.
+// Parts: order, turn/N, live, live/N, ran, asked/KEY, active, earlier, chips, files, limit, note, heard, draft, closed.
+
+function render({ model, el }) {
+  const chat = new ChatView(model, el);
+  const undress = dress(el, model.get("sheet"));
+  const release = keepKeys(chat.root);
+  const leave = follow(model, () => chat.reset(), (parts) => chat.show(parts));
+  return () => {
+    leave();
+    release();
+    undress();
+    chat.log.leave();
+  };
+}
+
+class ChatView {
+  constructor(model, el) {
+    this.model = model;
+    this.log = new Log();
+    this.earlier = button("Show earlier", "Show turns before these", () => this.say({ do: "earlier" }));
+    this.heard = element("div", { className: "asvc-heard", role: "status" });
+    this.writing = new Writing(model, (message) => this.say(message));
+    this.root = element("div", { className: "asvc asvc-card asvc-chat" });
+    takeDrops(this.root, (files) => this.writing.attach(files));
+    el.append(this.root);
+    this.reset();
+  }
+
+  say(message) {
+    this.model.send(message);
+  }
+
+  /** Say what was decided. What was pressed goes away, so the focus goes to where it is wanted next. */
+  answered(message) {
+    this.say(message);
+    this.writing.input.focus();
+  }
+
+  reset() {
+    this.turns = new Map();
+    this.numbers = [];
+    this.live = new Live(this.model, (message) => this.answered(message));
+    this.log.empty(this.live.box);
+    this.writing.reset();
+    this.earlier.hidden = true;
+    this.root.replaceChildren(this.earlier, this.log.box, this.heard, this.writing.box);
+  }
+
+  show(parts) {
+    this.log.steady(() => {
+      for (const [name, value] of Object.entries(parts)) this.part(name, value);
+      this.order(); // a turn that was read, or read anew, has to be put into its place
+    });
+  }
+
+  part(name, value) {
+    const [kind, key] = name.split(/\/(.*)/s);
+    if (kind === "turn") this.turn(Number(key), value);
+    else if (kind === "order") this.numbers = value ?? [];
+    else if (kind === "live" || kind === "ran" || kind === "asked") this.live.part(kind, key, value);
+    else if (kind === "earlier") {
+      this.earlier.hidden = !value;
+      this.earlier.textContent = `Show earlier (${value})`;
+    } else if (kind === "heard") this.heard.textContent = value ?? "";
+    else if (kind === "closed") this.root.replaceChildren(rendered(this.model, value ?? ""));
+    else this.writing.part(kind, value);
+  }
+
+  turn(number, value) {
+    this.turns.get(number)?.remove();
+    this.turns.delete(number);
+    if (value) this.turns.set(number, this.ended(number, value));
+  }
+
+  order() {
+    // Only what is not in its place is moved: what is moved loses its focus and selection.
+    let place = this.log.turns.firstElementChild;
+    for (const turn of this.numbers.map((number) => this.turns.get(number)).filter(Boolean)) {
+      if (turn === place) place = place.nextElementSibling;
+      else this.log.turns.insertBefore(turn, place ?? this.live.box);
+    }
+  }
+
+  ended(number, { asked, answer, cell, actions }) {
+    const shown = rendered(this.model, answer ?? "");
+    const said = element("span", { role: "status" });
+    const row = element("div", { className: "asvc-row asvc-actions" });
+    const turn = element("div", { className: "asvc-turn", role: "group", "aria-label": `Turn ${number}` });
+    const act = (name, title, press) => {
+      const made = button(name, title, press);
+      made.setAttribute("aria-label", `${name}, turn ${number}`);
+      row.append(made);
+    };
+    const tell = (words) => (said.textContent = words);
+    if (answer) act("Copy", "Copy the answer", async () => tell(await copy(shown, turn)));
+    for (const [key, name, title] of actions) act(name, title, () => this.answered({ do: "press", turn: number, action: key }));
+    if (cell) act("As a cell", "Insert it as an %%ask cell below, or copy it", async () => {
+      tell(inserted(this.model, this.root, cell) ? "It is in a cell below." : await copy(cell, turn));
+    });
+    row.append(said);
+    turn.append(markup(asked), shown, ...(row.childElementCount > 1 ? [row] : []));
+    return turn;
+  }
+}
+
+/** HTML of an answer, in the host's own look, with a button on each block of code. */
+function rendered(model, html) {
+  const shown = element("div", { className: "asvc-page jp-RenderedHTMLCommon" }, markup(html));
+  for (const code of shown.querySelectorAll("pre")) codeCopied(code);
+  requestAnimationFrame(() => typeset(model, shown));
+  return shown;
+}
+
+function codeCopied(code) {
+  const text = code.textContent.replace(/\n$/, "");
+  const made = button("Copy", "Copy this code", async () => (made.textContent = await copy(text, code.parentElement)));
+  made.className = "asvc-copy";
+  made.setAttribute("aria-label", "Copy this code");
+  const frame = element("div", { className: "asvc-code" });
+  code.replaceWith(frame);
+  frame.append(code, made);
+}
+
+/** What scrolls: it follows what is written at its end while the reader is there, and else stays where they are. */
+class Log {
+  constructor() {
+    this.turns = element("div", { className: "asvc-turns" });
+    this.scrolled = element("div", { className: "asvc-log", tabIndex: 0, role: "region", "aria-label": "Conversation" }, this.turns);
+    this.newest = button("↓ Newest", "Go to the end of the conversation", () => this.toEnd(), "asvc-newest");
+    this.box = element("div", { className: "asvc-logs" }, this.scrolled, this.newest);
+    this.atEnd = true;
+    this.newest.hidden = true;
+    this.scrolled.addEventListener("scroll", () => {
+      const { scrollHeight, scrollTop, clientHeight } = this.scrolled;
+      this.atEnd = scrollHeight - scrollTop - clientHeight < 30;
+      this.newest.hidden = this.atEnd;
+    });
+    this.watch = new ResizeObserver(() => this.atEnd && this.toEnd());
+    this.watch.observe(this.turns);
+  }
+
+  leave() {
+    this.watch.disconnect();
+  }
+
+  empty(last) {
+    this.turns.replaceChildren(last);
+    this.toEnd();
+  }
+
+  toEnd() {
+    this.atEnd = true;
+    this.newest.hidden = true;
+    this.scrolled.scrollTop = this.scrolled.scrollHeight;
+  }
+
+  /** Change what is shown; a reader who is not at the end sees what they saw. */
+  steady(change) {
+    if (this.atEnd) return change();
+    const top = this.scrolled.scrollTop;
+    const read = [...this.turns.children].find((turn) => turn.offsetTop + turn.offsetHeight > top);
+    const offset = read ? read.offsetTop - top : 0;
+    change();
+    if (read?.isConnected) this.scrolled.scrollTop = read.offsetTop - offset;
+  }
+}
+
+/** The turn that goes on: the question, the answer in blocks as they settle, and what waits for the user. */
+class Live {
+  constructor(model, say) {
+    this.model = model;
+    this.say = say;
+    this.question = element("div");
+    this.page = element("div", { className: "asvc-page jp-RenderedHTMLCommon" });
+    this.ran = element("div", { className: "asvc-page" });
+    this.cards = element("div");
+    this.blocks = new Map();
+    this.asked = new Map();
+    this.box = element("div", { className: "asvc-turn", role: "group", "aria-label": "The turn that goes on" });
+    this.box.append(this.question, this.page, this.ran, this.cards);
+    this.box.hidden = true;
+  }
+
+  part(kind, key, value) {
+    if (kind === "ran") this.ran.replaceChildren(markup(value ?? ""));
+    else if (kind === "asked") this.ask(key, value);
+    else if (key === undefined) {
+      this.question.replaceChildren(markup(value ?? ""));
+      this.box.hidden = value === null;
+    } else this.block(Number(key), value);
+  }
+
+  block(number, html) {
+    const shown = this.blocks.get(number);
+    if (html === null) {
+      shown?.remove();
+      this.blocks.delete(number);
+    } else if (shown) {
+      shown.replaceChildren(markup(html));
+      typeset(this.model, shown);
+    } else {
+      const made = element("div", {}, markup(html));
+      this.blocks.set(number, made);
+      this.page.append(made);
+      typeset(this.model, made);
+    }
+  }
+
+  ask(key, call) {
+    const shown = this.asked.get(key);
+    if (call && shown) shown.tell(call.failed); // the card stays: a reason may be half typed
+    else if (call) {
+      const made = approval(key, call, this.say);
+      this.asked.set(key, made);
+      this.cards.append(made.card);
+    } else {
+      shown?.card.remove();
+      this.asked.delete(key);
+    }
+  }
+}
+
+/** The card of a call that waits: Approve, Edit if it is code, and Refuse with a reason. */
+function approval(key, { shown, code, tool, failed }, say) {
+  const reason = element("input", { type: "text", placeholder: "for a refusal; the agent is told", maxLength: 2000 });
+  const edited = element("textarea", { value: code ?? "", rows: Math.min(20, (code ?? "").split("\n").length + 1) });
+  const text = element("label", { className: "asvc-area asvc-codearea" }, "Code to run", edited);
+  const wrong = element("div", { className: "asvc-wrong", role: "alert" });
+  text.hidden = true;
+  const decide = (approved) => {
+    for (const each of buttons) each.disabled = true;
+    say({ do: "decide", key, approved, reason: reason.value, code: approved && !text.hidden ? edited.value : null });
+  };
+  const approve = button("Approve", `Let ${tool} do this`, () => decide(true), "asvc-primary");
+  const refuse = button("Refuse", `${tool} is not called; the run goes on`, () => decide(false), "asvc-danger");
+  const edit = button("Edit", "Change the code before it runs", () => {
+    text.hidden = false;
+    edit.disabled = true;
+    approve.textContent = "Run as changed";
+    edited.focus();
+  });
+  const buttons = code === null ? [approve, refuse] : [approve, edit, refuse];
+  const row = element("div", { className: "asvc-row" }, ...buttons);
+  const label = element("label", { className: "asvc-field" }, "Reason", reason);
+  const card = element("div", { className: "asvc-card", role: "group", "aria-label": `${tool} waits for your approval` });
+  card.append(markup(shown), text, label, row, wrong);
+  const tell = (words) => {
+    wrong.replaceChildren(markup(words));
+    for (const each of buttons) each.disabled = !words && each.disabled;
+  };
+  tell(failed);
+  return { card, tell };
+}
+
+/** The next message: its text, its attachments, and the buttons below. */
+class Writing {
+  constructor(model, say) {
+    this.model = model;
+    this.say = say;
+    this.chips = element("div", { className: "asvc-row" });
+    this.note = element("div", { className: "asvc-wrong", role: "status" });
+    this.input = element("textarea", { rows: 3, placeholder: "Enter sends, Shift+Enter begins a new line" });
+    this.send = button("Send", "Send the message (Enter)", () => this.sent(), "asvc-primary");
+    this.stop = button("Stop", "Stop the run on the service", () => say({ do: "stop" }), "asvc-danger");
+    this.close = button("Close", "Leave the conversation as a static output", () => say({ do: "close" }));
+    this.chosen = element("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to attach" });
+    this.upload = button("Attach", "Attach files of your machine; they can be dropped or pasted, too", () => this.chosen.click());
+    this.choose = element("select", { "aria-label": "Attach a file of this chat" });
+    const field = element("label", { className: "asvc-area" }, "Message", this.input);
+    // Stop is last because it comes and goes: a button after it would slide under the pointer.
+    const row = element("div", { className: "asvc-row" }, this.send, this.upload, this.choose, this.close, this.stop);
+    this.box = element("div", { className: "asvc-writing" }, this.chips, this.note, field, this.chosen, row);
+    this.listen();
+  }
+
+  listen() {
+    this.input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault();
+      if (event.shiftKey) document.execCommand("insertText", false, "\n"); // JupyterLab prevents the browser's own
+      else this.sent();
+    });
+    this.input.addEventListener("change", () => this.say({ do: "draft", text: this.input.value }));
+    this.input.addEventListener("paste", (event) => {
+      const { files, types } = event.clipboardData;
+      if (!files.length || types.includes("text/plain")) return; // a table of a spreadsheet comes as both
+      event.preventDefault();
+      this.attach([...files]);
+    });
+    this.chosen.addEventListener("change", () => {
+      this.attach([...this.chosen.files]);
+      this.chosen.value = "";
+    });
+    this.choose.addEventListener("change", () => {
+      if (this.choose.value) this.say({ do: "choose", path: this.choose.value });
+      this.choose.value = "";
+    });
+  }
+
+  reset() {
+    this.limit = Infinity;
+    this.active = null;
+    this.pending = false;
+    for (const kind of ["chips", "files", "note", "active"]) this.part(kind, null);
+  }
+
+  part(kind, value) {
+    if (kind === "active") this.activate(value);
+    else if (kind === "limit") this.limit = value;
+    else if (kind === "note") this.tell(value);
+    else if (kind === "draft") this.giveBack(value);
+    else if (kind === "chips") this.chips.replaceChildren(...(value ?? []).map(([key, name]) => this.chip(key, name)));
+    else if (kind === "files") {
+      this.choose.hidden = !value?.length;
+      const none = element("option", { value: "", textContent: "A file of this chat" });
+      const option = ([path, name]) => element("option", { value: path, textContent: name });
+      this.choose.replaceChildren(none, ...(value ?? []).map(option));
+    }
+  }
+
+  giveBack(text) {
+    if (!text) return;
+    this.pending = false;
+    if (!this.input.value) this.input.value = text;
+  }
+
+  tell(html) {
+    this.pending = false;
+    this.note.replaceChildren(markup(html ?? ""));
+  }
+
+  chip(key, name) {
+    return button(`✕ ${name}`, `Remove ${name}`, () => this.say({ do: "unattach", key }));
+  }
+
+  activate(state) {
+    this.active = state;
+    this.pending = false;
+    this.stop.hidden = !state;
+    this.stop.disabled = state === "stopping";
+    this.stop.textContent = state === "stopping" ? "Stopping" : "Stop";
+    this.send.setAttribute("aria-disabled", String(!!state)); // not `disabled`, which would lose the focus
+  }
+
+  sent() {
+    if (this.active || this.pending) return;
+    this.tell("");
+    this.pending = true; // until the kernel answers
+    this.say({ do: "send", text: this.input.value });
+    this.input.value = "";
+    this.input.focus();
+  }
+
+  async attach(files) {
+    for (const file of files) {
+      if (file.size > this.limit) this.say({ do: "toolarge", name: file.name });
+      else await sendFile(this.model, file);
+    }
+  }
+}
+
+export default { render };

@@ -1,0 +1,212 @@
+// What the views of the front end share. It is put before the module of a view, and both are loaded as one ES module.
+
+const LINK = /^(https?:\/\/|mailto:)/i;
+const IMAGE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
+const TAGS = new Set(
+  `a blockquote br caption code del details div em figcaption figure h1 h2 h3 h4 h5 h6 hr img ins li mark meter ol p pre
+   progress s span strong summary sub sup table tbody td th thead tr ul`.split(/\s+/),
+);
+const ATTRIBUTES = new Set(
+  "alt aria-label class href max min open rel role scope src start style target title value".split(" "),
+);
+const CLASS = /^(asvc-[a-z]+|mathjax_(process|ignore)|tex2jax_(process|ignore))$/;
+const UNSAFE_STYLE = /url|image|expression|[@\\]/i;
+
+// Where a page enforces Trusted Types, a string may be parsed only through a policy. This one changes nothing: what it
+// passes goes into an inert document, of which `copied` takes what is on the lists.
+let policy = { createHTML: (html) => html };
+try {
+  policy = globalThis.trustedTypes?.createPolicy("agentsvc-nb", policy) ?? policy;
+} catch {
+  // The page allows no policy of this name, or it is there from another view: only an enforcing page minds.
+}
+
+/** HTML of our Python renderers as nodes: nothing in it executes or is fetched, whatever it is. */
+function markup(html) {
+  // A strict policy logs each style attribute that is parsed, so they are parsed under another name.
+  const named = html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replaceAll(' style="', ' data-style="'));
+  const inert = new DOMParser().parseFromString(policy.createHTML(named), "text/html");
+  const made = document.createDocumentFragment();
+  copied(inert.body, made);
+  return made;
+}
+
+function copied(from, into) {
+  for (const node of from.childNodes) {
+    if (node.nodeType === Node.TEXT_NODE) {
+      into.append(node.data);
+    } else if (node.nodeType === Node.ELEMENT_NODE) {
+      const known = node.namespaceURI === "http://www.w3.org/1999/xhtml" && TAGS.has(node.localName);
+      const made = document.createElement(known ? node.localName : "span");
+      if (known) for (const { name, value } of node.attributes) attribute(made, name, value);
+      copied(node, made);
+      into.append(made);
+    }
+  }
+}
+
+function attribute(made, parsed, value) {
+  const name = parsed === "data-style" ? "style" : parsed;
+  if (!ATTRIBUTES.has(name)) return;
+  if (name === "href" && !LINK.test(value)) return;
+  if (name === "src" && !(made.localName === "img" && IMAGE.test(value))) return;
+  if (name === "class") value = value.split(" ").filter((each) => CLASS.test(each)).join(" ");
+  if (name === "style") {
+    // Through the object model, which a strict policy allows.
+    if (!UNSAFE_STYLE.test(value)) made.style.cssText = value;
+  } else {
+    made.setAttribute(name, value);
+  }
+  if (name === "href") made.setAttribute("rel", "noopener noreferrer");
+}
+
+/** An element with these properties and children; `on…` are listeners, and names with a dash attributes. */
+function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name.includes("-") || name === "role") made.setAttribute(name, value);
+    else made[name] = value;
+  }
+  made.append(...children);
+  return made;
+}
+
+function button(name, title, press, look = "") {
+  return element("button", { type: "button", textContent: name, title, className: look, onclick: press });
+}
+
+/** Put the style sheet where the element is: into the page, or the shadow root that a host shows it in. */
+function dress(el, css) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  let dressed;
+  const put = () => {
+    const root = el.getRootNode();
+    const place = root instanceof ShadowRoot ? root : document;
+    if (place === dressed) return;
+    undress();
+    place.adoptedStyleSheets = [...place.adoptedStyleSheets, sheet];
+    dressed = place;
+  };
+  const undress = () => {
+    if (dressed) dressed.adoptedStyleSheets = dressed.adoptedStyleSheets.filter((each) => each !== sheet);
+  };
+  put();
+  const watch = new ResizeObserver(put); // the element is attached only after `render`
+  watch.observe(el);
+  return () => {
+    watch.disconnect();
+    undress();
+  };
+}
+
+const KEYS = new Set("Enter, ,ArrowUp,ArrowDown,ArrowLeft,ArrowRight,Home,End,PageUp,PageDown,Escape".split(","));
+
+/** Keep these keys from the shortcuts of JupyterLab, which takes them before they come here; returns how to stop that. */
+function keepKeys(root) {
+  const pressed = (event) => {
+    const focused = event.composedPath()[0];
+    if (!(focused instanceof Element) || !root.contains(focused)) return;
+    const plain = KEYS.has(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
+    focused.toggleAttribute("data-lm-suppress-shortcuts", plain); // any other key is a shortcut there as elsewhere
+  };
+  addEventListener("keydown", pressed, true);
+  return () => removeEventListener("keydown", pressed, true);
+}
+
+/** Have the host typeset what our renderer marked as mathematics, if it can. */
+function typeset(model, within) {
+  const typesetter = model.widget_manager?._rendermime?.latexTypesetter;
+  if (typesetter) for (const formula of within.querySelectorAll(".mathjax_process")) typesetter.typeset(formula);
+}
+
+/** Show the parts of the model with `show(name, value)`, where null removes; a whole state with `reset` before it. */
+function follow(model, reset, show) {
+  const view = crypto.getRandomValues(new Uint32Array(2)).join("-");
+  let known = false;
+  const heard = ({ view: wanted, parts }) => {
+    if (!parts || (wanted ? wanted !== view : !known)) return;
+    if (wanted) reset();
+    known = true;
+    show(parts);
+  };
+  model.on("msg:custom", heard);
+  model.send({ do: "hello", view });
+  return () => model.off("msg:custom", heard);
+}
+
+/** Copy an element as rich and plain text, or a text; where the page may not, show it selected, to be copied by hand. */
+async function copy(what, place) {
+  const [text, html] = typeof what === "string" ? [what] : read(what);
+  try {
+    if (!html || !globalThis.ClipboardItem) {
+      await navigator.clipboard.writeText(text);
+    } else {
+      const kinds = { "text/plain": text, "text/html": html };
+      const blobs = Object.entries(kinds).map(([type, data]) => [type, new Blob([data], { type })]);
+      await navigator.clipboard.write([new ClipboardItem(Object.fromEntries(blobs))]);
+    }
+    return "Copied.";
+  } catch {
+    const shown = element("textarea", { value: text, readOnly: true, rows: 6, "aria-label": "To copy" });
+    place.querySelector(".asvc-tocopy")?.remove();
+    place.append(element("div", { className: "asvc-tocopy" }, shown));
+    shown.focus();
+    shown.select();
+    return document.execCommand("copy") ? "Copied." : "Press Ctrl+C to copy.";
+  }
+}
+
+/** The plain text and the HTML of an element, without its buttons. */
+function read(what) {
+  const buttons = [...what.querySelectorAll("button")];
+  for (const each of buttons) each.hidden = true; // so that `innerText`, which is that of the layout, leaves it out
+  const text = what.innerText;
+  for (const each of buttons) each.hidden = false;
+  const clone = what.cloneNode(true);
+  for (const each of clone.querySelectorAll("button")) each.remove();
+  return [text, clone.innerHTML];
+}
+
+/** Insert a cell below the one that `el` is in, where the host shares its notebook with widgets; whether it did. */
+function inserted(model, el, source) {
+  const notebook = model.widget_manager?.context?.model?.sharedModel;
+  if (typeof notebook?.insertCell !== "function") return false;
+  const cell = el.closest(".jp-Cell");
+  const shown = cell?.dataset.windowedListIndex ?? [...(cell?.parentElement?.children ?? [])].indexOf(cell);
+  const at = cell && Number(shown) >= 0 ? Number(shown) + 1 : notebook.cells.length;
+  notebook.insertCell(Math.min(at, notebook.cells.length), { cell_type: "code", source, metadata: {} });
+  return true;
+}
+
+const SLICE = 1_000_000; // bytes; servers drop a message of more than ten million
+
+/** Send a file to the kernel in slices. */
+async function sendFile(model, file) {
+  const id = crypto.getRandomValues(new Uint32Array(2)).join("-");
+  const whole = { do: "file", id, name: file.name, size: file.size };
+  for (let at = 0; at === 0 || at < file.size; at += SLICE) {
+    const slice = await file.slice(at, at + SLICE).arrayBuffer();
+    model.send({ ...whole, at }, undefined, [slice]);
+  }
+}
+
+/** Take files that are dropped on the element. */
+function takeDrops(el, take) {
+  const holds = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+  const over = (event) => {
+    if (!holds(event)) return;
+    event.preventDefault();
+    el.classList.add("asvc-over");
+  };
+  el.addEventListener("dragenter", over);
+  el.addEventListener("dragover", over);
+  el.addEventListener("dragleave", () => el.classList.remove("asvc-over"));
+  el.addEventListener("drop", (event) => {
+    el.classList.remove("asvc-over");
+    if (!holds(event)) return;
+    event.preventDefault();
+    take([...event.dataTransfer.files]);
+  });
+}

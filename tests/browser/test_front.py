@@ -1,0 +1,183 @@
+"""The front end in a page that hosts one anywidget under a strict policy: used by keyboard, and given hostile text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from agentsvc_nb import Chat
+from agentsvc_nb.notebook.widgets.chat.page import ChatPage
+from agentsvc_nb.testing import RunningService
+from tests.browser import axe
+from tests.browser.anyhost import ADDRESS, Host, HostComm, hosting
+from tests.notebook.test_hostile import HOSTILE
+
+pytestmark = pytest.mark.browser
+
+RAW: Final = [
+    *(text for text in HOSTILE if not any("\ud800" <= character <= "\udfff" for character in text)),
+    "<template><img src=x onerror=alert(1)></template>",
+    '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
+    '<a href="&#x6A;avascript:alert(1)">x</a><a href=" javascript:alert(1)">y</a>',
+    '<p style="background:url(http://evil.example/x)" id="place" class="jp-Dialog asvc-card">x</p>',
+    '<img src="data:image/svg+xml;base64,PHN2Zz4="><img srcset="http://evil.example/x.png 1x" src="/x.png">',
+    "<form id=f><input name=attributes></form><math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+    '<button formaction="javascript:alert(1)">x</button><label for=place>y</label>',
+]
+LISTED: Final = (
+    "a[href], img[src], [id], [onerror], [onclick], [onload], script, iframe, form, style, svg, math, base, link"
+)
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    with hosting() as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def comms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("comm.create_comm", HostComm)
+    for name in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+
+
+@pytest.fixture
+def page(host: Host, service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    """A page with a new chat with the scripted agent."""
+    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+    opened = host.open(Chat(new=True)._display_())
+    _watched(opened)
+    yield opened
+    opened.close()
+
+
+def _watched(page: Page) -> None:
+    page.evaluate("() => { window.executed = []; window.alert = text => window.executed.push(text) }")
+
+
+def _nothing_ran(host: Host, page: Page) -> None:
+    assert page.evaluate("window.executed") == []
+    assert [url for url in host.requests if url != ADDRESS and not url.startswith(("blob:", "data:"))] == []
+    assert host.errors == []
+
+
+def test_a_chat_by_keyboard_under_a_strict_policy(host: Host, page: Page) -> None:
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Message")).to_be_focused()
+    _put_files(page, "drop", ".asvc-chat", "dropped.txt")
+    _put_files(page, "paste", ".asvc-chat textarea", "pasted.png")
+    page.get_by_role("button", name="✕ pasted.png").press("Enter")
+    expect(page.get_by_role("button", name="✕")).to_have_text("✕ dropped.txt")
+    page.get_by_label("Message").focus()
+    page.keyboard.type("say | a | b |")
+    for line in ("say |---|--:|", "say | x | 1,200 |", "wait 1", "say", "say ```python", "say x = 1", "say ```"):
+        page.keyboard.press("Shift+Enter")
+        page.keyboard.type(line)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.keyboard.type("typed meanwhile")
+    page.keyboard.press("Enter")
+    first = page.get_by_role("group", name="Turn 1")
+    expect(first).to_contain_text("✓ completed")
+    expect(first).to_contain_text("with dropped.txt")
+    expect(first.locator("td", has_text="1,200")).to_have_css("text-align", "right")
+    expect(page.get_by_label("Message")).to_have_value("typed meanwhile")
+    page.get_by_role("button", name="Copy this code").press("Enter")
+    expect(page.get_by_label("To copy")).to_have_value("x = 1")
+    page.get_by_role("button", name="As a cell").press("Enter")
+    expect(page.get_by_label("To copy").last).to_have_value(re.compile(r"^%%ask --chat chat_\w+\nsay \| a \| b \|\n"))
+    page.get_by_role("button", name="Ask again").press("Enter")
+    expect(page.get_by_role("group", name="Turn 2")).to_contain_text("✓ completed")
+    _nothing_ran(host, page)
+    assert axe.violations(page, ".asvc") == []
+    page.emulate_media(color_scheme="dark")
+    assert axe.violations(page, ".asvc") == []
+    page.set_viewport_size({"width": axe.NARROW, "height": 900})
+    wide, room = page.locator(".asvc").evaluate("box => [box.scrollWidth, box.clientWidth]")
+    assert wide <= room
+    page.get_by_role("button", name="Close").press("Enter")
+    expect(page.locator(".asvc textarea")).to_have_count(0)
+    expect(page.locator(".asvc")).to_contain_text("✓ completed")
+
+
+def _put_files(page: Page, event: str, where: str, name: str) -> None:
+    script = """([element, event, name]) => {
+        const data = new DataTransfer();
+        data.items.add(new File(["content"], name));
+        const kinds = { drop: DragEvent, paste: ClipboardEvent };
+        const more = event === "drop" ? { dataTransfer: data } : { clipboardData: data };
+        element.dispatchEvent(new kinds[event](event, { bubbles: true, cancelable: true, ...more }));
+    }"""
+    page.evaluate(script, [page.locator(where).element_handle(), event, name])
+    page.get_by_role("button", name=f"✕ {name}").wait_for()
+
+
+def test_the_reader_stays_where_they_are(page: Page) -> None:
+    log = page.get_by_role("region", name="Conversation")
+    page.get_by_label("Message").fill("\n".join(f"say Paragraph {number}\nsay" for number in range(60)))
+    page.get_by_label("Message").press("Enter")
+    expect(log).to_contain_text("✓ completed")
+    at_end = "log => log.scrollHeight - log.scrollTop - log.clientHeight < 30"
+    page.wait_for_function(f"() => ({at_end})(document.querySelector('.asvc-log'))")
+    log.evaluate("log => { log.scrollTop = 200 }")
+    expect(page.get_by_role("button", name="Newest")).to_be_visible()
+    page.get_by_label("Message").fill("say one\nwait 0.5\nsay two")
+    page.get_by_label("Message").press("Enter")
+    expect(log.get_by_role("group", name="Turn 2")).to_contain_text("✓ completed")
+    assert log.evaluate("log => log.scrollTop") == 200
+    page.get_by_role("button", name="Newest").click()
+    assert log.evaluate(at_end)
+
+
+def test_a_turn_that_is_read_later_takes_its_place(host: Host) -> None:
+    chat = ChatPage(lambda *_: None)
+    page = host.open(chat.front)
+    turn = {"asked": "asked", "answer": "", "cell": "", "actions": []}
+    chat.front.change({"turn/1": turn, "turn/2": turn, "order": [1, 2]})
+    chat.front.change({"turn/1": {**turn, "answer": "read"}})
+    expect(page.get_by_role("group", name="Turn 1")).to_contain_text("read")
+    names = page.get_by_role("group").evaluate_all("all => all.map(one => one.ariaLabel)")
+    assert names == ["Turn 1", "Turn 2"]
+    page.close()
+
+
+def test_hostile_text_of_an_agent_runs_nothing_and_fetches_nothing(host: Host, page: Page) -> None:
+    lines = [f"say {line}" for text in RAW for line in (*text.splitlines(), "") if line.isprintable()]
+    page.get_by_label("Message").fill("\n".join([*lines, "say the end"]))
+    page.get_by_label("Message").press("Enter")
+    expect(page.get_by_role("group", name="Turn 1")).to_contain_text("the end")
+    _nothing_ran(host, page)
+
+
+def test_the_page_itself_shows_only_what_is_listed_whatever_it_is_sent(host: Host) -> None:
+    """As if a renderer of ours had failed, in a page that forbids nothing."""
+    chat = ChatPage(lambda *_: None)
+    page = host.open(chat.front, policy="")
+    _watched(page)
+    host.requests.clear()
+    for number, text in enumerate(RAW, 1):
+        turn: dict[str, Any] = {"asked": text, "answer": text, "cell": text, "actions": [[text, text, text]]}
+        card = {"shown": text, "tool": text, "code": text, "failed": text}
+        chat.front.change({f"turn/{number}": turn, f"live/{number}": text, f"asked/{text}": card, "note": text})
+    chat.front.change({"order": [*range(1, len(RAW) + 1)], "live": RAW[0], "ran": "".join(RAW), "heard": RAW[0]})
+    chat.front.change({"chips": [[RAW[0], RAW[0]]], "files": [[RAW[0], RAW[0]]], "draft": RAW[0]})
+    expect(page.get_by_role("button", name="✕")).to_have_count(1)
+    page.wait_for_timeout(300)
+    found = page.locator(".asvc").locator(LISTED).evaluate_all("all => all.map(one => one.outerHTML.slice(0, 200))")
+    links = [each for each in found if not each.startswith(('<a href="http', '<a href="mailto:'))]
+    assert links == []
+    styled = page.locator(".asvc [style*='url']").count()
+    assert styled == 0
+    page.evaluate("() => document.querySelectorAll('.asvc button').forEach(one => one.click())")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.executed") == []
+    assert host.requests == []
+    page.close()

@@ -1,0 +1,80 @@
+"""The front end driven without a browser: what its parts say, and what a page sends when somebody uses it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from agentsvc_nb.notebook.widgets.front import Front
+
+
+def say(front: Front, do: str, *slices: bytes, **content: Any) -> None:
+    """Send what a page sends."""
+    front._handle_custom_msg({"do": do, **content}, [memoryview(each) for each in slices])
+
+
+def ask(front: Front, message: str) -> None:
+    """Type a message and press Enter; while a run goes on a page sends nothing."""
+    if front.part("active") is None:
+        say(front, "send", text=message)
+
+
+def attach(front: Front, name: str, content: bytes, slice_bytes: int = 4, size: int | None = None) -> None:
+    whole = len(content) if size is None else size
+    for at in range(0, max(1, len(content)), slice_bytes):
+        say(front, "file", content[at : at + slice_bytes], id=name, name=name, size=whole, at=at)
+
+
+def actions(front: Front) -> list[tuple[int, str, str]]:
+    """The buttons of the turns: turn, key, name."""
+    turns = ((number, front.part(f"turn/{number}")) for number in front.part("order") or ())
+    return [(number, key, name) for number, turn in turns for key, name, _ in turn["actions"]]
+
+
+def press(front: Front, name: str) -> None:
+    """Press the last button of a turn whose name begins so."""
+    found = [(turn, key) for turn, key, called in actions(front) if called.startswith(name)]
+    assert found, f"no {name!r} among {actions(front)}"
+    say(front, "press", turn=found[-1][0], action=found[-1][1])
+
+
+def decide(front: Front, approved: bool, **more: Any) -> None:
+    """Answer the last call that waits."""
+    *_, key = (name.removeprefix("asked/") for name in front.parts("asked/"))
+    say(front, "decide", key=key, approved=approved, **more)
+
+
+def _pieces(front: Front) -> Iterator[str]:
+    parts = front.parts()
+    for number in parts.get("order") or ():
+        turn = parts.get(f"turn/{number}") or {"asked": "", "answer": ""}
+        yield turn["asked"] + turn["answer"]
+    yield parts.get("live") or ""
+    blocks = {int(name.removeprefix("live/")): value for name, value in parts.items() if name.startswith("live/")}
+    yield from (blocks[number] for number in sorted(blocks))
+    yield parts.get("ran") or ""
+    yield from (card["shown"] + card["failed"] for name, card in parts.items() if name.startswith("asked/"))
+    yield parts.get("note") or ""
+    yield parts.get("closed") or ""
+
+
+def markup(front: Front) -> str:
+    """All HTML that a page shows, in its order."""
+    return "\n".join(_pieces(front))
+
+
+def words(front: Front) -> list[str]:
+    """All that a page shows as text: names, tooltips, what is announced."""
+    parts = front.parts()
+    named = [name for _, name in (*(parts.get("chips") or ()), *(parts.get("files") or ()))]
+    of_turns = [value["actions"] for name, value in parts.items() if name.startswith("turn/")]
+    titles = [part for offered in of_turns for _, *both in offered for part in both]
+    tools = [card["tool"] for name, card in parts.items() if name.startswith("asked/")]
+    return [*named, *titles, *tools, parts.get("heard") or ""]
+
+
+def text(front: Front) -> str:
+    """What is read, without the markup."""
+    return html.unescape(re.sub("<[^>]+>", " ", markup(front)))
