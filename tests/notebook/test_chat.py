@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -255,6 +256,13 @@ def test_what_is_no_id_is_refused_at_once(kernel: Any) -> None:
         Used(kernel, "Chat('nonsense')")
     with pytest.raises(AskError, match="exclude each other"):
         Used(kernel, "Chat('chat_1', new=True)")
+
+
+def test_beside_the_notebook_needs_a_package_that_is_named(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sidecar", None)
+    with pytest.raises(AskError, match="needs the package sidecar") as refused:
+        Used(kernel, "Chat(where='side')")
+    assert "%pip install sidecar" in refused.value.hint
 
 
 def test_where_nothing_can_be_pressed_it_says_what_to_use(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from IPython.core.getipython import get_ipython
 
@@ -13,6 +14,7 @@ from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.ask.question import Question
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.display.screens import SavedOutput
+from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.host import here, kernel_offer_here
 from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
 _NO_NOTEBOOK: Final = ("A chat needs a notebook, and this is none.", "`client.ask(...)` asks the agent.")
+_INSTALL: Final = "`%pip install sidecar`, then load the page again; without `where`, it stands below its cell."
 
 
 class Chat(Showing):
@@ -39,9 +42,10 @@ class Chat(Showing):
         new: begin a new chat; the notebook stays in its own.
         model: one of the service's models (`%agentsvc model`).
         effort: how much thought it is to give: `"low"`, `"medium"`, `"high"`.
+        where: `"side"` shows it beside the notebook, where the package sidecar is installed (JupyterLab).
 
     Raises:
-        AskError: an id that is none, or `chat` and `new` together.
+        AskError: an id that is none, or `chat` and `new` together; or there is no sidecar.
 
     Example:
         agentsvc_nb.Chat()
@@ -55,10 +59,14 @@ class Chat(Showing):
         new: bool = False,
         model: str | None = None,
         effort: Effort | None = None,
+        where: Literal["below", "side"] = "below",
     ) -> None:
         # A template: each message replaces "-". Made here, so that an invalid id raises at once.
         offer = kernel_offer_here()
         self._first = Question("-", chat=chat, project=project, new_chat=new, model=model, effort=effort, kernel=offer)
+        if where == "side" and find_spec("sidecar") is None:
+            raise AskError("A chat beside the notebook needs the package sidecar.", _INSTALL)
+        self._where = where
         self._shell = get_ipython()
         self._session, _ = here()
         address = self._session.address(chat, new, project=project)
@@ -79,8 +87,20 @@ class Chat(Showing):
         front = self._opened().front  # before `summary`: it reads the turns that the summary counts
         line = summary(self._conversation)
         output.keep(line, display_id=place)
-        data, metadata = front._repr_mimebundle_()
-        output.show({**data, "text/plain": line["text/plain"]}, display_id=f"{place}-chat", metadata=metadata)
+        if self._where == "side":
+            output.show({"text/plain": "", "text/html": ""}, display_id=f"{place}-chat")  # where Close leaves it
+            self._show_beside(front)
+        else:
+            data, metadata = front._repr_mimebundle_()
+            output.show({**data, "text/plain": line["text/plain"]}, display_id=f"{place}-chat", metadata=metadata)
+
+    def _show_beside(self, front: Any) -> None:
+        """Open a panel at the right of JupyterLab with the widget."""
+        from IPython.display import display
+        from sidecar import Sidecar
+
+        with Sidecar(title="Chat"):
+            display(front)
 
     def _mimebundle(self) -> Bundle:
         if self._shell is None:
