@@ -312,7 +312,7 @@ def test_ctrl_c_lets_a_watched_run_go_on(own_service: RunningService) -> None:
 def test_ctrl_c_cancels_a_job(own_service: RunningService) -> None:
     running = typed("jobs", "run", "echo_job", '{"steps": 600, "seconds": 600}', "--data", own_service.data)
     running.expect(r"job (job_\w+), chat (chat_\w+)")
-    assert running.match is not None
+    assert isinstance(running.match, re.Match)
     job, chat = running.match.groups()
     running.sendintr()
     running.expect(pexpect.EOF)

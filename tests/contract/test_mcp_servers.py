@@ -55,6 +55,7 @@ def result(client: AgentService, run_id: str) -> dict[str, Any]:
     return of(client, run_id, "tool.result")[-1]
 
 
+@pytest.mark.sqlite("starts an embedded service, whose data lie in its own folder")
 def test_a_command_in_the_folder_is_for_an_embedded_service_alone(tmp_path: Path) -> None:
     """`agentsvc serve` starts no program that a file in its data folder names; the same folder embedded does."""
     folder = tmp_path / "tools"

@@ -47,7 +47,7 @@ def database(bound: Any) -> Database:
 
 def rows(bound: Any) -> int:
     connection = bound if isinstance(bound, sqlalchemy.Connection) else bound.connect()
-    return int(connection.exec_driver_sql("SELECT count(*) FROM sales").scalar())
+    return int(connection.exec_driver_sql("SELECT count(*) FROM sales").scalar_one())
 
 
 def test_it_is_told_and_asked(database: Database) -> None:

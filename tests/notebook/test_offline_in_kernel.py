@@ -95,7 +95,7 @@ def test_dates_an_index_with_a_name_and_objects(monkeypatch: pytest.MonkeyPatch)
         def __repr__(self) -> str:
             raise AssertionError("nothing of the user's is called")
 
-    days = pd.to_datetime(["2026-01-05", None])
+    days = pd.to_datetime(["2026-01-05", "NaT"])
     frame = pd.DataFrame({"own": [Own(), 1], "day": days}, index=pd.Index(["x", "y"], name="code"))
     assert table_file("df", {"df": frame}, Rules()) == b"code,own,day\nx,<Own>,2026-01-05\ny,1,\n"
     with pytest.raises(LookupError, match="no DataFrame"):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.agents.port import RunContext
@@ -47,7 +47,7 @@ async def copied(turn: RunContext, question: str) -> KernelTables:
     variables, told = dict[str, str](), list[str]()
     for name in chosen[:TABLES_MAX]:
         outcome = await turn.call(COPY, {"name": name})
-        found = next((block["json"] for block in outcome.content if block.get("type") == "json"), {})
+        found: dict[str, Any] = next((block["json"] for block in outcome.content if block.get("type") == "json"), {})
         if outcome.error is None and isinstance(path := found.get("path"), str):
             variables[path] = name
         else:
