@@ -1,5 +1,7 @@
 """The site's settings for Sphinx (docs/decisions/0086-the-site.md)."""
 
+from pathlib import Path
+
 from agentsvc_nb import __all__, __version__
 
 project = html_title = "agentsvc-nb"
@@ -20,4 +22,5 @@ python_maximum_signature_line_length = 80
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "static" / "scorer.js")
 html_copy_source = html_show_copyright = False
