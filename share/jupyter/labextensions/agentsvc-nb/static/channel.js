@@ -76,8 +76,7 @@ export class Channel {
     const id = (this._id = `${TARGET}-${kernel.clientId}-${Date.now()}`);
     this._subshell = null;
     if (subshells && (kernel.commsOverSubshells ?? "disabled") !== "disabled") {
-      const { content } = await kernel.requestCreateSubshell({}).done;
-      this._subshell = content.subshell_id ?? null;
+      this._subshell = await this._newSubshell(kernel);
     }
     if (this._id === id && kernel === this.kernel) {
       const data = { page: kernel.clientId, earlier: this.earlier, subshell: this._subshell !== null };
@@ -85,10 +84,26 @@ export class Channel {
     }
   }
 
+  /** By hand, too: JupyterLab's own function refuses while the kernel has not described itself. */
+  async _newSubshell(kernel) {
+    const request = this._message(kernel, "create_subshell_request", "control", {});
+    const { content } = await kernel.sendControlMessage(request, true).done;
+    return content.subshell_id ?? null;
+  }
+
+  _message(kernel, msgType, channel, content) {
+    return this._messages.createMessage({
+      msgType,
+      channel,
+      username: kernel.username,
+      session: kernel.clientId,
+      content,
+    });
+  }
+
   _send(msgType, content) {
     const { kernel } = this;
-    const named = { msgType, channel: "shell", username: kernel.username, session: kernel.clientId };
-    const message = this._messages.createMessage({ ...named, content: { comm_id: this._id, ...content } });
+    const message = this._message(kernel, msgType, "shell", { comm_id: this._id, ...content });
     if (this._subshell !== null) {
       message.header.subshell_id = this._subshell;
     }
