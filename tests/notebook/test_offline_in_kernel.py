@@ -90,7 +90,7 @@ def test_values_are_written_as_the_reader_of_tables_takes_them(library: Any) -> 
     assert table_file("df", {"df": frame}, Rules()) == (b'day,n,gap,many,t\n2026-01-05,1.5,,list of 2,"a,b\n""c"""\n')
 
 
-def test_dates_an_index_with_a_name_and_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dates_an_index_with_a_name_and_objects() -> None:
     class Own:
         def __repr__(self) -> str:
             raise AssertionError("nothing of the user's is called")

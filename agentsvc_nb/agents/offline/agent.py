@@ -9,7 +9,7 @@ Each part is a model step with a checkpoint before it, so that a crash repeats o
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.agents.offline import kernel_tables, requests, tool_calls
@@ -64,7 +64,7 @@ class Offline:
         self._embeddings = embeddings
 
     async def run(self, turn: RunContext) -> str | None:
-        used = kernel_tables.USED if kernel_tables.offered(turn) else ()
+        used: Collection[str] = kernel_tables.USED if kernel_tables.offered(turn) else ()
         await without_client_tools(turn, but=used)
         await without_skills(turn)
         await _Answer(turn, self._embeddings).give()

@@ -47,21 +47,28 @@ async def copied(turn: RunContext, question: str) -> KernelTables:
     variables, told = dict[str, str](), list[str]()
     for name in chosen[:TABLES_MAX]:
         outcome = await turn.call(COPY, {"name": name})
-        found: dict[str, Any] = next((block["json"] for block in outcome.content if block.get("type") == "json"), {})
-        if outcome.error is None and isinstance(path := found.get("path"), str):
+        path = _told(outcome).get("path")
+        if outcome.error is None and isinstance(path, str):
             variables[path] = name
         else:
             told.append(f"{code(name)} was not looked at: {escape(_why(outcome))}\n\n")
     if left := chosen[TABLES_MAX:]:
         told.append(f"Name one of these variables to have it looked at: {', '.join(map(code, left))}.\n\n")
-    return KernelTables(variables, told)
+    there = {entry.path for entry in await turn.workspace.list()}
+    return KernelTables({path: name for path, name in variables.items() if path in there}, told)
 
 
 def _frames(listed: Outcome) -> list[str]:
     """The names of the DataFrames; the caller is no more trusted than any client."""
-    rows = next((block["json"].get("variables") for block in listed.content if block.get("type") == "json"), None)
-    found = [row for row in rows or () if isinstance(row, dict) and str(row.get("type", "")).endswith(".DataFrame")]
-    return [str(row["name"]) for row in found if isinstance(row.get("name"), str)]
+    rows = _told(listed).get("variables")
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    names = [row.get("name") for row in found if str(row.get("type", "")).endswith(".DataFrame")]
+    return [name for name in names if isinstance(name, str)]
+
+
+def _told(outcome: Outcome) -> dict[str, Any]:
+    found = next((block.get("json") for block in outcome.content if block.get("type") == "json"), None)
+    return found if isinstance(found, dict) else {}
 
 
 def _why(outcome: Outcome) -> str:

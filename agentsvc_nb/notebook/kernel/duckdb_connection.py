@@ -65,8 +65,8 @@ class DuckDb:
                 raise Refused("Only a SELECT that reads is run.")
             if kind == "BASE_TABLE" and table.casefold() not in own | parts:
                 raise Refused(f"There is no table {label(table, 80)}: database_schema tells which there are.")
-            called = str(node.get("function", {}).get("function_name", "")).casefold()
-            if kind == "TABLE_FUNCTION" and called not in _TABLE_FUNCTIONS:
+            called = str(node["function"].get("function_name")).casefold() if kind == "TABLE_FUNCTION" else ""
+            if called and called not in _TABLE_FUNCTIONS:
                 raise Refused(f"The function {label(called, 80)} can't be used here.")
 
     @contextmanager
@@ -102,7 +102,8 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _parts(node: dict[str, Any]) -> list[dict[str, Any]]:
-    return (node.get("cte_map") or {}).get("map") or []
+    found: list[dict[str, Any]] = (node.get("cte_map") or {}).get("map") or []
+    return found
 
 
 @contextmanager

@@ -123,8 +123,9 @@ class Sqlite(AnyDatabase):
             yield _driver(self._bind)
             return
         borrowed = self._bind.raw_connection()
+        own: Any = borrowed.driver_connection
         try:
-            yield borrowed.driver_connection  # type: ignore[misc]
+            yield own
         finally:
             borrowed.close()
 
