@@ -18,7 +18,7 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.jupyter import ROOT, Jupyter, Run, jupyter
 from tests.waiting import until
 
@@ -29,6 +29,14 @@ VERSIONS: Final = {
     "7.3": ("ipykernel==7.3.0", "nest-asyncio2==1.7.4"),
     "7.4": ("ipykernel==7.4.0", "nest-asyncio2==1.7.4"),
 }
+ENDING: Final = {
+    "input('name?')": "can't ask with input",
+    "import sys; sys.exit(3)": "SystemExit",
+    "exit()": "can't end the kernel",
+    "raise SystemExit": "SystemExit",
+}
+"""Code that asks or ends, and what its agent is told."""
+PID: Final = "import os; print(os.getpid())"
 NESTED: Final = "import nest_asyncio2; nest_asyncio2.apply()"
 
 
@@ -99,6 +107,67 @@ def test_stop_stops_the_code_and_the_agent_goes_on(kernel: Jupyter, tmp_path: Pa
     stopping.join()
     assert "and on" in shown(run)
     assert kernel.run("print(6 * 7)").printed == "42\n"
+
+
+def test_what_code_may_not_do_leaves_the_kernel_usable(kernel: Jupyter) -> None:
+    assert "as you changed it" in shown(kernel.run(calling("n = 0"), "c1", answers=("e", "n = 7", ".")))
+    assert kernel.run("print(n)").printed == "7\n"
+    flood = kernel.run(calling("for _ in range(2000): print('x' * 10_000)"), "c2", answers=("y",))
+    assert "characters left out" in shown(flood)
+    assert flood.bytes < 2_000_000
+    for number, (code, said) in enumerate(ENDING.items(), 3):
+        ended = shown(kernel.run(calling(code), f"c{number}", answers=("y",)))
+        assert said in ended
+        assert "and on" in ended
+    assert kernel.run("print(n * 6)").printed == "42\n"
+
+
+def interrupt_when(kernel: Jupyter, *there: Path) -> threading.Thread:
+    """Stops what runs whenever the next of these files is there."""
+    pid = int(kernel.run(PID).printed)
+
+    def stop() -> None:
+        for path in there:
+            until(path.exists)
+            os.kill(pid, signal.SIGINT)  # the manager would make an event loop for this thread
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    return stopping
+
+
+def test_the_second_stop_cancels_the_run(kernel: Jupyter, tmp_path: Path) -> None:
+    stopping = interrupt_when(kernel, tmp_path / "begun")
+    cell = calling("open('begun', 'x').close()\nwhile True: pass") + "\nwait 60\nsay never"
+    run = kernel.run(cell, "c1", answers=("y",), stop_when=lambda run: run.shows("and on"))
+    stopping.join()
+    assert run.error is not None
+    assert run.error["ename"] == "RunStopped"
+    assert "the user stopped the code" in run.cell.outputs[0]["text/plain"]
+    assert kernel.run("print(6 * 7)").printed == "42\n"
+
+
+def test_a_service_that_is_killed_meanwhile_gets_the_answer_and_it_runs_once(
+    packages: tuple[str, Path], tmp_path: Path
+) -> None:
+    with running_service() as service:
+        named = {"SERVICE_API_KEY": service.api_key, "AGENTSVC_BASE_URL": service.base_url}
+        with jupyter(tmp_path, PYTHONPATH=f"{packages[1]}:{ROOT}", **named) as kernel:
+
+            def kill() -> None:
+                until((tmp_path / "ran").exists)
+                service.kill()
+                service.start()
+
+            killing = threading.Thread(target=kill)
+            killing.start()
+            code = "import time; open('ran', 'a').write('x'); time.sleep(3); print('through')"
+            run = kernel.run(calling(code), "c1", answers=("y",))
+            killing.join()
+            assert "through" in shown(run)
+            assert "and on" in shown(run)
+            assert kernel.run("print(6 * 7)").printed == "42\n"
+    assert (tmp_path / "ran").read_text() == "x"
 
 
 def test_rows_are_asked_many_at_once(kernel: Jupyter) -> None:

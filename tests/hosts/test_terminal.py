@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ import pexpect
 import pytest
 
 from tests.hosts.conftest import LOAD
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.hosts
 
@@ -55,6 +56,44 @@ def test_text_comes_as_it_is_written_and_nothing_else(ipython: Any) -> None:
 def test_ctrl_c_cancels_and_the_shell_goes_on(ipython: Any) -> None:
     type_cell(ipython, "%%ask", "say begun", "wait 60", "say never")
     ipython.expect("begun")
+    ipython.sendintr()
+    ipython.expect("RunStopped")
+    ipython.expect(PROMPT)
+    ipython.sendline("6 * 7")
+    ipython.expect("42")
+
+
+def asks(child: Any, code: str, *answers: str) -> None:
+    """The agent asks to run code, and somebody answers."""
+    type_cell(child, "%%ask --kernel", f"call run_in_kernel {json.dumps({'code': code})}", "say and on")
+    child.expect_exact("[n]o: ")
+    for answer in answers:
+        child.sendline(answer)
+
+
+def test_code_runs_once_it_is_approved_and_the_shell_stays_usable(ipython: Any, tmp_path: Any) -> None:
+    asks(ipython, "n = 1", "n", "No.")
+    ipython.expect_exact("Refused")
+    ipython.expect(PROMPT)
+    asks(ipython, "n = 1", "e", "n = 7", ".")
+    ipython.expect_exact("as you changed it")
+    ipython.expect(PROMPT)
+    for code in ("input('name?')", "import sys; sys.exit(3)", "for _ in range(2000): print('x' * 10_000)"):
+        asks(ipython, code, "y")
+        ipython.expect_exact("and on")
+        ipython.expect(PROMPT)
+    ipython.sendline("n * 6")
+    ipython.expect_exact("42")
+
+
+def test_ctrl_c_stops_the_code_and_the_next_one_the_run(ipython: Any, tmp_path: Any) -> None:
+    code = json.dumps({"code": "open('begun', 'x').close()\nwhile True: pass"})
+    type_cell(ipython, "%%ask --kernel", f"call run_in_kernel {code}", "say and on", "wait 60", "say never")
+    ipython.expect_exact("[n]o: ")
+    ipython.sendline("y")
+    until((tmp_path / "begun").exists)
+    ipython.sendintr()
+    ipython.expect_exact("and on")
     ipython.sendintr()
     ipython.expect("RunStopped")
     ipython.expect(PROMPT)
