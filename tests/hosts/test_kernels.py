@@ -18,6 +18,7 @@ from typing import Final
 
 import pytest
 
+from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.jupyter import ROOT, Jupyter, Run, jupyter
 from tests.waiting import until
@@ -122,6 +123,19 @@ def test_what_code_may_not_do_leaves_the_kernel_usable(kernel: Jupyter) -> None:
     assert kernel.run("print(n * 6)").printed == "42\n"
 
 
+def test_a_figure_stays_in_the_cell_and_goes_back(kernel: Jupyter, service: RunningService) -> None:
+    drawing = calling("import matplotlib.pyplot as plt\nlines = plt.plot([1, 3, 2])").replace("ask ", "ask -o drawn ")
+    run = kernel.run(drawing, "c1", answers=("y",))
+    assert "[picture 1]" in shown(run)
+    assert run.cell.outputs[0]["text/html"].count("data:image/png;base64") == 1
+    run_id, chat = kernel.run("print(drawn.run_id, drawn.chat)").printed.split()
+    with AgentService(service.api_key, service.base_url) as client:
+        [told] = [event.payload for event in client.runs.events(run_id).data if event.type == "tool.result"]
+        [picture] = [block for block in told["content"] if block["type"] == "image"]
+        assert client.files.head(picture["path"], 4, chat=chat) == b"\x89PNG"
+    assert kernel.run("6 * 7").cell.outputs == []  # it is not drawn once more
+
+
 def interrupt_when(kernel: Jupyter, *there: Path) -> threading.Thread:
     """Stops what runs whenever the next of these files is there."""
     pid = int(kernel.run(PID).printed)
@@ -145,6 +159,46 @@ def test_the_second_stop_cancels_the_run(kernel: Jupyter, tmp_path: Path) -> Non
     assert run.error["ename"] == "RunStopped"
     assert "the user stopped the code" in run.cell.outputs[0]["text/plain"]
     assert kernel.run("print(6 * 7)").printed == "42\n"
+
+
+def test_code_that_goes_on_after_a_stop_is_stopped_by_the_next(kernel: Jupyter, tmp_path: Path) -> None:
+    stubborn = "for name in ('one', 'two'):\n    try:\n        open(name, 'x').close()\n        while True: pass"
+    stopping = interrupt_when(kernel, tmp_path / "one", tmp_path / "two")
+    code = f"{stubborn}\n    except KeyboardInterrupt:\n        if name == 'two': raise"
+    run = kernel.run(calling(code), "c1", answers=("y",))
+    stopping.join()
+    assert "and on" in shown(run)
+    assert kernel.run("print(6 * 7)").printed == "42\n"
+
+
+class Killed(Exception):
+    """The kernel was."""
+
+
+def test_a_kernel_that_is_killed_meanwhile_runs_it_no_second_time(
+    packages: tuple[str, Path], service: RunningService, tmp_path: Path
+) -> None:
+    named = {"SERVICE_API_KEY": service.api_key, "AGENTSVC_BASE_URL": service.base_url}
+    named |= {"PYTHONPATH": f"{packages[1]}:{ROOT}", "JPY_SESSION_NAME": str(tmp_path / "plan.ipynb")}
+    code = "import time\nopen('ran', 'a').write('x')\nwhile True: print('under way'); time.sleep(0.2)"
+    with jupyter(tmp_path, **named) as kernel:
+        pid = int(kernel.run(PID).printed)
+
+        def kill(run: Run) -> bool:
+            if run.shows("under way\n"):
+                os.kill(pid, signal.SIGKILL)
+                raise Killed
+            return False
+
+        with pytest.raises(Killed):
+            kernel.run(calling(code), "c1", answers=("y",), stop_when=kill)
+    with jupyter(tmp_path, **named) as kernel:
+        line = "%%ask --kernel --timeout 3 --no-raise-error"
+        again = kernel.run(calling(code).replace("%%ask --kernel", line), "c1")
+        assert "not asked again" in str(again.cell.outputs)
+        kernel.run("_.cancel()")
+        assert kernel.run("print(6 * 7)").printed == "42\n"
+    assert (tmp_path / "ran").read_text() == "x"
 
 
 def test_a_service_that_is_killed_meanwhile_gets_the_answer_and_it_runs_once(
