@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agentsvc_nb.client.approvals import WaitingCall
@@ -185,13 +186,8 @@ class WaitingCards:
         self._front.change(parts)
 
     def _cards(self) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
-        of_tools = [
-            (f"asked/{key}", lambda call=call: _card(call_bundle(call), call.tool)) for key, call in self._tools.items()
-        ]
-        of_codes = [
-            (f"asked/{key}", lambda call=call: _card(call.asking_bundle(), call.tool, call.code))
-            for key, call in self._codes.items()
-        ]
+        of_tools = [(f"asked/{key}", partial(_tool_card, call)) for key, call in self._tools.items()]
+        of_codes = [(f"asked/{key}", partial(_code_card, call)) for key, call in self._codes.items()]
         return [*of_tools, *of_codes]
 
     def _decided(self, content: Mapping[str, Any], _: object) -> None:
@@ -213,6 +209,14 @@ class WaitingCards:
             said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
             if card := self._front.part(f"asked/{key}"):
                 self._front.change({f"asked/{key}": {**card, "failed": worded(said, SAID_CHARS)}})
+
+
+def _tool_card(call: WaitingCall) -> dict[str, Any]:
+    return _card(call_bundle(call), call.tool)
+
+
+def _code_card(call: KernelCall) -> dict[str, Any]:
+    return _card(call.asking_bundle(), call.tool, call.code)
 
 
 def _card(shown: Bundle, tool: str, code: str | None = None) -> dict[str, Any]:
