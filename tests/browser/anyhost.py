@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from comm.base_comm import BaseComm
-from playwright.sync_api import Page, Route, sync_playwright
+from playwright.sync_api import ConsoleMessage, Page, Route, sync_playwright
 
 from tests.browser.lab import CHROMIUM
 
@@ -67,12 +67,16 @@ class Host:
         self.requests: list[str] = []
         self.errors: list[str] = []
 
+    def _note(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            self.errors.append(said.text)
+
     def open(self, front: Any, policy: str = POLICY) -> Page:
         """A page that shows this widget."""
         page: Page = self._browser.new_page(viewport={"width": 1000, "height": 900})
         page.expose_function("kernel", lambda message: self._answer(front, message))
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda said: said.type == "error" and self.errors.append(said.text))
+        page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.route("**/*", lambda route: self._serve(route, policy))
         page.goto(ADDRESS)

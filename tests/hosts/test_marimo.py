@@ -187,7 +187,7 @@ def test_a_visitor_talks_with_the_agent(page: Page) -> None:
     expect(chat.locator("strong", has_text="good")).to_have_count(1)
     expect(chat).to_contain_text("✓ completed")
     assert page.evaluate("window.bad") is None
-    page.set_input_files("input[type=file]", [{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"}])
+    page.set_input_files("input[type=file]", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"})
     page.get_by_role("button", name="✕ notes.txt").wait_for()
     page.get_by_label("Message").fill("say got it")
     page.get_by_role("button", name="Send").click()

@@ -31,7 +31,7 @@ class Used:
         kernel.cell(f"import agentsvc_nb\nchat = agentsvc_nb.{call}\nchat", cell_id="c1")
         self.outputs, self.chat = kernel.shown, kernel.user_ns["chat"]
         page = self.chat._page
-        self.front = page.front if page else None
+        self.front: Any = page.front if page else None
 
     def ask(self, message: str) -> None:
         ask(self.front, message)

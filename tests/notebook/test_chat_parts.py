@@ -97,7 +97,8 @@ def test_only_what_changed_is_sent(sent: Callable[[], int]) -> None:
 def test_a_message_that_no_page_of_ours_sends_does_nothing(caplog: pytest.LogCaptureFixture) -> None:
     front = ChatPage(lambda *_: None).front
     before = front.parts()
-    for content in (None, "x", [], {}, {"do": None}, {"do": "steal"}, {"do": "press", "turn": [], "action": {}}):
+    odd: tuple[Any, ...] = (None, "x", [], {}, {"do": None}, {"do": "steal"}, {"do": "press", "turn": [], "action": {}})
+    for content in odd:
         front._handle_custom_msg(content, [])
     for do in ("file", "choose", "unattach", "decide", "press"):
         say(front, do)

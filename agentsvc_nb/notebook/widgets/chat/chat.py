@@ -100,7 +100,7 @@ class Chat(Showing):
         from sidecar import Sidecar
 
         with Sidecar(title="Chat"):
-            display(front)
+            display(front)  # type: ignore[no-untyped-call]
 
     def _mimebundle(self) -> Bundle:
         if self._shell is None:
