@@ -15,20 +15,26 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from jupyter_client.manager import start_new_kernel
 
 from agentsvc_nb import embedded
 
 ROUNDS = 7
-Took = tuple[float, float]
-"""Seconds on the clock, and of the processor."""
 TIMED = """\
 import time
 begin = time.perf_counter(), time.process_time()
 {}
 print(time.perf_counter() - begin[0], time.process_time() - begin[1])
 """
+
+
+class Took(NamedTuple):
+    """Seconds on the clock, and of the processor."""
+
+    clock: float
+    processor: float
 
 
 def main() -> None:
@@ -72,7 +78,7 @@ def as_installed() -> Iterator[None]:
 
 def of_fresh_interpreter(code: str) -> Took:
     done = subprocess.run([sys.executable, "-c", TIMED.format(code)], capture_output=True, check=True, text=True)
-    return _took(done.stdout)
+    return took(done.stdout)
 
 
 def in_kernel(code: str) -> Took:
@@ -86,7 +92,7 @@ def in_kernel(code: str) -> Took:
             printed.append(message["content"].get("text", ""))
 
         client.execute_interactive(TIMED.format(code), output_hook=hook)
-        return _took("".join(printed))
+        return took("".join(printed))
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
@@ -96,9 +102,8 @@ def _clock_in_kernel(code: str) -> float:
     return in_kernel(code)[0]
 
 
-def _took(printed: str) -> Took:
-    clock, processor = map(float, printed.split())
-    return clock, processor
+def took(printed: str) -> Took:
+    return Took(*map(float, printed.split()))
 
 
 def in_new_folder(use: Callable[[Path], object]) -> float:
