@@ -55,7 +55,9 @@ def main(quick: bool) -> None:
         rows: dict[str, list[tuple[str, str, str, dict[str, Any]]]] = {
             "list the tools": [("GET", f"{V1}/tools", "tools/list", {})],
             "read a run": [("GET", f"{V1}/runs/{run_id}", *_called("get_run", run_id=run_id))],
-            "list the files": [("GET", f"{V1}/files?chat_id={chat}", "resources/list", {})],
+            "list the files": [("GET", f"{V1}/files?chat_id={chat}", *_called("list_files", chat=chat))],
+            # It first finds the chats that were used last, which that route is told.
+            "list resources": [("GET", f"{V1}/files?chat_id={chat}", "resources/list", {})],
             "search a chat": [
                 ("GET", f"{V1}/files/search?q=hello&chat_id={chat}", *_called("search_files", q="hello", chat=chat))
             ],
