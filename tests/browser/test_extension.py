@@ -48,7 +48,7 @@ def test_a_change_is_accepted_by_keyboard_and_undone_and_never_written_over_anot
     notebook.page.keyboard.press("Enter")
     until(lambda: "That is all." in notebook.output(2) and "Changed, not run" in notebook.output(2))
     assert notebook.page.evaluate(SOURCE) == f"x = 2\n{BAIT}"
-    until(lambda: notebook.output(3).strip() == "1")
+    until(lambda: notebook.output(3).split() == ["[4]:", "1"])
     notebook.page.locator(".jp-CodeCell .cm-content").nth(1).click()
     notebook.page.keyboard.press("Control+z")
     assert notebook.page.evaluate(SOURCE) == f"x = 1\n{BAIT}"

@@ -74,7 +74,10 @@ def test_a_chat_by_keyboard_under_a_strict_policy(host: Host, page: Page) -> Non
     expect(page.get_by_label("Message")).to_be_focused()
     _put_files(page, "drop", ".asvc-chat", "dropped.txt")
     _put_files(page, "paste", ".asvc-chat textarea", "pasted.png")
+    for name in ("dropped.txt", "pasted.png"):  # the chips are made anew with each that comes
+        page.get_by_role("button", name=f"✕ {name}").wait_for()
     page.get_by_role("button", name="✕ pasted.png").press("Enter")
+    expect(page.get_by_role("button", name="✕ pasted.png")).to_have_count(0)
     expect(page.get_by_role("button", name="✕")).to_have_text("✕ dropped.txt")
     page.get_by_label("Message").focus()
     page.keyboard.type("say | a | b |")

@@ -44,6 +44,13 @@ def hang_up(response: httpx.Response) -> None:
         response.close()
 
 
+def interrupted(response: httpx.Response) -> None:
+    """Shut the connection of a response down that Ctrl-C came in. It may have come as the library notes that the
+    connection takes the next request: httpcore 1.0 says so before it can."""
+    if stream := response.extensions.get("network_stream"):
+        deadlines.shut_down(stream)
+
+
 def failed(error: Exception, response: Response, chunks: Any, library: Library) -> StefanBrainError:
     """The error for a read of these chunks that failed: of another kind if the response was cut off meanwhile."""
     if response.chunks is not chunks:

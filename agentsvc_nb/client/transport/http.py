@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentsvc_nb.client.errors import APIConnectionError, client_closed, deadline_passed
 from agentsvc_nb.client.transport import deadlines, messages
-from agentsvc_nb.client.transport.endings import OnTheWay, failed, hang_up
+from agentsvc_nb.client.transport.endings import OnTheWay, failed, hang_up, interrupted
 from agentsvc_nb.client.transport.forks import Inherited
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, ThreadPool, step
@@ -131,14 +131,18 @@ class SyncIO(Clocks):
 
     def _whole(self, response: httpx.Response, ends: float) -> bytes:
         """Read the whole body. Checks the deadline between chunks, because each byte restarts the read timeout."""
-        with closing(response):
-            if ends == math.inf:
-                return response.read()
-            whole = bytearray()
-            for chunk in response.iter_bytes():
-                whole += chunk
-                self.in_time(ends)
-            return bytes(whole)
+        try:
+            with closing(response):
+                if ends == math.inf:
+                    return response.read()
+                whole = bytearray()
+                for chunk in response.iter_bytes():
+                    whole += chunk
+                    self.in_time(ends)
+                return bytes(whole)
+        except KeyboardInterrupt:
+            interrupted(response)
+            raise
 
     async def read(self, response: Response) -> bytes | None:
         chunks: Iterator[bytes] = response.chunks
@@ -152,6 +156,10 @@ class SyncIO(Clocks):
                 chunk = next(chunks, None)
         except self._library.known as error:
             raise failed(error, response, chunks, self._library) from None
+        except KeyboardInterrupt:
+            if response.raw:
+                interrupted(response.raw)
+            raise
         if chunk is None and response.chunks is not chunks:
             raise client_closed()
         return chunk

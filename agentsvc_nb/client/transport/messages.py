@@ -11,8 +11,6 @@ from http.cookiejar import CookieJar
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
-import h11
-
 from agentsvc_nb import __version__
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.transport.connections import listen, proven, proven_async
@@ -51,9 +49,7 @@ class Library:
 def library(name: str = "httpx") -> Library:
     module: Any = sys.modules[name]
     unsent = (module.ConnectError, module.ConnectTimeout, module.PoolTimeout, module.ProxyError)
-    # httpcore 1.0 keeps a connection that Ctrl-C hit as its response ended in its pool, in a state in which it takes no
-    # request; the next one says so by an error of h11's, and mends it.
-    failures = (module.RequestError, module.StreamError, module.InvalidURL, ssl.SSLError, h11.LocalProtocolError)
+    failures = (module.RequestError, module.StreamError, module.InvalidURL, ssl.SSLError)
     return Library(module, failures, unsent)
 
 

@@ -71,7 +71,11 @@ class Pages:
         """What an output of the running cell says besides: whose it is, for a page that was loaded again."""
         if self._manager is None:
             return {}
-        return {"cell": host.cell_id(self._shell), "count": self._shell.execution_count, "subshells": self._subshells}
+        return {
+            "cell": host.cell_id(self._shell),
+            "count": self._shell.displayhook.prompt_count,  # newer IPython counts on before it runs a cell
+            "subshells": self._subshells,
+        }
 
     def here(self) -> Page:
         """The page that runs the cell; it is not there if it has no extension."""
