@@ -157,7 +157,7 @@ def test_what_an_agent_says_does_not_steer_the_terminal(service: RunningService)
     script = "say \x1b]0;title\x07\x1b[31mred\u202e"
     command = [sys.executable, "-m", "agentsvc_nb", "ask", script, "--data", str(service.data)]
     terminal, end = pty.openpty()
-    subprocess.run(command, stdout=end, stderr=end, check=True)
+    subprocess.run(command, stdout=end, stderr=end, check=True, env={**os.environ, "NO_COLOR": "1"})
     os.close(end)
     shown = os.read(terminal, 10_000).decode()
     os.close(terminal)

@@ -79,6 +79,7 @@ CASES: Final = {
 }
 """A line a command; what stands in braces is made anew for each way (`Made`)."""
 ELSEWHERE: Final = {
+    "docs": "tests/test_site.py",
     "doctor": "tests/test_doctor.py",
     "export": "tests/faults/test_export.py",
     "lab": "tests/test_cli.py",

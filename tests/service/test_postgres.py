@@ -249,6 +249,7 @@ def test_a_newer_schema_that_changes_is_refused_and_left_as_it_is(database: Post
 def test_a_database_that_is_not_utf_8_is_refused() -> None:
     server = databases.server()
     with psycopg.connect(server.address("postgres"), autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS latin")
         connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     refused = PostgresDatabase(server.address("latin"))
     with contextlib.closing(refused), pytest.raises(StoreUnusable, match="encoding is LATIN1"):
