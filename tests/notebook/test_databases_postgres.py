@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -38,6 +40,7 @@ def bound(request: pytest.FixtureRequest) -> Iterator[Any]:
     with engine.connect() as connection:
         yield engine if request.param == "engine" else connection
     engine.dispose()
+    gc.collect()  # here, where its warning is expected
 
 
 @pytest.fixture
@@ -46,8 +49,9 @@ def database(bound: Any) -> Database:
 
 
 def rows(bound: Any) -> int:
-    connection = bound if isinstance(bound, sqlalchemy.Connection) else bound.connect()
-    return int(connection.exec_driver_sql("SELECT count(*) FROM sales").scalar_one())
+    with ExitStack() as opened:
+        connection = bound if isinstance(bound, sqlalchemy.Connection) else opened.enter_context(bound.connect())
+        return int(connection.exec_driver_sql("SELECT count(*) FROM sales").scalar_one())
 
 
 def test_it_is_told_and_asked(database: Database) -> None:
