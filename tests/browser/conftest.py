@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,10 +11,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from agentsvc_nb import AgentService, embedded
 from agentsvc_nb.service.folder import DataFolder
-from tests.browser.lab import App, Lab
+from tests.browser.lab import CHROMIUM, App, Lab
 
 APPS: Final[tuple[App, ...]] = ("lab", "notebook")
 #: Seconds: some of these restart kernels and reload pages, which takes a minute alone and three beside other tests.
@@ -24,6 +26,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(TIMEOUT))
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    executable = shutil.which("chromium")
+    assert executable, "install the chromium package"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+        yield browser
+        browser.close()
 
 
 @dataclass

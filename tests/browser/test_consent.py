@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.lab import CHROMIUM
 from tests.contract.mcp_caller import McpCaller
 from tests.oauth.connector import Connector, connected
 from tests.service.site import Site, html, serving
@@ -22,16 +20,6 @@ pytestmark = pytest.mark.browser
 def connector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connector]:
     with connected(tmp_path_factory.mktemp("oauth")) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    executable = shutil.which("chromium")
-    assert executable, "install the chromium package"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(params=["light", "dark"])

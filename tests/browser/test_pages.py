@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.testing import RunningService, running_service
-from tests.browser.lab import CHROMIUM
 from tests.browser.test_hostile import file_names
 from tests.notebook.test_hostile import HOSTILE
 from tests.waiting import until
@@ -21,16 +19,6 @@ from tests.waiting import until
 pytestmark = pytest.mark.browser
 
 TABLE = "\n".join(f"say |{cell * 12}" for cell in (" a column |", "--:|", " 1 |"))
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    executable = shutil.which("chromium")
-    assert executable, "install the chromium package"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(params=[True, False], ids=["script", "no script"])
