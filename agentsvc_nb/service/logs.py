@@ -8,6 +8,7 @@ import contextlib
 import json
 import logging
 import os
+import random
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,13 @@ from agentsvc_nb.service.telemetry import tracing
 
 _SECRET: Final = re.compile(r"(svc_sk_|svc_oat_|token=)[A-Za-z0-9_-]+")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:+-]+")
+_ids: Final = random.Random()
+"""Ids of requests are no secrets, and random numbers of the system would be a twentieth of a read's time."""
+
+
+def new_request_id() -> str:
+    """The id that a request is logged under and answered with: `req_` and 24 hexadecimal digits."""
+    return f"req_{_ids.getrandbits(96):024x}"
 
 
 def fields(**known: object) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import secrets
 import time
 from typing import Final
 
@@ -18,7 +17,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, Credential, credential_of
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import refusal
-from agentsvc_nb.service.logs import Tally, fields
+from agentsvc_nb.service.logs import Tally, fields, new_request_id
 from agentsvc_nb.service.telemetry.tracing import Span
 from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire.limits import BODY_BYTES_PER_SECOND, DISCARD_BYTES, DISCARD_SECONDS
@@ -213,7 +212,7 @@ class _Exchange:
         self.has_one_host = (self.host is not None and len(headers) == len(scope["headers"])) or _has_one_host(scope)
         self._receive = receive
         self._send = send
-        self._request_id = f"req_{secrets.token_hex(12)}"
+        self._request_id = new_request_id()
         scope.setdefault("state", {})["request_id"] = self._request_id
         self._unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
         # With `Expect: 100-continue` the client waits before it sends its body; a refused body need not be drained.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import re
-import secrets
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -14,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.responses import refusal
-from agentsvc_nb.service.logs import Tally
+from agentsvc_nb.service.logs import Tally, new_request_id
 from agentsvc_nb.service.server.admission import STILL_SECONDS, Activity, Connections
 from agentsvc_nb.service.server.transports import READ_BYTES
 from agentsvc_nb.wire.limits import (
@@ -311,7 +310,7 @@ class BoundedConnection(HttpToolsProtocol):
             if cycle.response_started:
                 self.transport.close()
                 return
-        request_id = f"req_{secrets.token_hex(12)}"
+        request_id = new_request_id()
         self.transport.write(_raw(error, request_id))
         self.transport.write_eof()
         status = error.row.status
