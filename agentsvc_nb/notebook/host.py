@@ -164,11 +164,8 @@ def installed(package: str) -> Version | None:
     return tuple(int(part) for part in parts if part.isdecimal())
 
 
-def allow_nested_loops(found: Callable[[str], Version | None] = installed) -> str:
+def allow_nested_loops() -> str:
     """Patch asyncio so that `asyncio.run` works inside a running loop, as in a cell; returns which package did it.
-
-    Args:
-        found: gives the version of a package, or None.
 
     Raises:
         AskError: neither package is there, this one would lose queued cells of this kernel, or the loop is uvloop's.
@@ -177,15 +174,18 @@ def allow_nested_loops(found: Callable[[str], Version | None] = installed) -> st
     >>> agentsvc_nb.allow_nested_loops()  # doctest: +SKIP
     'nest-asyncio2 1.7.4'
     """
-    package = choose(found)
+    package = choose(installed)
     _check_loop()
     # Not imported by name: neither package is required, and importing one patches nothing until `apply`.
     importlib.import_module(package.replace("-", "_")).apply()
-    return f"{package} {'.'.join(map(str, found(package) or ()))}"
+    return f"{package} {'.'.join(map(str, installed(package) or ()))}"
 
 
 def choose(found: Callable[[str], Version | None]) -> str:
-    """Return the name of the installed package that is safe in this kernel. Raises `AskError` when there is none."""
+    """Return the name of the package that is safe in this kernel, by the versions `found` (None: not installed).
+
+    Raises `AskError` when there is none.
+    """
     new, old, kernel = found(_NEW), found(_OLD), found("ipykernel")
     if new is not None and new >= _SAFE:
         return _NEW

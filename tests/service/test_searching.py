@@ -225,13 +225,14 @@ def test_another_key_of_the_account_waits_for_one_search_at_most() -> None:
 
 def test_an_account_whose_search_was_given_up_still_has_its_thread() -> None:
     go_on, begun = threading.Event(), threading.Event()
+    before = set(threading.enumerate())
 
     def work() -> None:
         begun.set()
         go_on.wait(30)
 
     async def together() -> None:
-        lane = Lane("given-up")
+        lane = Lane()
         first = asyncio.create_task(lane.run("acct_a", work))
         await asyncio.to_thread(begun.wait, 30)
         first.cancel()
@@ -241,7 +242,7 @@ def test_an_account_whose_search_was_given_up_still_has_its_thread() -> None:
         go_on.set()
         await asyncio.wait_for(second, 30)
         lane.close()
-        assert not [thread for thread in threading.enumerate() if thread.name.startswith("given-up")]
+        assert not [thread for thread in {*threading.enumerate()} - before if thread.name.startswith("search")]
 
     asyncio.run(together())
 

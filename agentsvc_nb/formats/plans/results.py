@@ -82,12 +82,14 @@ _PRECISION: Final = 400
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def markdown(result: Result, rows: int = ROWS_SHOWN) -> str:
+def markdown(result: Result) -> str:
     """A table of the first rows, how many there are, and the rows that were left out."""
     columns = result.columns
-    cells = [[shown(value, column) for value, column in zip(row, columns, strict=True)] for row in result.rows[:rows]]
+    cells = [
+        [shown(value, column) for value, column in zip(row, columns, strict=True)] for row in result.rows[:ROWS_SHOWN]
+    ]
     made = table([column.title for column in columns], cells)
-    if result.more or len(result.rows) > rows:
+    if result.more or len(result.rows) > ROWS_SHOWN:
         of = f"more than {len(result.rows):,}" if result.more else f"{len(result.rows):,}"
         made += f"\nThe first {len(cells)} of {of} rows.\n"
     out = left_out(result)

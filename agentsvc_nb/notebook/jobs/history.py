@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,14 +52,7 @@ def jobs_tend(session: Session, bars: Bars, wanted: Iterable[str] = (), *, timeo
     return later
 
 
-def jobs_watch(
-    session: Session,
-    bar: Bar,
-    wanted: Iterable[str] = (),
-    *,
-    timeout: float | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-) -> ResultTable:
+def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
     """Show a bar for each of these jobs until all have ended, and return their table.
 
     Without `wanted`, these are all active jobs, and those that were started in the background and not watched since.
@@ -72,7 +65,7 @@ def jobs_watch(
     rows = _chosen(session, wanted)
     began, seen = time.monotonic(), dict[str, Job]()
     try:
-        _watch(session, bar, rows, seen, None if timeout is None else began + timeout, sleep)
+        _watch(session, bar, rows, seen, None if timeout is None else began + timeout)
     except KeyboardInterrupt:
         bar.clear()
         raise RunStopped("Watching was stopped; the jobs go on.", "`%jobs cancel JOB` stops one.") from None
@@ -109,7 +102,6 @@ def _watch(
     rows: Sequence[Mapping[str, Any]],
     seen: dict[str, Job],
     end: float | None,
-    sleep: Callable[[float], None],
 ) -> None:
     began = time.monotonic()
     seen |= {row["job_id"]: look(session, row) for row in rows}
@@ -118,7 +110,7 @@ def _watch(
         active = [row for row in rows if not seen[row["job_id"]].ended]
         if not active or (end is not None and time.monotonic() >= end):
             return
-        sleep(LOOK_SECONDS)
+        time.sleep(LOOK_SECONDS)
         seen |= {row["job_id"]: look(session, row) for row in active}
 
 

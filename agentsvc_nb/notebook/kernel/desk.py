@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.state.journal import Journal
 
 KernelMode = Literal["off", "look", "ask"]
-MODES: Final[tuple[KernelMode, ...]] = ("off", "look", "ask")
 BUTTONS_SECONDS: Final = 5.0
 """How long a front end may take to have its buttons heard while a cell runs; after that it is asked with a prompt."""
 _TICK_SECONDS: Final = 0.25

@@ -37,7 +37,7 @@ EFFORTS: Final = ("low", "medium", "high")
 FEWEST_VARIANTS: Final = 2
 MOST_VARIANTS: Final = 8
 KERNEL: Final = ("off", "look", "ask")
-"""Those of `kernel.desk.MODES`, which takes long to import."""
+"""Those of `kernel.desk.KernelMode`, which takes long to import."""
 _LISTED: Final = re.compile(r"list\[\s*(\w+)\s*\]")
 _EXCLUSIVE: Final = (
     ("--n", ("--bg", "--code", "--chat", "--session")),

@@ -21,7 +21,6 @@ from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig, of_setting
 from agentsvc_nb.service.mcp.stdio import StdioChannel
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome, Tool, ToolContext, ToolDeclaration
-from agentsvc_nb.tools.support.fetching import Resolve
 from agentsvc_nb.wire.limits import MCP_DESCRIPTION_CHARS, MCP_SCHEMA_BYTES
 
 log = logging.getLogger(__name__)
@@ -255,10 +254,9 @@ def _failed(code: str, message: str) -> Outcome:
 class ToolServers:
     """`tools.port.RemoteServers`: the servers of the settings, and `own` ones, which may be commands."""
 
-    def __init__(self, settings: Settings, own: OwnServers | None = None, resolve: Resolve | None = None) -> None:
+    def __init__(self, settings: Settings, own: OwnServers | None = None) -> None:
         self._named = of_settings(settings)
         self._own = own
-        self._resolve = resolve
 
     def for_run(self) -> RunTools:
         return RunTools(self._servers, self._connect, self._note)
@@ -270,7 +268,7 @@ class ToolServers:
         return [*self._named, *(server for server in own if server.name not in names)]
 
     def _connect(self, server: ServerConfig) -> McpClient:
-        return McpClient(StdioChannel(server) if server.command else HttpChannel(server, server.allow, self._resolve))
+        return McpClient(StdioChannel(server) if server.command else HttpChannel(server, server.allow))
 
     def _note(self, found: dict[str, Any]) -> None:
         if self._own is not None:

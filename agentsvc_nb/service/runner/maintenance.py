@@ -94,14 +94,13 @@ class _Digest(Protocol):
 
 
 class BlobCheck:
-    """Compares all blobs with their names, at `bytes_per_second`.
+    """Compares all blobs with their names, at `BYTES_PER_SECOND`.
 
     In random order: a service that is often stopped early gets to each of them some day.
     """
 
-    def __init__(self, blobs: LocalBlobs, bytes_per_second: float = BYTES_PER_SECOND) -> None:
+    def __init__(self, blobs: LocalBlobs) -> None:
         self._blobs = blobs
-        self._rate = bytes_per_second
 
     async def keep_on(self) -> None:
         """Check all blobs, again and again, until cancelled."""
@@ -127,7 +126,7 @@ class BlobCheck:
                 read = PIECE_BYTES
                 while read == PIECE_BYTES:
                     read = await asyncio.to_thread(_feed, digest, file)
-                    await asyncio.sleep(read / self._rate)
+                    await asyncio.sleep(read / BYTES_PER_SECOND)
                 checked = os.fstat(file.fileno())
             altered = digest.hexdigest() != sha256 and self._blobs.put_aside(sha256, checked)
         except FileNotFoundError:

@@ -24,12 +24,12 @@ DEAR_SECONDS: Final = 0.25
 
 
 class Lane:
-    """Threads of its own, for one piece of work of each account at a time, so that one account leaves threads free for
+    """The threads of searches: one search of each account at a time, so that one account leaves threads free for
     others. For one event loop at a time."""
 
-    def __init__(self, name: str = "search", threads: int = SEARCHES_AT_ONCE) -> None:
-        self._threads = ThreadPoolExecutor(threads, name)
-        self._turns = FairTurns(threads, share=1)
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(SEARCHES_AT_ONCE, "search")
+        self._turns = FairTurns(SEARCHES_AT_ONCE, share=1)
 
     async def run(self, account: str, work: Callable[[], T]) -> T:
         """The result of `work`, when it was the account's turn and a thread has done it.

@@ -72,7 +72,7 @@ def lacking() -> str | None:
         return NOT_LINUX
     if shutil.which("bwrap") is None:
         return NO_BUBBLEWRAP
-    if syscalls.filter_for() is None:
+    if syscalls.filter_here() is None:
         return NO_FILTER
     if any(find_spec(module) is None for module in PACKAGES):
         return MISSING
@@ -127,7 +127,7 @@ class Confinement:
     @contextlib.contextmanager
     def command(self, arguments: Sequence[str]) -> Iterator[tuple[list[str], list[int]]]:
         """The command that runs the sandbox's Python with these arguments, and the files that it is to inherit."""
-        told = syscalls.filter_for()
+        told = syscalls.filter_here()
         assert told is not None
         given = [told] if self.fonts is None else [told, self.fonts[1]]
         handles = [_handle_of(data) for data in given]

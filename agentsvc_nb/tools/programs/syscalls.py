@@ -74,9 +74,9 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 """Where they stand in the kernel's `seccomp_data`; arguments have 8 bytes each, here the lower half first."""
 
 
-def filter_for(machine: str = platform.machine()) -> bytes | None:
-    """The filter as a BPF program; None for a processor whose system calls are not known."""
-    found = MACHINES.get(machine)
+def filter_here() -> bytes | None:
+    """The filter as a BPF program; None on a processor whose system calls are not known."""
+    found = MACHINES.get(platform.machine())
     if found is None:
         return None
     program = _Program(found.column)

@@ -61,9 +61,9 @@ def passages(path: str, media_type: str, text: str) -> list[Passage]:
     return found
 
 
-def row_passage(path: str, number: int, columns: Sequence[str], row: Sequence[str], place: str = "row") -> Passage:
+def row_passage(path: str, number: int, columns: Sequence[str], row: Sequence[str]) -> Passage:
     """A row of a table with the header of each cell."""
-    return Passage(path, f"{place} {number}", _row(columns, row), kind="row", line=number)
+    return Passage(path, f"row {number}", _row(columns, row), kind="row", line=number)
 
 
 def _row(columns: Sequence[str], row: Sequence[str]) -> str:
