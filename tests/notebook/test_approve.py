@@ -13,7 +13,8 @@ from IPython.core.completer import provisionalcompleter
 from agentsvc_nb import AgentService, MapProgress
 from agentsvc_nb.client.approvals import waiting_calls
 from agentsvc_nb.notebook.ask.several import RowsBar
-from agentsvc_nb.notebook.display.render import INPUT_CHARS, answer_bundle, calls_bundle
+from agentsvc_nb.notebook.display.render import answer_bundle
+from agentsvc_nb.notebook.display.waiting_calls import INPUT_CHARS, calls_bundle
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from agentsvc_nb.client.errors import JobTimeoutError
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.turn import RunWatcher
-from agentsvc_nb.notebook.display.render import Bundle, error_bundle, print_new_calls, watched_bundle
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle, watched_bundle
 from agentsvc_nb.notebook.display.results import DisplayedResult
+from agentsvc_nb.notebook.display.waiting_calls import print_new_calls
 from agentsvc_nb.notebook.errors import RunStopped
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run

@@ -13,17 +13,9 @@ from agentsvc_nb.client.approvals import WaitingCall, Watched
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import (
-    calls_bundle,
-    cost,
-    mark,
-    moment,
-    price,
-    print_new_calls,
-    stacked,
-    why_late,
-)
+from agentsvc_nb.notebook.display.render import cost, mark, moment, price, stacked
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
+from agentsvc_nb.notebook.display.waiting_calls import calls_bundle, print_new_calls, why_late
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire import ids

@@ -10,10 +10,11 @@ from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
 from agentsvc_nb.notebook.ask.follow import End, Feed, follow
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle, records_bundle
-from agentsvc_nb.notebook.display.render import Extras, answer_bundle, why_failed, why_late
+from agentsvc_nb.notebook.display.render import Extras, answer_bundle, why_failed
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.display.waiting_calls import why_late
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
 from agentsvc_nb.notebook.files.workspace import fetcher, reader
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session

@@ -15,6 +15,7 @@ from agentsvc_nb.formats import markdown
 from agentsvc_nb.formats.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
 from agentsvc_nb.notebook.display.code import highlighted
 from agentsvc_nb.wire.numbers import is_number
+from agentsvc_nb.wire.text import worded
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -65,6 +66,8 @@ CODE_CHARS: Final = 8_000
 """A longer block of code is not coloured, as the notebook keeps its HTML."""
 MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
 SMALL: Final = f"{MUTED};font-size:90%"
+LINE_CHARS: Final = 400
+"""Of a line of our own text."""
 _LINK: Final = '<a style="text-decoration:underline" href="'
 """The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
 
@@ -132,3 +135,8 @@ def to_html(text: str, app_url: str = "", *, coloured: bool = True) -> str:
     known = {"text_page": f"{app_url.partition('?')[0]}/text?path="} if linkable(app_url) else {}
     shown = markdown.to_html(text, parser(coloured), ": the whole text is in the answer's .text", known)
     return shown.replace('<a href="', _LINK)  # safe: in text of others every < is escaped
+
+
+def line_html(line: str) -> str:
+    """Return a line of our own text, with code in backticks, as small HTML."""
+    return f'<div style="{SMALL}">{worded(line, LINE_CHARS)}</div>'

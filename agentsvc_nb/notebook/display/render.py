@@ -1,6 +1,6 @@
 """Render runs as static mime bundles: safe HTML and plain text, without scripts or remote content.
 
-A run is its status line, its answer, its steps, and its tool calls that wait for approval.
+A run is its status line, its answer and its steps.
 """
 
 from __future__ import annotations
@@ -8,18 +8,20 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.client.cards import Bundle as Bundle
 from agentsvc_nb.notebook.display import markdown
-from agentsvc_nb.notebook.display.markdown import to_html
-from agentsvc_nb.notebook.display.transcript import RunView, ToolCall
+from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html, to_html
+from agentsvc_nb.notebook.display.timeline import seconds_between, timeline_html
+from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.display.waiting_calls import calls_bundle
 from agentsvc_nb.wire.failures import FAILURES
 from agentsvc_nb.wire.runs import CENT, Run
-from agentsvc_nb.wire.text import escape, exact, label, plain, worded
+from agentsvc_nb.wire.text import escape, label, plain
 from agentsvc_nb.wire.tools import Job
 
 
@@ -68,62 +70,8 @@ def size(count: int) -> str:
     return f"{amount:.0f} {_UNITS[power]}" if amount >= 10 else f"{amount:.1f} {_UNITS[power]}"
 
 
-ROWS: Final = 100
-_GIVEN_CHARS: Final = 160
-
-
-def _timeline_html(view: RunView, muted: str, warning: str) -> str:
-    """Return the folded list of a run's steps and tool calls; empty for one step without calls.
-
-    `muted` and `warning` are CSS declarations.
-    """
-    if len(view.marks) <= 1 and not view.calls:
-        return ""
-    began = view.marks[0].at if view.marks else view.calls[0].at
-    lines = [(mark.event, mark.at, escape(mark.text)) for mark in view.marks]
-    lines += [(call.event, call.at, _call(call, warning)) for call in view.calls]
-    lines.sort(key=lambda line: line[0])
-    rows = "".join(f'<li><span style="{muted}">{_offset(began, at)}</span> {text}</li>' for _, at, text in lines[:ROWS])
-    more = f"<li>… {len(lines) - ROWS} more</li>" if len(lines) > ROWS else ""
-    return f"<details><summary>{_summary(view)}</summary><ul>{rows}{more}</ul></details>"
-
-
-def _summary(view: RunView) -> str:
-    failed = sum(call.failed is True for call in view.calls)
-    counts = [_count(view.step, "step")] if view.step else []
-    counts += [_count(len(view.calls), "tool call") + (f" ({failed} failed)" if failed else "")] if view.calls else []
-    return ", ".join(counts) or "what it did"
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
-
-
-def _call(call: ToolCall, warning: str) -> str:
-    took = _seconds(call.at, call.until)
-    facts = {True: f' <span style="{warning}">(failed)</span>', False: "", None: " (not finished)"}[call.failed]
-    given = f" <code>{escape(call.given, _GIVEN_CHARS)}</code>" if call.given else ""
-    return f"{escape(call.tool, 80)}{given}{'' if took is None else f' {took:.1f} s'}{facts}"
-
-
-def _offset(began: str, at: str) -> str:
-    seconds = _seconds(began, at)
-    return "" if seconds is None else f"+{seconds:.1f} s"
-
-
-def _seconds(start: str, end: str) -> float | None:
-    try:
-        return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
-    except (ValueError, TypeError):
-        return None
-
-
-Bundle = dict[str, str]
-
 MUTED: Final = markdown.MUTED
-_WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
 _MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
-LINE_CHARS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +93,7 @@ def mark(status: str) -> str:
 
 def seconds_of(run: Run | Job) -> float | None:
     """Return how long a run or job took by the service's clock, in seconds; None if it has not ended."""
-    start, end = run.started_at or run.created_at, run.ended_at
-    if not start or not end:
-        return None
-    try:
-        return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
-    except (ValueError, TypeError):
-        return None
+    return seconds_between(run.started_at or run.created_at, run.ended_at)
 
 
 def facts(view: RunView) -> list[str]:
@@ -235,11 +177,6 @@ def _about(view: RunView) -> str:
     return "<br>".join(line for line in lines if line)
 
 
-def line_html(line: str) -> str:
-    """Return a line of our own text as small HTML."""
-    return f'<div style="{markdown.SMALL}">{worded(line, LINE_CHARS)}</div>'
-
-
 def text_bundle(text: str, settled: bool = True) -> Bundle:
     """A part of an answer that is still being written; what has not `settled` is soon sent again, without colours."""
     return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
@@ -256,7 +193,7 @@ def answer_bundle(view: RunView, extras: Extras = Extras(), *, why: bool = True)
         extras.records["text/html"] if extras.records else _body_html(view),
         extras.charts["text/html"] if extras.charts else "",
         extras.sources,
-        _timeline_html(view, markdown.SMALL, _WRONG),
+        timeline_html(view),
         *(table["text/html"] for table in tables),
     ]
     said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
@@ -322,69 +259,7 @@ def stacked(bundles: Sequence[Bundle]) -> Bundle:
     }
 
 
-INPUT_CHARS: Final = 4_000
-"""How much of a call's input is shown; `%approve -o calls` has all of it."""
-CALLS_SHOWN: Final = 20
-_HOW: Final = "`%approve {call}` lets it go on; `%approve --refuse {call}` does not, and the agent is told."
-_ELSEWHERE: Final = (
-    "This cell waits. Answer in another notebook: `%approve {call}`, or `%approve --refuse {call}`;"
-    " in a terminal: `agentsvc runs approve {run}`{page}. Stop cancels the run, and nothing is called."
-)
-_INPUT_PRE: Final = (
-    '<pre style="white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;max-height:24em;overflow:auto;'
-    'margin:2px 0 6px">'
-)
-
-
-def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
-    """The waiting calls of runs in the background, which can be answered from the next cell."""
-    return _asked_bundle(calls, _HOW)
-
-
-def asked_bundle(view: RunView) -> Bundle:
-    """The waiting calls of a run in the foreground, whose cell blocks the notebook; once decided, the decision."""
-    if not view.asked:
-        return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
-    page = f"; on the page {label(view.page)}" if view.page else ""
-    return _asked_bundle([*view.asked.values()], _ELSEWHERE, page)
-
-
 def watched_bundle(view: RunView) -> Bundle:
     """The status line of a run, and its calls that wait for approval."""
     line, asked = status_bundle(view), calls_bundle([*view.asked.values()])
     return {kind: "\n".join(part for part in (line[kind], asked[kind]) if part) for kind in line}
-
-
-def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
-    """Print waiting calls, each once, for a cell without a live output. Adds their ids to `printed`."""
-    if new := [call for call in calls if call.call_id not in printed]:
-        printed.update(call.call_id for call in new)
-        print(f"{calls_bundle(new)['text/plain']}Stop ends this waiting, not the run.")
-
-
-def why_late(calls: Iterable[WaitingCall]) -> str:
-    """Return the sentences of a timeout's message about calls that wait for approval; empty if there are none."""
-    waiting = [*calls][:3]
-    return "".join(f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id, 64)}`." for c in waiting)
-
-
-def _asked_bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
-    parts = [_asked_call(call, how, page) for call in calls[:CALLS_SHOWN]]
-    more = f"… {len(calls) - CALLS_SHOWN} more" if len(calls) > CALLS_SHOWN else ""
-    return {
-        "text/plain": "\n".join([*(text for text, _ in parts), *([more] if more else [])]),
-        "text/html": "".join([*(shown for _, shown in parts), line_html(more) if more else ""]),
-    }
-
-
-def call_bundle(call: WaitingCall) -> Bundle:
-    """One call with its exact input, without the hint how to answer it."""
-    head = f"{label(call.tool, 60)} waits for your approval"
-    given = exact(call.input, 2, INPUT_CHARS)
-    shown = f"<div><strong>{html.escape(head)}</strong></div>{_INPUT_PRE}<code>{html.escape(given)}</code></pre>"
-    return {"text/plain": f"{head}:\n{given}\n", "text/html": shown}
-
-
-def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
-    shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
-    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + line_html(hint)

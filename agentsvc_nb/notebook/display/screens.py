@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TextIO
 
 from agentsvc_nb.notebook.display.markdown import settled
-from agentsvc_nb.notebook.display.render import Bundle, asked_bundle, facts, status_bundle, text_bundle
+from agentsvc_nb.notebook.display.render import Bundle, facts, status_bundle, text_bundle
 from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.display.waiting_calls import asked_bundle
 from agentsvc_nb.wire.text import plain
 
 TICK_SECONDS: Final = 0.1

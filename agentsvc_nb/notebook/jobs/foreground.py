@@ -12,17 +12,8 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask import turn
 from agentsvc_nb.notebook.ask.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.notebook.display.file_table import files_bundle
-from agentsvc_nb.notebook.display.markdown import to_html
-from agentsvc_nb.notebook.display.render import (
-    LINE_CHARS,
-    Bundle,
-    Extras,
-    line_html,
-    mark,
-    percent,
-    seconds_of,
-    status_html,
-)
+from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html, to_html
+from agentsvc_nb.notebook.display.render import Bundle, Extras, mark, percent, seconds_of, status_html
 from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error

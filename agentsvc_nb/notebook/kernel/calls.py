@@ -9,9 +9,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+from agentsvc_nb.client.cards import Bundle
 from agentsvc_nb.client.client_tools import CallAnswer
 from agentsvc_nb.notebook.display.code import highlighted
-from agentsvc_nb.notebook.display.render import Bundle, line_html
+from agentsvc_nb.notebook.display.markdown import line_html
 from agentsvc_nb.notebook.kernel.masking import masked
 from agentsvc_nb.wire.text import escape, label, plain
 

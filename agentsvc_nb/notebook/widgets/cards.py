@@ -11,9 +11,10 @@ from typing import Any, Final
 import ipywidgets
 
 from agentsvc_nb.client.approvals import WaitingCall
-from agentsvc_nb.notebook.display.render import Bundle, amounts, call_bundle, doing, note_bundle
+from agentsvc_nb.notebook.display.render import Bundle, amounts, doing, note_bundle
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
 from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.display.waiting_calls import call_bundle
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.background import BARS
 from agentsvc_nb.notebook.jobs.foreground import bar_html, job_amounts, job_doing

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from agentsvc_nb.client.approvals import WaitingCall
-from agentsvc_nb.notebook.display.render import Bundle, call_bundle
+from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.display.waiting_calls import call_bundle
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel.calls import KernelCall
 from agentsvc_nb.notebook.widgets.cards import Decide

@@ -1,0 +1,58 @@
+"""The steps and tool calls of a run, with their times, folded below its answer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from agentsvc_nb.notebook.display.markdown import SMALL
+from agentsvc_nb.notebook.display.transcript import RunView, ToolCall
+from agentsvc_nb.wire.text import escape
+
+ROWS: Final = 100
+_GIVEN_CHARS: Final = 160
+_WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
+
+
+def timeline_html(view: RunView) -> str:
+    """Return the folded list of a run's steps and tool calls; empty for one step without calls."""
+    if len(view.marks) <= 1 and not view.calls:
+        return ""
+    began = view.marks[0].at if view.marks else view.calls[0].at
+    lines = [(mark.event, mark.at, escape(mark.text)) for mark in view.marks]
+    lines += [(call.event, call.at, _call(call)) for call in view.calls]
+    lines.sort(key=lambda line: line[0])
+    rows = "".join(f'<li><span style="{SMALL}">{_offset(began, at)}</span> {text}</li>' for _, at, text in lines[:ROWS])
+    more = f"<li>… {len(lines) - ROWS} more</li>" if len(lines) > ROWS else ""
+    return f"<details><summary>{_summary(view)}</summary><ul>{rows}{more}</ul></details>"
+
+
+def _summary(view: RunView) -> str:
+    failed = sum(call.failed is True for call in view.calls)
+    counts = [_count(view.step, "step")] if view.step else []
+    counts += [_count(len(view.calls), "tool call") + (f" ({failed} failed)" if failed else "")] if view.calls else []
+    return ", ".join(counts) or "what it did"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def _call(call: ToolCall) -> str:
+    took = seconds_between(call.at, call.until)
+    facts = {True: f' <span style="{_WRONG}">(failed)</span>', False: "", None: " (not finished)"}[call.failed]
+    given = f" <code>{escape(call.given, _GIVEN_CHARS)}</code>" if call.given else ""
+    return f"{escape(call.tool, 80)}{given}{'' if took is None else f' {took:.1f} s'}{facts}"
+
+
+def _offset(began: str, at: str) -> str:
+    seconds = seconds_between(began, at)
+    return "" if seconds is None else f"+{seconds:.1f} s"
+
+
+def seconds_between(start: str | None, end: str | None) -> float | None:
+    """Return the seconds between two times of the service; None if one of them is missing or no time."""
+    try:
+        return max(0.0, (datetime.fromisoformat(end or "") - datetime.fromisoformat(start or "")).total_seconds())
+    except (ValueError, TypeError):
+        return None

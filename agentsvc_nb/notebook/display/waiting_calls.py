@@ -1,0 +1,74 @@
+"""Calls of tools that wait for the user's approval, as outputs, and in words."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.client.cards import Bundle
+from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html
+from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.wire.text import exact, label
+
+INPUT_CHARS: Final = 4_000
+"""How much of a call's input is shown; `%approve -o calls` has all of it."""
+CALLS_SHOWN: Final = 20
+_HOW: Final = "`%approve {call}` lets it go on; `%approve --refuse {call}` does not, and the agent is told."
+_ELSEWHERE: Final = (
+    "This cell waits. Answer in another notebook: `%approve {call}`, or `%approve --refuse {call}`;"
+    " in a terminal: `agentsvc runs approve {run}`{page}. Stop cancels the run, and nothing is called."
+)
+_INPUT_PRE: Final = (
+    '<pre style="white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;max-height:24em;overflow:auto;'
+    'margin:2px 0 6px">'
+)
+
+
+def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
+    """The waiting calls of runs in the background, which can be answered from the next cell."""
+    return _asked_bundle(calls, _HOW)
+
+
+def asked_bundle(view: RunView) -> Bundle:
+    """The waiting calls of a run in the foreground, whose cell blocks the notebook; once decided, the decision."""
+    if not view.asked:
+        return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
+    page = f"; on the page {label(view.page)}" if view.page else ""
+    return _asked_bundle([*view.asked.values()], _ELSEWHERE, page)
+
+
+def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
+    """Print waiting calls, each once, for a cell without a live output. Adds their ids to `printed`."""
+    if new := [call for call in calls if call.call_id not in printed]:
+        printed.update(call.call_id for call in new)
+        print(f"{calls_bundle(new)['text/plain']}Stop ends this waiting, not the run.")
+
+
+def why_late(calls: Iterable[WaitingCall]) -> str:
+    """Return the sentences of a timeout's message about calls that wait for approval; empty if there are none."""
+    waiting = [*calls][:3]
+    return "".join(f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id, 64)}`." for c in waiting)
+
+
+def _asked_bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
+    parts = [_asked_call(call, how, page) for call in calls[:CALLS_SHOWN]]
+    more = f"… {len(calls) - CALLS_SHOWN} more" if len(calls) > CALLS_SHOWN else ""
+    return {
+        "text/plain": "\n".join([*(text for text, _ in parts), *([more] if more else [])]),
+        "text/html": "".join([*(shown for _, shown in parts), line_html(more) if more else ""]),
+    }
+
+
+def call_bundle(call: WaitingCall) -> Bundle:
+    """One call with its exact input, without the hint how to answer it."""
+    head = f"{label(call.tool, 60)} waits for your approval"
+    given = exact(call.input, 2, INPUT_CHARS)
+    shown = f"<div><strong>{html.escape(head)}</strong></div>{_INPUT_PRE}<code>{html.escape(given)}</code></pre>"
+    return {"text/plain": f"{head}:\n{given}\n", "text/html": shown}
+
+
+def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
+    shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
+    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + line_html(hint)
