@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tarfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 from sphinx.cmd.build import build_main
@@ -23,6 +24,8 @@ START = """\
 <a href="docs/index.html">agentsvc-nb</a>
 """
 """Leads from the top to the first page, which lies in docs/ as its source does."""
+IN_EACH_PAGE = ("sphinx", "furo", "sphinx-basic-ng", "myst-nb", "pygments")
+"""Whose scripts and styles the site has; their licences go along (docs/licences.md)."""
 
 
 def build(out: Path = OUT) -> int:
@@ -34,8 +37,16 @@ def build(out: Path = OUT) -> int:
     failed = build_main(["-q", "-E", "-n", "-W", "--keep-going", *places])
     if not failed:
         (out / "index.html").write_text(START)
+        (out / "LICENSES.txt").write_text("\n\n".join(map(licence, IN_EACH_PAGE)), "utf-8")
         pack(out)
     return failed
+
+
+def licence(name: str) -> str:
+    """What the installed distribution says of its licence, with its copyright."""
+    found = distribution(name)
+    texts = [file.read_text("utf-8") for file in found.files or () if file.name.startswith("LICENSE")]
+    return "\n\n".join([f"== {name} {found.version}", *texts])
 
 
 def pack(out: Path) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from agentsvc_nb.cli import docs, main
+from docs.site import IN_EACH_PAGE
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(900)  # half a minute on a machine with nothing else to do
@@ -81,6 +82,12 @@ def test_what_a_wheel_takes_along_is_unpacked_once(site: Path, tmp_path: Path) -
     (folder / "mark").touch()
     assert docs.unpacked(packed, tmp_path) == folder
     assert (folder / "mark").exists()
+
+
+def test_the_licences_of_what_others_made_go_along(site: Path) -> None:
+    said = (site / "LICENSES.txt").read_text("utf-8").split("\n== ")
+    assert len(said) == len(IN_EACH_PAGE)
+    assert [part for part in said if "Copyright" not in part] == []
 
 
 def test_the_command_prints_where_it_lies(
