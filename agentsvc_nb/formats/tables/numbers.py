@@ -26,6 +26,29 @@ _CODES: Final = frozenset(
     }
 )
 _WORDS: Final = frozenset({"kr", "kr.", "fr.", "sfr.", "zł", "kč", "ft", "lei", "rs", "rs.", "euro", "euros"})
+_SAME: Final = {
+    written: code
+    for code, ways in {
+        "EUR": ("€", "euro", "euros"),
+        "GBP": ("£",),
+        "USD": ("us$",),
+        "CHF": ("fr.", "sfr."),
+        "CNY": ("rmb",),
+        "INR": ("₹", "rs", "rs."),
+        "PLN": ("zł",),
+        "CZK": ("kč",),
+        "HUF": ("ft",),
+        "RON": ("lei",),
+        "RUB": ("₽",),
+        "TRY": ("₺",),
+        "UAH": ("₴",),
+        "ILS": ("₪",),
+        "KRW": ("₩",),
+        "THB": ("฿",),
+    }.items()
+    for written in ways
+}
+"""Other ways to write a code. `$`, `¥` and `kr` are of several currencies, and so the same as none."""
 _SCALES: Final = {
     word: exponent
     for exponent, words in {
@@ -188,8 +211,8 @@ def _unit(known: Mapping[str, _Written], counts: Mapping[str, int]) -> _Unit | s
         if one.currency or one.suffix:
             currencies[one.currency] += counts[text]
         suffixes[one.suffix] += counts[text]
-    signs = [currency for currency in currencies if currency]
-    if len(signs) > 1:
+    signs = [currency for currency, _ in currencies.most_common() if currency]
+    if len({_SAME.get(sign.casefold(), sign) for sign in signs}) > 1:
         return f"It holds several currencies ({', '.join(sorted(signs)[:5])}), so it is read as text."
     currency = signs[0] if signs else ""
     if all(not suffix or suffix in _SCALES for suffix in suffixes) and any(suffixes):
