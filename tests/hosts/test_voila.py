@@ -146,7 +146,7 @@ def _a_form_starts_a_job(images: Locator) -> None:
     images.get_by_label("Brief").fill("Pack light")
     images.get_by_role("button", name="Run", exact=True).click()
     expect(images.get_by_text("✓ succeeded · create_images")).to_be_visible()
-    expect(images.locator("table img")).to_have_count(1)
+    expect(images.locator("figure img")).to_have_count(1)
 
 
 def visited(browser: Browser, address: str) -> Page:
