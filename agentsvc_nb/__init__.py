@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.models import Answer, Job, Run
     from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
     from agentsvc_nb.embedded import local
-    from agentsvc_nb.notebook.commands import Files
+    from agentsvc_nb.notebook.commands import Files, Gallery
     from agentsvc_nb.notebook.host import allow_nested_loops
     from agentsvc_nb.notebook.previews.decoding import read_table
     from agentsvc_nb.notebook.widgets.chat.chat import Chat as Chat
@@ -78,6 +78,7 @@ __all__ = [
     "Event",
     "EventStream",
     "Files",
+    "Gallery",
     "Job",
     "JobAccepted",
     "JobFailedError",
@@ -113,6 +114,7 @@ _HOMES = {
     "Event": "client.events",
     "EventStream": "client.event_streams",
     "Files": "notebook.commands",
+    "Gallery": "notebook.commands",
     "MapProgress": "client.batch.runner",
     "MapStopped": "client.batch.mapping",
     "Job": "client.models",

@@ -35,9 +35,11 @@ def main() -> None:
             notebook.wait_idle()
         browser, gallery = (notebook.page.locator(".jp-CodeCell").nth(cell).locator(".asvc") for cell in (6, 7))
         browser.get_by_label("Names").fill("prices")
-        until(lambda: "1 line;" in notebook.output(6))
-        browser.get_by_role("button", name="Line down").click()
+        until(lambda: "1 row;" in notebook.output(6))
+        browser.get_by_role("row", name="prices.csv").dblclick()
         browser.locator("td").first.wait_for()
+        browser.get_by_label("Names").fill("")
+        until(lambda: "1 row;" not in notebook.output(6))
         gallery.locator("button.asvc-thumb").first.click()
         gallery.locator("img.asvc-after").wait_for()
         for name, box in (("files", browser), ("gallery", gallery)):

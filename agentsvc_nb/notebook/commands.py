@@ -40,7 +40,7 @@ from agentsvc_nb.notebook.files.workspace import (
     listed,
     search,
 )
-from agentsvc_nb.notebook.host import here
+from agentsvc_nb.notebook.host import here, in_marimo
 from agentsvc_nb.notebook.jobs.background import start
 from agentsvc_nb.notebook.jobs.calling import call
 from agentsvc_nb.notebook.jobs.catalog import tools, tools_describe
@@ -131,7 +131,24 @@ def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
     >>> agentsvc_nb.Files()  # doctest: +SKIP
     """
     session, widgets = here()
-    return files_browse(session, chat, widgets=widgets)
+    return files_browse(session, chat, widgets=widgets or in_marimo())
+
+
+def Gallery(pattern: str = "*", *, chat: str | None = None) -> WidgetWithFallback | Preview:
+    """The pictures of a chat, as `%files gallery` shows them; static ones where no widgets are shown.
+
+    Args:
+        pattern: a glob for the path or the file name.
+        chat: the id of a chat; without it, this notebook's own.
+
+    Raises:
+        AskError: no picture fits, or the service can't be reached or knows no such chat.
+
+    >>> import agentsvc_nb
+    >>> agentsvc_nb.Gallery("*.png")  # doctest: +SKIP
+    """
+    session, widgets = here()
+    return files_gallery(session, pattern, chat, widgets=widgets or in_marimo())
 
 
 def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> WidgetWithFallback | ResultTable:
@@ -150,22 +167,27 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
     count = f"{len(found):,} file{'s' * (len(found) != 1)}, {size(sum(file.size_bytes for file in found))}"
     again = f"`agentsvc_nb.Files({label(chat, 64)!r})`" if chat else "`%files browse`"
     shown = fallback(f"A browser of the files of {whose}: {count}.", again, table._repr_mimebundle_())
-    return WidgetWithFallback(shown, Browser(where, found, own=not chat).parts.box)
+    return WidgetWithFallback(shown, Browser(where, found, own=not chat).front)
 
 
-def files_gallery(session: Session, pattern: str = "*", *, widgets: bool) -> WidgetWithFallback | Preview:
-    """Return the gallery of this notebook's chat; without `widgets`, a static one.
+def files_gallery(
+    session: Session, pattern: str = "*", chat: str | None = None, *, widgets: bool
+) -> WidgetWithFallback | Preview:
+    """Return the gallery of this notebook's chat or of another; without `widgets`, a static one.
 
     Raises `AskError` when no picture fits the glob, or the service fails.
     """
+    where = session.for_chat(chat) if chat else session
     if not widgets:
-        return static_gallery(session, pattern)
-    from agentsvc_nb.notebook.widgets.gallery import Gallery
+        return static_gallery(where, pattern)
+    from agentsvc_nb.notebook.widgets.gallery import Gallery as Shown
 
-    found = found_pictures(session, pattern)
+    found = found_pictures(where, pattern)
+    whose = f"chat {label(chat, 64)}" if chat else "this notebook's chat"
     count = f"{len(found.files)} picture{'s' * (len(found.files) != 1)}"
-    shown = fallback(f"A gallery of this notebook's chat: {count}.", "`%files gallery`", gallery_bundle(found))
-    return WidgetWithFallback(shown, Gallery(found).parts.box)
+    again = f"`agentsvc_nb.Gallery(chat={label(chat, 64)!r})`" if chat else "`%files gallery`"
+    shown = fallback(f"A gallery of {whose}: {count}.", again, gallery_bundle(found))
+    return WidgetWithFallback(shown, Shown(found).front)
 
 
 def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText:

@@ -56,6 +56,12 @@ def shows_widgets(shell: Any, live: bool | None = None) -> bool:
     return mode(shell, live) in ("live", "page")
 
 
+def in_marimo() -> bool:
+    """Whether this is a notebook of marimo, which shows anywidgets, and no other widgets."""
+    marimo = sys.modules.get("marimo")
+    return marimo is not None and bool(marimo.running_in_notebook())
+
+
 def asker(shell: Any) -> Callable[[str], str] | None:
     """Return a prompt without echo, for keys; None if the host has no input."""
     kernel = getattr(shell, "kernel", None)

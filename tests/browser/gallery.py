@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 def open_the_first(gallery: Locator) -> None:
     gallery.locator("button.asvc-thumb").first.focus()
     gallery.page.keyboard.press("Enter")
-    expect(gallery.get_by_role("button", name="Next")).to_be_focused()
+    expect(gallery.get_by_role("group", name="Picture 1 of")).to_be_focused()
 
 
 def enlarge_and_close(gallery: Locator) -> None:

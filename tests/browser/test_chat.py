@@ -115,6 +115,33 @@ def _check_narrow(notebook: Notebook) -> None:
         assert wide <= room
 
 
+def test_a_chat_beside_the_notebook(place: Place) -> None:
+    notebook = place.lab.open("beside.ipynb", [CELL.replace("Chat()", "Chat(where='side')"), "1 + 1"])
+    page = notebook.page
+    notebook.run(0)
+    side = page.locator(".asvc-chat")
+    expect(side).to_be_visible(timeout=60_000)
+    assert page.locator(".jp-NotebookPanel .asvc-chat").count() == 0, "it stands beside it"
+    apart = page.evaluate(
+        """() => document.querySelector(".asvc-chat").getBoundingClientRect().left
+            - document.querySelector(".jp-NotebookPanel").getBoundingClientRect().right"""
+    )
+    assert apart >= 0
+    side.get_by_label("Message").fill("say **beside**")
+    page.keyboard.press("Enter")
+    expect(side.locator("strong", has_text="beside")).to_have_count(1)
+    expect(side).to_contain_text("✓ completed")
+    notebook.run(1)
+    until(lambda: "2" in notebook.output(1))
+    expect(side.get_by_label("Message")).to_be_visible()
+    wide, room = side.evaluate("box => [box.scrollWidth, box.clientWidth]")
+    assert wide <= room
+    axe.check(notebook, ".asvc-chat")
+    side.get_by_role("button", name="Close").click()
+    until(lambda: "beside" in notebook.output(0))
+    page.close()
+
+
 def test_it_goes_on_where_the_notebook_was_left(place: Place) -> None:
     seen = Seen(place.lab.open("left.ipynb", [CELL]))
     seen.ask("say one")

@@ -53,16 +53,16 @@ def page(host: Host, service: RunningService, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
     monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
     opened = host.open(Chat(new=True)._display_())
-    _watched(opened)
+    watched(opened)
     yield opened
     opened.close()
 
 
-def _watched(page: Page) -> None:
+def watched(page: Page) -> None:
     page.evaluate("() => { window.executed = []; window.alert = text => window.executed.push(text) }")
 
 
-def _nothing_ran(host: Host, page: Page) -> None:
+def nothing_ran(host: Host, page: Page) -> None:
     assert page.evaluate("window.executed") == []
     assert [url for url in host.requests if url != ADDRESS and not url.startswith(("blob:", "data:"))] == []
     assert host.errors == []
@@ -72,9 +72,9 @@ def test_a_chat_by_keyboard_under_a_strict_policy(host: Host, page: Page) -> Non
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     expect(page.get_by_label("Message")).to_be_focused()
-    _put_files(page, "drop", ".asvc-chat", "dropped.txt")
-    _put_files(page, "paste", ".asvc-chat textarea", "pasted.png")
-    for name in ("dropped.txt", "pasted.png"):  # the chips are made anew with each that comes
+    put_files(page, "drop", ".asvc-chat", "dropped.txt")
+    put_files(page, "paste", ".asvc-chat textarea", "pasted.png")
+    for name in ("dropped.txt", "pasted.png"):
         page.get_by_role("button", name=f"✕ {name}").wait_for()
     page.get_by_role("button", name="✕ pasted.png").press("Enter")
     expect(page.get_by_role("button", name="✕ pasted.png")).to_have_count(0)
@@ -99,7 +99,7 @@ def test_a_chat_by_keyboard_under_a_strict_policy(host: Host, page: Page) -> Non
     expect(page.get_by_label("To copy").last).to_have_value(re.compile(r"^%%ask --chat chat_\w+\nsay \| a \| b \|\n"))
     page.get_by_role("button", name="Ask again").press("Enter")
     expect(page.get_by_role("group", name="Turn 2")).to_contain_text("✓ completed")
-    _nothing_ran(host, page)
+    nothing_ran(host, page)
     assert axe.violations(page, ".asvc") == []
     page.emulate_media(color_scheme="dark")
     assert axe.violations(page, ".asvc") == []
@@ -111,7 +111,8 @@ def test_a_chat_by_keyboard_under_a_strict_policy(host: Host, page: Page) -> Non
     expect(page.locator(".asvc")).to_contain_text("✓ completed")
 
 
-def _put_files(page: Page, event: str, where: str, name: str) -> None:
+def put_files(page: Page, event: str, where: str, name: str) -> None:
+    """Drop or paste a file there."""
     script = """([element, event, name]) => {
         const data = new DataTransfer();
         data.items.add(new File(["content"], name));
@@ -120,7 +121,24 @@ def _put_files(page: Page, event: str, where: str, name: str) -> None:
         element.dispatchEvent(new kinds[event](event, { bubbles: true, cancelable: true, ...more }));
     }"""
     page.evaluate(script, [page.locator(where).element_handle(), event, name])
-    page.get_by_role("button", name=f"✕ {name}").wait_for()
+
+
+def test_a_chip_that_is_pressed_stays_while_another_comes_and_the_focus_goes_on(page: Page) -> None:
+    for name in ("one.txt", "two.txt"):
+        put_files(page, "drop", ".asvc-chat", name)
+    one, two, three = (page.get_by_role("button", name=f"✕ {name}.txt") for name in ("one", "two", "three"))
+    one.hover()
+    page.mouse.down()
+    put_files(page, "drop", ".asvc-chat", "three.txt")
+    three.wait_for()
+    expect(one).to_be_focused()
+    page.mouse.up()
+    expect(one).to_have_count(0)
+    expect(two).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(three).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Message")).to_be_focused()
 
 
 def test_the_reader_stays_where_they_are(page: Page) -> None:
@@ -157,14 +175,14 @@ def test_hostile_text_of_an_agent_runs_nothing_and_fetches_nothing(host: Host, p
     page.get_by_label("Message").fill("\n".join([*lines, "say the end"]))
     page.get_by_label("Message").press("Enter")
     expect(page.get_by_role("group", name="Turn 1")).to_contain_text("the end")
-    _nothing_ran(host, page)
+    nothing_ran(host, page)
 
 
 def test_the_page_itself_shows_only_what_is_listed_whatever_it_is_sent(host: Host) -> None:
     """As if a renderer of ours had failed, in a page that forbids nothing."""
     chat = ChatPage(lambda *_: None)
     page = host.open(chat.front, policy="")
-    _watched(page)
+    watched(page)
     host.requests.clear()
     for number, text in enumerate(RAW, 1):
         turn: dict[str, Any] = {"asked": text, "answer": text, "cell": text, "actions": [[text, text, text]]}

@@ -70,7 +70,7 @@ def test_thumbnails_and_the_large_picture_keep_their_proportions(notebook: Noteb
         in_proportion(gallery.locator("button.asvc-thumb", has_text=f"{colour}.png"), colour)
     for colour in SIZES:
         gallery.locator("button.asvc-thumb", has_text=f"{colour}.png").click()
-        gallery.locator(f"img[alt^='{colour}']").wait_for()
+        gallery.locator(f".asvc-view img[alt^='{colour}']").wait_for()
         in_proportion(gallery.locator(".asvc-pair"), colour)
         gallery.get_by_role("button", name="Close").click()
 

@@ -1,4 +1,4 @@
-"""marimo, which has no magics and no widgets of ipywidgets: the client, a chat, and what the rest shows instead."""
+"""marimo, which has no magics and no widgets of ipywidgets: the client, our front end, and what else is shown."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from tests.browser import axe
 from tests.browser.lab import CHROMIUM
 from tests.hosts.conftest import run_module
 from tests.waiting import until
@@ -30,10 +31,10 @@ app = marimo.App()
 def _():
     import os
     import pandas as pd
-    from agentsvc_nb import AgentService, Chat, Files, ToolForm
+    from agentsvc_nb import AgentService, Chat, Files, Gallery, ToolForm
     from agentsvc_nb.notebook import commands
     from agentsvc_nb.notebook.state.session import Session
-    return AgentService, Chat, Files, Session, ToolForm, commands, os, pd
+    return AgentService, Chat, Files, Gallery, Session, ToolForm, commands, os, pd
 
 
 @app.cell
@@ -74,15 +75,14 @@ def _(Files, job):
 
 
 @app.cell
-def _(Session, commands, job):
-    session = Session().for_chat(job.chat)
-    commands.static_gallery(session)
-    return (session,)
+def _(Gallery, job):
+    Gallery(chat=job.chat)
+    return
 
 
 @app.cell
-def _(commands, session):
-    commands.files_preview(session, "out/plan.md")
+def _(Session, commands, job):
+    commands.files_preview(Session().for_chat(job.chat), "out/plan.md")
     return
 
 
@@ -172,10 +172,28 @@ def test_a_visitor_sees_static_cards_tables_and_pictures(page: Page) -> None:
     for words in SHOWN:
         expect(body).to_contain_text(words)
     expect(body).to_contain_text(f"**hello** {EVIL}")
-    expect(body.locator("figure img")).to_have_count(1)
+    expect(body.get_by_text("A gallery of chat")).to_have_count(1)
     expect(body.get_by_role("heading", name="Autumn")).to_have_count(1)
     expect(body).not_to_contain_text("Traceback")
     assert page.evaluate("window.bad") is None
+
+
+@pytest.mark.browser
+def test_a_visitor_looks_through_files_and_pictures(page: Page) -> None:
+    files = page.locator(".asvc-files")
+    files.get_by_role("row", name="images").dblclick()
+    files.get_by_role("row", name="pack-light").focus()
+    page.keyboard.press("Enter")
+    expect(files.get_by_role("region", name="Preview of images/pack-light").locator("img")).to_have_count(1)
+    page.set_input_files(".asvc-files input", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"})
+    expect(files).to_contain_text("1 sent: notes.txt")
+    gallery = page.locator(".asvc-gallery")
+    gallery.locator("li button").press("Enter")
+    expect(gallery.get_by_role("group", name="Picture 1 of 1")).to_be_focused()
+    expect(gallery.locator(".asvc-pair img")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(gallery.locator("li button")).to_be_focused()
+    assert axe.violations(page, ".asvc") == []
 
 
 @pytest.mark.browser
@@ -183,11 +201,13 @@ def test_a_visitor_talks_with_the_agent(page: Page) -> None:
     expect(page.get_by_label("Message")).to_be_visible()
     page.get_by_label("Message").fill(f"say **good** day {EVIL}\nwrite out/a.txt hi")
     page.get_by_label("Message").press("Enter")
-    chat = page.locator(".asvc")
+    chat = page.locator(".asvc-chat")
     expect(chat.locator("strong", has_text="good")).to_have_count(1)
     expect(chat).to_contain_text("✓ completed")
     assert page.evaluate("window.bad") is None
-    page.set_input_files("input[type=file]", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"})
+    page.set_input_files(
+        ".asvc-chat input[type=file]", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"}
+    )
     page.get_by_role("button", name="✕ notes.txt").wait_for()
     page.get_by_label("Message").fill("say got it")
     page.get_by_role("button", name="Send").click()

@@ -1,10 +1,11 @@
-"""The file browser, pressed and read here as in a page; its files are a real service's."""
+"""The file browser, told here what a page tells it; its files are a real service's."""
 
 from __future__ import annotations
 
+import html
+import json
 import threading
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,15 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.widgets.browser import ROWS, Browser
+from agentsvc_nb.notebook.widgets.browser import Browser
+from agentsvc_nb.notebook.widgets.browser_rows import ROWS
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback
+from agentsvc_nb.notebook.widgets.uploads import TOGETHER
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from tests.faults.network import tcp_sockets
 from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.fronts import attach, say
 from tests.notebook.test_folders import file
 from tests.notebook.test_hostile import HOSTILE
 from tests.waiting import until
@@ -27,8 +32,6 @@ pytestmark = pytest.mark.usefixtures("connected")
 
 SCRIPT = "write out/plan.md # Autumn\nwrite reports/q3.md The return on ad spend rose\nwrite a.csv x,y"
 Browse = Callable[[list[WorkspaceFile]], Browser]
-OURS = {"<div class>", "<div tabindex>"}
-"""Attributes of our own making, which static outputs do without."""
 
 
 @pytest.fixture
@@ -60,146 +63,209 @@ def browser(browse: Browse, session: Session) -> Browser:
     return browse(list(session.client().files.list(session.address().chat or "")))
 
 
-def lines(browser: Browser) -> list[str]:
-    return [said.split("  ")[0] for said, _ in browser.parts.list.options]
+def names(browser: Browser) -> list[str]:
+    return [row[1] for row in browser.front.part("rows")["rows"]]
 
 
-def choose(browser: Browser, line: str) -> None:
-    browser.parts.list.index = lines(browser).index(line)
+def does(browser: Browser, what: str, name: str = "", **content: Any) -> None:
+    """What the page sends when this is pressed while the row of that name is chosen."""
+    rows = browser.front.part("rows")
+    at = rows["from"] + names(browser).index(name) if name else -1
+    say(browser.front, what, **{"list": rows["list"], "at": at, **content})
+
+
+def status(browser: Browser) -> str:
+    return html.unescape(browser.front.part("said")["html"])
 
 
 def says(browser: Browser, words: str) -> str:
     """The status, once it holds the words."""
-    return until(lambda: str(browser.parts.status.value), lambda said: words in said)
+    return until(lambda: status(browser), lambda said: words in said)
+
+
+def went_wrong(browser: Browser, words: str) -> bool:
+    says(browser, words)
+    return bool(browser.front.part("said")["wrong"])
 
 
 def test_files_are_looked_at_got_and_named(browser: Browser, tmp_path: Path) -> None:
-    parts = browser.parts
-    assert lines(browser) == ["out/", "reports/", "a.csv"]
-    parts.get.click()
-    assert "Choose a file" in parts.status.value
-    parts.later.click()
-    assert "out/" in parts.pane.value
-    parts.open.click()
-    assert (lines(browser), parts.list.description) == (["plan.md"], "Files below out/")
-    parts.later.click()
+    assert names(browser) == ["out", "reports", "a.csv"]
+    does(browser, "get")
+    assert "Choose a file" in status(browser)
+    does(browser, "get", "out")
+    assert "Choose a file" in status(browser)
+    does(browser, "open", "out")
+    assert (names(browser), browser.front.part("rows")["label"]) == (["plan.md"], "Files below out/")
+    assert browser.front.part("folder") == ["out"]
+    does(browser, "open", "plan.md")
     says(browser, "out/plan.md, 8 B")
-    assert "<h1>Autumn</h1>" in parts.pane.value
-    parts.later.click()
-    assert "no line there" in parts.status.value
-    parts.get.click()
+    assert "<h1>Autumn</h1>" in browser.front.part("pane")["html"]
+    does(browser, "get", "plan.md")
     says(browser, "It is in plan.md")
     assert (tmp_path / "plan.md").read_text() == "# Autumn"
-    parts.attach.click()
-    assert parts.copied.value == "out/plan.md"
-    parts.up.click()
-    assert lines(browser) == ["out/", "reports/", "a.csv"]
+    does(browser, "attach", "plan.md")
+    assert browser.front.part("tocopy") == "out/plan.md"
+    does(browser, "close")
+    assert browser.front.part("pane") is None
+    does(browser, "up")
+    assert names(browser) == ["out", "reports", "a.csv"]
+    assert browser.front.part("rows")["at"] == 0, "the folder that was left is chosen"
+
+
+def test_each_column_sorts_and_sorts_the_other_way_round(browse: Browse) -> None:
+    browser = browse([file("b.md", 5, 3), file("a.csv", 9, 1), file("c.txt", 7, 2)])
+    assert browser.front.part("sort") == ["name", False]
+    for by, first, then in (("size", "a.csv", "b.md"), ("when", "b.md", "a.csv"), ("name", "a.csv", "c.txt")):
+        does(browser, "sort", by=by)
+        assert names(browser)[0] == first
+        does(browser, "sort", by=by)
+        assert names(browser)[0] == then
+    does(browser, "sort", by="__class__")
+    assert browser.front.part("sort") == ["name", True]
+
+
+def test_what_a_page_says_of_another_list_is_not_for_this(browser: Browser) -> None:
+    does(browser, "open", "a.csv", list=0)
+    does(browser, "open", "out", at="0")
+    does(browser, "turn", at=10**9)
+    does(browser, "go", depth=5)
+    assert names(browser) == ["out", "reports", "a.csv"]
+    assert browser.front.part("pane") is None
 
 
 def test_nothing_of_the_users_is_replaced(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("mine")
-    choose(browser, "a.csv")
-    browser.parts.get.click()
-    assert "asvc-wrong" in says(browser, "there already with other content; nothing was replaced")
+    does(browser, "get", "a.csv")
+    assert went_wrong(browser, "there already with other content; nothing was replaced")
     assert (tmp_path / "a.csv").read_text() == "mine"
 
 
 def test_typing_narrows_and_search_reads_contents(browser: Browser) -> None:
-    parts = browser.parts
-    parts.filter.value = "PLAN"
-    assert lines(browser) == ["out/plan.md"]
-    parts.filter.value = "no such"
-    assert lines(browser) == []
-    assert "No file below here" in parts.status.value
-    parts.filter.value = ""
+    does(browser, "narrow", words="PLAN")
+    assert names(browser) == ["out/plan.md"]
+    does(browser, "narrow", words="no such")
+    assert (names(browser), browser.front.part("rows")["empty"][:18]) == ([], "No file below here")
+    does(browser, "narrow", words="")
 
     def found() -> bool:
-        parts.search.click()
-        return "1 file found" in until(lambda: parts.status.value, lambda said: "Searching" not in said)
+        does(browser, "find", words="return spend")
+        return "1 file found" in until(lambda: status(browser), lambda said: "Searching" not in said)
 
-    parts.words.value = "return spend"
     until(found)  # what was written is found by its words a moment later
-    assert lines(browser) == ["reports/q3.md"]
-    assert "<mark>return</mark>" in parts.pane.value
-    parts.words.value = "x" * 2_000
-    assert "asvc-wrong" in says(browser, "invalid_query")
-    parts.words.value = ""
-    assert lines(browser) == ["out/", "reports/", "a.csv"]
+    assert names(browser) == ["reports/q3.md"]
+    assert "<mark>return</mark>" in browser.front.part("pane")["html"]
+    does(browser, "find", words="x" * 2_000)
+    assert went_wrong(browser, "invalid_query")
+    does(browser, "find", words="")
+    assert names(browser) == ["out", "reports", "a.csv"]
 
 
 def test_uploads_come_into_the_chat_and_refresh_lists_them(browser: Browser, session: Session) -> None:
-    content = b"a,b\n1,2\n"
-    one = {"name": "../<img src=x onerror=alert(1)>.csv", "size": len(content), "content": memoryview(content)}
-    browser.parts.upload.value = ({**one, "type": "text/csv", "last_modified": datetime.now(UTC)},)
+    shown: list[int] = []
+    changed = browser.front.change
+
+    def noted(parts: Mapping[str, Any]) -> None:
+        shown.extend(value["at"] for name, value in parts.items() if name.startswith("upload/") and value)
+        changed(parts)
+
+    browser.front.change = noted
+    attach(browser.front, "../<img src=x onerror=alert(1)>.csv", b"a,b\n1,2\n", slice_bytes=3)
     says(browser, "1 sent")
-    assert "uploads/" in lines(browser)
-    browser.parts.upload.value = ({**one, "size": 10_000_001, "type": "", "last_modified": datetime.now(UTC)},)
-    says(browser, "More than 10 MB")
-    browser.parts.upload.value = ({**one, "name": "x" * 300, "type": "", "last_modified": datetime.now(UTC)},)
-    says(browser, "under this name: File name too long. Rename it.")
+    assert shown == [0, 3, 6, 8]
+    assert browser.front.parts("upload/") == {}
+    assert "uploads" in names(browser)
+    attach(browser.front, "empty.txt", b"")
+    says(browser, "1 sent: empty.txt")
     session.client().runs.start("write new.md hi", chat=session.address().chat, sync=True)
-    browser.parts.refresh.click()
-    until(lambda: "new.md" in lines(browser))
+    does(browser, "refresh")
+    until(lambda: "new.md" in names(browser))
+
+
+def test_an_upload_that_cannot_be_is_a_sentence_and_leaves_nothing(browser: Browser) -> None:
+    attach(browser.front, "x" * 300, b"content")
+    assert went_wrong(browser, "under this name: File name too long. Rename it.")
+    attach(browser.front, "\0", b"content")
+    assert went_wrong(browser, "it is no name of a file")
+    attach(browser.front, "large.bin", b"", size=FILE_MAX_BYTES + 1)
+    assert went_wrong(browser, "More than 100 MB can't be sent: large.bin")
+    say(browser.front, "toolarge", name=HOSTILE[0])
+    assert went_wrong(browser, "More than 100 MB")
+    say(browser.front, "unreadable", name="folder")
+    assert went_wrong(browser, "folder can't be read")
+    for number in range(TOGETHER + 1):
+        say(browser.front, "file", b"x", id=str(number), name=f"{number}.txt", size=2, at=0)
+    assert went_wrong(browser, "Cancel one")
+    folders = [file.path.parent for file in browser._uploads._arriving.values()]
+    assert len(folders) == TOGETHER
+    for number in range(TOGETHER):
+        say(browser.front, "cancel", id=str(number))
+    say(browser.front, "file", b"x", id="0", name="0.txt", size=2, at=1)
+    assert [folder for folder in folders if folder.exists()] == []
+    assert browser.front.parts("upload/") == {}
+    does(browser, "refresh")
+    says(browser, "3 files in all")
 
 
 def test_a_file_that_is_gone_is_said_and_the_rest_stays(browse: Browse) -> None:
     browser = browse([file("gone.txt"), file("other.txt")])
-    choose(browser, "gone.txt")
-    assert "asvc-wrong" in says(browser, "file_not_found")
-    assert lines(browser) == ["gone.txt", "other.txt"]
+    does(browser, "open", "gone.txt")
+    assert went_wrong(browser, "file_not_found")
+    assert names(browser) == ["gone.txt", "other.txt"]
 
 
 def test_without_a_connection_a_sentence_and_nothing_is_lost() -> None:
     lost = Session("plan.ipynb", environ={"SERVICE_API_KEY": "x"}, journal=Journal(None))
     lost.connect("http://127.0.0.1:9")
     browser = Browser(lost.for_chat("chat_1"), [file("a.txt")], own=False)
-    browser.parts.refresh.click()
+    does(browser, "refresh")
     assert "%agentsvc connect" in says(browser, "http://127.0.0.1:9")
-    assert lines(browser) == ["a.txt"]
+    assert names(browser) == ["a.txt"]
+    browser._worker._pool.shutdown()
 
 
-def test_10_000_files_are_200_lines_at_a_time(browse: Browse) -> None:
+def test_10_000_files_are_200_rows_at_a_time(browse: Browse) -> None:
     browser = browse([file(f"{number:05}.txt") for number in range(10_000)])
-    parts = browser.parts
     before = len(ipywidgets.widgets.widget._instances)
-    assert len(lines(browser)) == ROWS == 200
-    assert "1 to 200 of 10,000 lines" in parts.status.value
-    parts.after.click()
-    assert lines(browser)[0] == "00200.txt"
-    parts.before.click()
-    parts.before.click()
-    assert "the first lines" in parts.status.value
-    parts.filter.value = "9999"
-    assert (lines(browser), parts.paging.layout.display) == (["09999.txt"], "none")
+    assert len(names(browser)) == ROWS == 200
+    assert "1 to 200 of 10,000 rows" in status(browser)
+    does(browser, "turn", at=200)
+    assert (names(browser)[0], browser.front.part("rows")["at"]) == ("00200.txt", 200)
+    does(browser, "turn", at=9_999)
+    assert (names(browser)[-1], browser.front.part("rows")["from"]) == ("09999.txt", 9_800)
+    does(browser, "type", at=9_999, words="0123")
+    assert (names(browser)[0], browser.front.part("rows")["at"]) == ("01200.txt", 1_230)
+    does(browser, "narrow", words="9999")
+    assert names(browser) == ["09999.txt"]
     assert len(ipywidgets.widgets.widget._instances) == before, "no widgets come with files"
+    assert len(json.dumps(browser.front.parts())) < 100_000
 
 
 def test_hostile_names_are_text_wherever_they_stand(browse: Browse) -> None:
     browser = browse([file(text.replace("/", "∕")) for text in HOSTILE])
-    for index in range(len(HOSTILE)):
-        browser.parts.list.index = index
-        browser.parts.attach.click()
-        for part in (browser.parts.status, browser.parts.pane):
-            assert set(offences(part.value)) <= OURS
-    assert [FORBIDDEN.findall(line) for line in lines(browser)] == [[]] * len(lines(browser))
+    rows = browser.front.part("rows")
+    for at in range(len(HOSTILE)):
+        for what in ("open", "attach"):
+            say(browser.front, what, list=rows["list"], at=at)
+            assert offences(browser.front.part("said")["html"]) == []
+    shown = [part for row in rows["rows"] for part in row]
+    assert [part for part in shown if FORBIDDEN.search(part)] == []
     says(browser, "file_not_found")
 
 
 def test_buttons_may_be_pressed_in_many_threads(browser: Browser) -> None:
     pressed: list[Callable[[], None]] = [
-        browser.parts.later.click,
-        browser.parts.open.click,
-        browser.parts.up.click,
-        browser.parts.refresh.click,
+        lambda: say(browser.front, "open", list=browser.front.part("rows")["list"], at=0),
+        lambda: does(browser, "up"),
+        lambda: does(browser, "sort", by="size"),
+        lambda: does(browser, "refresh"),
     ]
     threads = [threading.Thread(target=press) for _ in range(10) for press in pressed]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    browser.parts.up.click()
-    browser.parts.up.click()
-    assert lines(browser) == ["out/", "reports/", "a.csv"]
+    does(browser, "up")
+    assert sorted(names(browser)) == ["a.csv", "out", "reports"]
 
 
 def test_a_cell_shows_a_line_that_stays_and_the_widget(kernel: Any) -> None:

@@ -58,7 +58,7 @@ def played(text: str, chars_per_second: int, front: Front) -> Script:
 @pytest.mark.parametrize("speed", [250])
 @pytest.mark.parametrize("text", [PARAGRAPHS, ENDLESS, FENCE, TABLE], ids=["blocks", "paragraph", "fence", "table"])
 def test_a_long_answer_costs_under_80_bytes_a_character(text: str, speed: int, sent: Callable[[], int]) -> None:
-    front = Front("chat")
+    front = Front("writing", "chat")
     script = played(text, speed, front)
     cost = sent() / len(text)
     print(f"{len(text):,} characters at {speed} a second: {cost:.0f} bytes each")
@@ -67,7 +67,7 @@ def test_a_long_answer_costs_under_80_bytes_a_character(text: str, speed: int, s
 
 
 def test_what_is_shown_on_the_way_is_the_answer_in_settled_parts() -> None:
-    front, clock, script = Front("chat"), Clock(), Script()
+    front, clock, script = Front("writing", "chat"), Clock(), Script()
     screen = LiveScreen(PageOutput(front), clock)
     blocks = [f"Paragraph {number} {'word ' * 40}\n\n" for number in range(9)]
     for block in blocks:
@@ -85,7 +85,7 @@ def test_what_is_shown_on_the_way_is_the_answer_in_settled_parts() -> None:
 
 
 def test_only_what_changed_is_sent(sent: Callable[[], int]) -> None:
-    front = Front("chat")
+    front = Front("writing", "chat")
     front.change({"a": "x" * 5_000, "b": None})
     before = sent()
     front.change({"a": "x" * 5_000, "b": "y"})
@@ -219,7 +219,7 @@ def test_a_call_of_a_tool_and_code_are_decided_each_in_its_way() -> None:
 
 
 def test_what_can_be_chosen_and_attached_is_bounded() -> None:
-    front = Front("chat")
+    front = Front("writing", "chat")
     attaching = Attaching(front)
     attaching.offer([f"{number}.txt" for number in range(1_000)])
     assert len(front.part("files")) == 200

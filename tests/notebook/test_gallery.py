@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pytest
@@ -22,9 +23,10 @@ from agentsvc_nb.notebook.previews.bundle import Thumbnails
 from agentsvc_nb.notebook.previews.child import LARGE_BYTES
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.widgets.gallery import Gallery, LargePicture
+from agentsvc_nb.notebook.widgets.gallery import NO_PICTURE, Gallery
 from agentsvc_nb.wire.files import WorkspaceFile
-from tests.notebook.allowlist import offences
+from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.fronts import say
 from tests.notebook.images import png
 from tests.notebook.test_hostile import HOSTILE
 from tests.waiting import until
@@ -32,7 +34,6 @@ from tests.waiting import until
 pytestmark = pytest.mark.usefixtures("connected")
 
 BRIEF = {"brief": "Headline: Pack light\nSubline: Two kilos.\nCTA: Shop tents\nnavy, orange"}
-OURS = re.compile("<(style|button.*|(div|img|figure) (class|id|popover))>")
 
 
 def picture(path: str, id: str = "1", day: int = 1) -> WorkspaceFile:
@@ -59,8 +60,41 @@ def session(chat: str) -> Iterator[Session]:
     made.close()
 
 
+@pytest.fixture
+def opened() -> Iterator[Callable[[Pictures], Gallery]]:
+    """Opens galleries, whose threads end with the test."""
+    made: list[Gallery] = []
+
+    def gallery(pictures: Pictures) -> Gallery:
+        made.append(Gallery(pictures))
+        return made[-1]
+
+    yield gallery
+    for each in made:
+        each._worker._pool.shutdown()
+
+
+Opened = Callable[[Pictures], Gallery]
+
+
 def says(gallery: Gallery, words: str) -> None:
-    until(lambda: words in gallery.parts.status.value)
+    until(lambda: words in html.unescape(gallery.front.part("said")["html"]))
+
+
+def thumbs(gallery: Gallery) -> list[dict[str, Any]]:
+    return [gallery.front.part(f"thumb/{place}") for place in range(len(gallery.front.parts("thumb/")))]
+
+
+def large(gallery: Gallery, images: int) -> dict[str, Any]:
+    """The large view, once it has so many pictures, or a sentence instead."""
+    return until(
+        lambda: gallery.front.part("view"),
+        lambda view: len(view["images"]) == images and not view["empty"].startswith("Reading") and _is_read(gallery),
+    )
+
+
+def _is_read(gallery: Gallery) -> bool:
+    return gallery._worker._pool._work_queue.empty()
 
 
 def test_an_edited_picture_stands_beside_what_it_was(session: Session) -> None:
@@ -74,46 +108,39 @@ def test_an_edited_picture_stands_beside_what_it_was(session: Session) -> None:
     ]
 
 
-def test_pictures_are_opened_compared_and_closed(session: Session) -> None:
-    gallery = Gallery(found_pictures(session))
-    parts, enlarged = gallery.parts, gallery.parts.enlarged
-    until(lambda: all("data:image/webp" in thumb._style.value for thumb in parts.thumbs[:2]))
-    assert [thumb.box.layout.display for thumb in parts.thumbs] == ["", "", *["none"] * 10]
-    parts.thumbs[0].button.click()
-    until(lambda: enlarged.figure.value.count("<img") == 2)
-    assert (parts.grid.layout.display, enlarged.box.layout.display) == ("none", "")
-    assert 'alt="Before: Pack light' in enlarged.figure.value
-    assert len(enlarged.figure.value) < 2 * LARGE_BYTES * 4 / 3 + 2_000
-    enlarged.old.click()
-    assert "--asvc-wipe: 100%" in enlarged._wiping.value
-    enlarged.wipe.value = 30
-    assert "--asvc-wipe: 30%" in enlarged._wiping.value
-    enlarged.next.click()
-    until(lambda: enlarged.figure.value.count("<img") == 1)
-    assert enlarged._comparing.layout.display == "none"
-    enlarged.next.click()
-    says(gallery, "This is the last picture")
-    enlarged.close.click()
-    assert (parts.grid.layout.display, enlarged.box.layout.display) == ("", "none")
-    assert set(filter(None, (OURS.sub("", found) for found in offences(enlarged.figure.value)))) == set()
+def test_pictures_are_opened_compared_and_closed(session: Session, opened: Opened) -> None:
+    gallery = opened(found_pictures(session))
+    until(lambda: all(str(thumb["uri"]).startswith("data:image/webp") for thumb in thumbs(gallery)))
+    assert len(thumbs(gallery)) == 2
+    say(gallery.front, "view", at=0)
+    view = large(gallery, 2)
+    assert [alt.split(" · ")[0] for _, alt in view["images"]] == ["Before: Pack light", "Travel far"]
+    assert len(json.dumps(view)) < 2 * LARGE_BYTES * 4 / 3 + 2_000
+    say(gallery.front, "view", at=1)
+    assert large(gallery, 1)["images"][0][1].startswith("Pack light")
+    for nothing in (2, -1, "0", None):
+        say(gallery.front, "view", at=nothing)
+    assert gallery.front.part("view")["at"] == 1
+    say(gallery.front, "close")
+    assert gallery.front.part("view") is None
 
 
-def test_pictures_come_a_page_at_a_time() -> None:
+def test_pictures_come_a_page_at_a_time(opened: Opened) -> None:
     read: list[str] = []
 
     def content(file: WorkspaceFile) -> bytes:
         read.append(file.path)
         return png()
 
-    gallery = Gallery(Pictures([picture(f"{number:02}.png", day=number + 1) for number in range(20)], content))
+    gallery = opened(Pictures([picture(f"{number:02}.png", day=number + 1) for number in range(20)], content))
     says(gallery, "1 to 12 of 20 pictures")
-    gallery.parts.after.click()
+    say(gallery.front, "turn", at=15)
     says(gallery, "13 to 20 of 20")
+    assert [thumb["name"] for thumb in thumbs(gallery)] == [f"{number:02}.png" for number in range(7, -1, -1)]
     until(lambda: len(set(read)) >= 8 and "00.png" in read)
-    gallery.parts.after.click()
-    says(gallery, "the last pictures")
-    gallery.parts.before.click()
-    assert gallery.parts.thumbs[0].button.description == "1 19.png"
+    say(gallery.front, "turn", at=0)
+    assert thumbs(gallery)[0]["name"] == "19.png"
+    assert len(gallery.front.parts("thumb/")) == 12, "no more are held than are seen"
 
 
 def test_what_it_was_made_from_must_be_there_as_it_was() -> None:
@@ -132,21 +159,17 @@ def test_what_it_was_made_from_must_be_there_as_it_was() -> None:
     assert good.before(by_path["c.png"]) == (None, "made from gone.png, which is no longer there")
 
 
-def test_a_picture_that_is_gone_or_none_leaves_a_sentence() -> None:
+def test_a_picture_that_is_gone_or_none_leaves_a_sentence(opened: Opened) -> None:
     def gone(file: WorkspaceFile) -> bytes:
         raise to_ask_error(StefanBrainError("There is no such file.", status=404, code="file_not_found"), "here")
 
     for read in (gone, lambda file: b"<script>"):
-        enlarged = (gallery := Gallery(Pictures([picture("a.png")], read))).parts.enlarged
-        gallery.parts.thumbs[0].button.click()
-        until(partial(_holds, enlarged, "be shown as a picture"))
+        gallery = opened(Pictures([picture("a.png")], read))
+        say(gallery.front, "view", at=0)
+        assert large(gallery, 0)["empty"] == NO_PICTURE
 
 
-def _holds(enlarged: LargePicture, words: str) -> bool:
-    return words in enlarged.figure.value
-
-
-def test_without_a_connection_a_sentence_and_the_thumbnails_stay() -> None:
+def test_without_a_connection_a_sentence_and_the_thumbnails_stay(opened: Opened) -> None:
     pictures = Pictures([picture("a.png")], lambda file: png())
     pictures.seen(pictures.files[0])
 
@@ -154,23 +177,26 @@ def test_without_a_connection_a_sentence_and_the_thumbnails_stay() -> None:
         raise AskError("The service can't be reached.", "Check the address.")
 
     pictures._read = lost
-    gallery = Gallery(pictures)
-    gallery.parts.thumbs[0].button.click()
-    says(gallery, "The service can&#x27;t be reached. Check the address.")
-    gallery.parts.enlarged.close.click()
-    assert "data:image/webp" in gallery.parts.thumbs[0]._style.value
+    gallery = opened(pictures)
+    say(gallery.front, "view", at=0)
+    says(gallery, "The service can't be reached. Check the address.")
+    assert gallery.front.part("said")["wrong"]
+    assert gallery.front.part("view")["images"], "its thumbnail"
+    say(gallery.front, "close")
+    assert thumbs(gallery)[0]["uri"].startswith("data:image/webp")
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:40])
-def test_hostile_names_and_inscriptions_are_text(text: str) -> None:
+def test_hostile_names_and_inscriptions_are_text(text: str, opened: Opened) -> None:
     data = png(words={"headline": text}, edited_from={"path": f"{text}.png", "sha256": "1"})
     files = [picture(text, "2", 2), picture(f"{text}.png", "1")]
-    gallery = Gallery(Pictures(files, lambda file: data))
-    gallery.parts.thumbs[0].button.click()
-    until(lambda: "<img" in gallery.parts.enlarged.figure.value)
-    for html in (gallery.parts.enlarged.figure.value, gallery.parts.status.value):
-        assert [found for found in offences(html) if not OURS.fullmatch(found)] == []
-    assert "</style" not in gallery.parts.thumbs[0]._style.value[:-8]
+    gallery = opened(Pictures(files, lambda file: data))
+    say(gallery.front, "view", at=0)
+    view = until(lambda: gallery.front.part("view"), lambda view: view["images"])
+    assert offences(gallery.front.part("said")["html"]) == []
+    shown = [view["name"], view["caption"], *(alt for _, alt in view["images"])]
+    shown += [thumb[part] for thumb in thumbs(gallery) for part in ("name", "caption", "alt")]
+    assert [part for part in shown if FORBIDDEN.search(part)] == []
 
 
 def test_a_large_view_is_1200_pixels_and_300_kb_at_most() -> None:

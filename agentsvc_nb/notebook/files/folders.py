@@ -5,37 +5,48 @@ from __future__ import annotations
 import functools
 import unicodedata
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Literal, get_args
 
-from agentsvc_nb.notebook.display.render import size
+from agentsvc_nb.notebook.display.file_table import kind_of
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.text import label
 
-Order = Literal["name", "newest", "largest"]
+By = Literal["name", "kind", "size", "when"]
+BY: Final[tuple[By, ...]] = get_args(By)
+"""The columns that a list is sorted by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """How a list is sorted."""
+
+    by: By = "name"
+    descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
     """An entry of a folder: a file, or a folder (`file` is None, and `path` ends with a slash).
 
-    `name` is the path relative to the containing folder, `count` the number of files below.
+    `name` is the path relative to the containing folder, `count` the number of files below, `bytes` their
+    sizes together, and `newest` the latest of their times.
     """
 
     path: str
     name: str
     file: WorkspaceFile | None = None
     count: int = 1
+    bytes: int = 0
+    newest: str = ""
 
     @property
-    def said(self) -> str:
-        """The entry's line in a list, without control characters."""
-        if self.file is None:
-            return f"{label(self.name[:-1])}/  ({self.count:,} file{'s' * (self.count != 1)})"
-        named = f", {label(self.file.name, 80)}" if self.file.name else ""
-        return f"{label(self.name)}  ({size(self.file.size_bytes)}{named})"
+    def size_bytes(self) -> int:
+        return self.file.size_bytes if self.file else self.bytes
+
+    @property
+    def updated_at(self) -> str:
+        return (self.file.updated_at or "") if self.file else self.newest
 
 
 class Folders:
@@ -45,7 +56,7 @@ class Folders:
         files: in any order.
 
     Example:
-        [entry.said for entry in Folders(client.files.list(chat)).entries("reports/", order="newest")]
+        Folders(client.files.list(chat)).entries("reports/", sort=Sort("when", descending=True))[0].name
     """
 
     def __init__(self, files: Iterable[WorkspaceFile]) -> None:
@@ -59,7 +70,7 @@ class Folders:
     def bytes(self) -> int:
         return sum(file.size_bytes for file in self._files)
 
-    def entries(self, folder: str = "", words: str = "", order: Order = "name") -> list[FolderEntry]:
+    def entries(self, folder: str = "", words: str = "", sort: Sort = Sort()) -> list[FolderEntry]:
         """Return the entries of a folder, folders first; with `words`, all files below it whose path has each of them.
 
         `folder` is `""` or ends with a slash.
@@ -69,15 +80,16 @@ class Folders:
         end = bisect_left(self._paths, f"{folder[:-1]}0") if folder else len(self._paths)
         if wanted := _folded(words).split():
             found = self._fitting(start, end, wanted, len(_folded(folder)))
-            return [FolderEntry(file.path, file.path[len(folder) :], file) for file in _sorted(found, order)]
-        inside, here = Counter[str](), []
+            return _sorted([FolderEntry(file.path, file.path[len(folder) :], file) for file in found], sort)
+        inside: dict[str, list[WorkspaceFile]] = {}
+        here: list[FolderEntry] = []
         for path, file in zip(self._paths[start:end], self._files[start:end], strict=True):
             if (slash := path.find("/", len(folder))) < 0:
-                here.append(file)
+                here.append(FolderEntry(path, path[len(folder) :], file))
             else:
-                inside[path[len(folder) : slash + 1]] += 1
-        folders = [FolderEntry(folder + name, name, None, count) for name, count in inside.items()]
-        return folders + [FolderEntry(file.path, file.path[len(folder) :], file) for file in _sorted(here, order)]
+                inside.setdefault(path[len(folder) : slash + 1], []).append(file)
+        folders = [_folder(folder, name, files) for name, files in inside.items()]
+        return _sorted(folders, sort) + _sorted(here, sort)
 
     def _fitting(self, start: int, end: int, wanted: list[str], cut: int) -> list[WorkspaceFile]:
         among = zip(self._files[start:end], self._names[start:end], strict=True)
@@ -93,10 +105,31 @@ def above(folder: str) -> str:
     return folder[: folder[:-1].rfind("/") + 1]
 
 
-def _sorted(files: list[WorkspaceFile], order: Order) -> list[WorkspaceFile]:
-    if order == "newest":
-        return sorted(files, key=lambda file: file.updated_at or "", reverse=True)
-    return sorted(files, key=lambda file: file.size_bytes, reverse=True) if order == "largest" else files
+def position(entries: Sequence[FolderEntry], path: str = "", beginning: str = "", start: int = 0) -> int:
+    """Return where the entry at a path is, or the next from `start` on, and then from the first on, whose name begins
+    so in any case; -1 if there is none.
+    """
+    if not beginning:
+        return next((at for at, entry in enumerate(entries) if entry.path == path), -1)
+    wanted = _folded(beginning)
+    fitting = [at for at, entry in enumerate(entries) if _folded(entry.name).startswith(wanted)]
+    return next((at for at in fitting if at >= start), fitting[0] if fitting else -1)
+
+
+def _folder(where: str, name: str, files: Sequence[WorkspaceFile]) -> FolderEntry:
+    newest = max(file.updated_at or "" for file in files)
+    return FolderEntry(where + name, name, None, len(files), sum(file.size_bytes for file in files), newest)
+
+
+def _sorted(entries: list[FolderEntry], sort: Sort) -> list[FolderEntry]:
+    """Sort entries that are sorted by their paths: those that are alike stay so."""
+    keys: Mapping[By, Callable[[FolderEntry], Any]] = {
+        "name": lambda entry: _folded(entry.name),
+        "kind": lambda entry: kind_of(entry.file) if entry.file else "",
+        "size": lambda entry: entry.size_bytes,
+        "when": lambda entry: entry.updated_at,
+    }
+    return sorted(entries, key=keys[sort.by], reverse=sort.descending)
 
 
 def _folded(text: str) -> str:

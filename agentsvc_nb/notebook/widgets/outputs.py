@@ -147,7 +147,15 @@ class WidgetWithFallback(Showing):
         shell = get_ipython()
         area = output(shell, host.mode(shell))
         area.keep(self.summary)
-        area.show(self.widget._repr_mimebundle_())
+        shown = self.widget._repr_mimebundle_()
+        data, metadata = shown if isinstance(shown, tuple) else (shown, {})  # an anywidget has both
+        area.show({**data, "text/plain": self.summary["text/plain"].partition("\n")[0]}, metadata=metadata)
+
+    def _display_(self) -> Any:
+        """Both, for marimo, which calls this, and shows anywidgets."""
+        import marimo
+
+        return marimo.vstack([marimo.Html(self.summary["text/html"]), self.widget])
 
     def __repr__(self) -> str:
         return self.summary["text/plain"]

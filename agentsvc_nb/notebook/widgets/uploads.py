@@ -1,47 +1,99 @@
-"""The upload button of the file browser, and what it puts into the chat."""
+"""Files that a page sends to the file browser in slices, each when the one before has come; they are kept on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shutil
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any, Final
-
-import ipywidgets
 
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.files.workspace import files_put
-from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.text import label
 
-UPLOAD_BYTES: Final = 10_000_000
-"""The limit of one upload in bytes. Its files arrive in one message, and a server silently drops a much larger one."""
-TOO_LARGE: Final = f"More than {size(UPLOAD_BYTES)} can't come through the page; `%files put PATH` takes any size."
+TOGETHER: Final = 10
+"""How many files may be on their way: those that a page left behind when it was closed, too."""
+TOO_LARGE: Final = f"More than {size(FILE_MAX_BYTES)} can't be sent: {{}}"
+UNREADABLE: Final = "{} can't be read; folders can't be dropped, their files can."
 
 
-def upload_button(tooltip: str) -> ipywidgets.FileUpload:
-    """A button to upload files. Its name has the limit, because choosing a larger file has no visible effect."""
-    name = f"Upload, up to {size(UPLOAD_BYTES)}"
-    return ipywidgets.FileUpload(multiple=True, description=name, tooltip=tooltip, layout={"width": "auto"})
+@dataclass
+class ArrivingFile:
+    """A file in a folder of its own; `at` bytes of it have come."""
+
+    path: Path
+    size: int
+    at: int = 0
 
 
-def uploaded(session: Session, files: Sequence[Mapping[str, Any]]) -> str:
-    """Put files of a `FileUpload` into the chat, as `%files put` does, and return a sentence that says so.
+class Uploads:
+    """The uploads of a page. All methods may be called from any thread.
 
-    Raises `AskError` when they are too large, a name cannot be used, or the service fails.
+    Args:
+        front: shows `upload/ID`, the progress of each.
+        come: called with the id and the path of a file that has come; `done` must be called for it in the end.
+        refuse: called with a sentence for a file that is not taken.
     """
-    if sum(file["size"] for file in files) > UPLOAD_BYTES:
-        raise AskError(f"Nothing was sent. {TOO_LARGE}")
-    with TemporaryDirectory() as folder:
-        return str(files_put(session, [_written(Path(folder), file) for file in files]))
+
+    def __init__(self, front: Front, come: Callable[[str, Path], object], refuse: Callable[[str], object]) -> None:
+        self._front = front
+        self._come = come
+        self._refuse = refuse
+        self._lock = threading.RLock()
+        self._arriving: dict[str, ArrivingFile] = {}
+        front.change({"limit": FILE_MAX_BYTES})
+        front.on("file", self._slice)
+        front.on("cancel", lambda content, _: self.done(str(content.get("id"))))
+        front.on("toolarge", lambda content, _: refuse(TOO_LARGE.format(_told(content))))
+        front.on("unreadable", lambda content, _: refuse(UNREADABLE.format(_told(content))))
+
+    def done(self, key: str) -> None:
+        """Delete a file, which has been sent or is not wanted."""
+        with self._lock:
+            if file := self._arriving.pop(key, None):
+                shutil.rmtree(file.path.parent, ignore_errors=True)
+        self._front.change({f"upload/{key}": None})
+
+    def _slice(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
+        key, at = str(content.get("id")), content.get("at")
+        with self._lock:
+            try:
+                if at == 0:
+                    self._begin(key, content)
+                if (file := self._arriving.get(key)) is None or file.at != at:
+                    return  # cancelled
+                with file.path.open("ab") as into:
+                    file.at += sum(into.write(slice_) for slice_ in buffers)
+            except AskError as error:
+                return self._refused(key, str(error))
+            except (OSError, ValueError) as error:  # the disk is full, or it is no name of a file
+                why = (isinstance(error, OSError) and error.strerror) or "it is no name of a file"
+                return self._refused(key, f"{_told(content)} can't be sent under this name: {why}. Rename it.")
+            self._front.change({f"upload/{key}": {"name": _told(content), "at": file.at, "size": file.size}})
+        if file.at >= file.size:
+            self._come(key, file.path)
+
+    def _begin(self, key: str, content: Mapping[str, Any]) -> None:
+        whole, name = content.get("size"), Path(str(content.get("name")).replace("\\", "/")).name
+        self._front.change({f"upload/{key}": {"name": _told(content), "at": 0, "size": whole}})
+        if not isinstance(whole, int) or whole > FILE_MAX_BYTES:
+            raise AskError(TOO_LARGE.format(_told(content)))
+        if len(self._arriving) >= TOGETHER:
+            raise AskError(f"{TOGETHER} files are on their way; not sent: {_told(content)}. Cancel one.")
+        folder = mkdtemp(prefix="agentsvc-upload-")
+        self._arriving[key] = file = ArrivingFile(Path(folder) / name, whole)
+        weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+
+    def _refused(self, key: str, why: str) -> None:
+        self._refuse(why)
+        self.done(key)  # the page hears of it, and sends no more
 
 
-def _written(folder: Path, file: Mapping[str, Any]) -> Path:
-    path = folder / Path(str(file["name"]).replace("\\", "/")).name
-    try:
-        path.write_bytes(file["content"])
-    except (OSError, ValueError) as error:  # the name is too long, empty, or that of a folder
-        why = (isinstance(error, OSError) and error.strerror) or "it is no name of a file"
-        raise AskError(f"{label(file['name'], 80)} can't be sent under this name: {why}.", "Rename it.") from None
-    return path
+def _told(content: Mapping[str, Any]) -> str:
+    return label(content.get("name"), 80)

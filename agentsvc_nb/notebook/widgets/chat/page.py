@@ -30,7 +30,7 @@ class ChatPage:
     """The parts of the front end that are a chat (`front/chat.js`). All methods may be called from any thread."""
 
     def __init__(self, decide: Decide) -> None:
-        self.front = Front("chat")
+        self.front = Front("writing", "chat")
         self.attaching = Attaching(self.front)
         self.live = LiveTurn(self.front, decide)
         self._choices: dict[int, dict[str, Callable[[], object]]] = {}

@@ -1,8 +1,8 @@
 """The front end of chat, file browser and gallery: one small anywidget, plain ES modules without a build step.
 
-`Front` holds the state of a view as named parts and sends what changes; the page renders them (`common.js`, the module
-of the view, `front.css`). A page that is opened or loaded again says hello, and is sent all parts. So no text stands in
-a trait, which would be sent whole with each change (docs/decisions/0090-one-front-end.md).
+`Front` holds the state of a view as named parts and sends what changes; the page renders them (`common.js`, the modules
+of the view, `front.css`, the view's own style sheet). A page that is opened or loaded again says hello, and is sent all
+parts. So no text stands in a trait, which would be sent whole with each change (docs/decisions/0090-one-front-end.md).
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
     elements and attributes.
 
     Args:
-        view: the name of its module, such as `chat`.
+        modules: the names of its modules, the view's own last, such as `chat`.
     """
 
     sheet = traitlets.Unicode().tag(sync=True)
     _esm = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, view: str) -> None:
+    def __init__(self, *modules: str) -> None:
         # One module: a relative import does not resolve from the blob URL that hosts load it from.
-        super().__init__(_esm=_source("common.js") + _source(f"{view}.js"), sheet=_source("front.css"))
+        esm = "".join(_source(f"{name}.js") for name in ("common", *modules))
+        super().__init__(_esm=esm, sheet=_source("front.css") + _source(f"{modules[-1]}.css"))
         self._parts: dict[str, Any] = {}
         self._heard: dict[str, Heard] = {}
         self._parts_lock = threading.RLock()

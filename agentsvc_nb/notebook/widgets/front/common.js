@@ -21,25 +21,27 @@ try {
   // The page allows no policy of this name, or it is there from another view: only an enforcing page minds.
 }
 
-/** HTML of our Python renderers as nodes: nothing in it executes or is fetched, whatever it is. */
-function markup(html) {
+/** HTML of our Python renderers as nodes: nothing in it executes or is fetched, whatever it is. `also` may give an element
+ * for one that is not on the list, or nothing. */
+function markup(html, also) {
   // A strict policy logs each style attribute that is parsed, so they are parsed under another name.
   const named = html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replaceAll(' style="', ' data-style="'));
   const inert = new DOMParser().parseFromString(policy.createHTML(named), "text/html");
   const made = document.createDocumentFragment();
-  copied(inert.body, made);
+  copied(inert.body, made, also);
   return made;
 }
 
-function copied(from, into) {
+function copied(from, into, also) {
   for (const node of from.childNodes) {
     if (node.nodeType === Node.TEXT_NODE) {
       into.append(node.data);
     } else if (node.nodeType === Node.ELEMENT_NODE) {
       const known = node.namespaceURI === "http://www.w3.org/1999/xhtml" && TAGS.has(node.localName);
-      const made = document.createElement(known ? node.localName : "span");
+      const given = known ? null : also?.(node);
+      const made = given ?? document.createElement(known ? node.localName : "span");
       if (known) for (const { name, value } of node.attributes) attribute(made, name, value);
-      copied(node, made);
+      if (!given) copied(node, made, also);
       into.append(made);
     }
   }
@@ -72,8 +74,26 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+/** A button. While it is marked as of no use, pressing it does nothing. */
 function button(name, title, press, look = "") {
-  return element("button", { type: "button", textContent: name, title, className: look, onclick: press });
+  const pressed = (event) => event.currentTarget.getAttribute("aria-disabled") !== "true" && press(event);
+  return element("button", { type: "button", textContent: name, title, className: look, onclick: pressed });
+}
+
+/** A picture of which only the alternative text is shown unless it is one of ours: a data URI. */
+function picture(uri, alt, look = "") {
+  return element("img", { src: IMAGE.test(uri ?? "") ? uri : "", alt, className: look });
+}
+
+/** Mark whether a button is of use now; one that is `disabled` would lose the focus. */
+function offered(made, use) {
+  made.setAttribute("aria-disabled", String(!use));
+}
+
+/** What has the focus within an element, if anything has, also in a shadow root. */
+function focusedIn(el) {
+  const focused = el.getRootNode().activeElement;
+  return focused && el.contains(focused) ? focused : null;
 }
 
 /** Put the style sheet where the element is: into the page, or the shadow root that a host shows it in. */
@@ -103,13 +123,14 @@ function dress(el, css) {
 
 const KEYS = new Set("Enter, ,ArrowUp,ArrowDown,ArrowLeft,ArrowRight,Home,End,PageUp,PageDown,Escape".split(","));
 
-/** Keep these keys from the shortcuts of JupyterLab, which takes them before they come here; returns how to stop that. */
-function keepKeys(root) {
+/** Keep these keys, and those that are `also` used, from the shortcuts of JupyterLab, which takes them before they come
+ * here; returns how to stop that. */
+function keepKeys(root, also = () => false) {
   const pressed = (event) => {
     const focused = event.composedPath()[0];
     if (!(focused instanceof Element) || !root.contains(focused)) return;
     const plain = KEYS.has(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
-    focused.toggleAttribute("data-lm-suppress-shortcuts", plain); // any other key is a shortcut there as elsewhere
+    focused.toggleAttribute("data-lm-suppress-shortcuts", plain || also(event, focused)); // any other key is a shortcut there as elsewhere
   };
   addEventListener("keydown", pressed, true);
   return () => removeEventListener("keydown", pressed, true);
@@ -182,14 +203,25 @@ function inserted(model, el, source) {
 
 const SLICE = 1_000_000; // bytes; servers drop a message of more than ten million
 
-/** Send a file to the kernel in slices. */
-async function sendFile(model, file) {
+/** Send a file to the kernel in slices; where `taken(id, bytes)` is given, each waits until it says that they are. */
+async function sendFile(model, file, taken = async () => true) {
   const id = crypto.getRandomValues(new Uint32Array(2)).join("-");
   const whole = { do: "file", id, name: file.name, size: file.size };
   for (let at = 0; at === 0 || at < file.size; at += SLICE) {
     const slice = await file.slice(at, at + SLICE).arrayBuffer();
     model.send({ ...whole, at }, undefined, [slice]);
+    if (!(await taken(id, at + slice.byteLength))) return;
   }
+}
+
+/** Take files that are pasted into the element; a text that comes along is pasted as text. */
+function takePasted(el, take) {
+  el.addEventListener("paste", (event) => {
+    const { files, types } = event.clipboardData;
+    if (!files.length || types.includes("text/plain")) return; // a table of a spreadsheet comes as both
+    event.preventDefault();
+    take([...files]);
+  });
 }
 
 /** Take files that are dropped on the element. */
