@@ -160,7 +160,9 @@ def test_typing_narrows_and_search_reads_contents(browser: Browser) -> None:
     assert names(browser) == ["out", "reports", "a.csv"]
 
 
-def test_uploads_come_into_the_chat_and_refresh_lists_them(browser: Browser, session: Session) -> None:
+def test_uploads_come_into_the_chat_and_refresh_lists_them(
+    browser: Browser, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown: list[int] = []
     changed = browser.front.change
 
@@ -168,7 +170,7 @@ def test_uploads_come_into_the_chat_and_refresh_lists_them(browser: Browser, ses
         shown.extend(value["at"] for name, value in parts.items() if name.startswith("upload/") and value)
         changed(parts)
 
-    browser.front.change = noted
+    monkeypatch.setattr(browser.front, "change", noted)
     attach(browser.front, "../<img src=x onerror=alert(1)>.csv", b"a,b\n1,2\n", slice_bytes=3)
     says(browser, "1 sent")
     assert shown == [0, 3, 6, 8]

@@ -115,7 +115,7 @@ class Gallery:
             "uri": seen.thumb if seen else None,
         }
 
-    def _show_large(self, at: int, images: list[list[str | None]], said: str, empty: str) -> None:
+    def _show_large(self, at: int, images: list[list[str]], said: str, empty: str) -> None:
         name = _name(self._pictures.files[at])
         view = {"at": at, "total": len(self._pictures.files), "name": name, "images": images}
         self.front.change({"view": {**view, "caption": said, "empty": empty}})

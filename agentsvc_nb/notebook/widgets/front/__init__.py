@@ -19,7 +19,7 @@ import traitlets
 
 from agentsvc_nb.notebook.widgets.design import keep_addressed
 
-Heard = Callable[[Mapping[str, Any], Sequence[memoryview]], None]
+Heard = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
 """What is done on a message of the page: its content, and its binary buffers."""
 _HELLO: Final = "hello"
 
