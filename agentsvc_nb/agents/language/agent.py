@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -221,7 +221,7 @@ class EngineAddress:
     """Where the engine answers on loopback, and the API key that it asks for."""
 
     url: str
-    key: str
+    key: str = field(repr=False)
 
 
 class Engine:

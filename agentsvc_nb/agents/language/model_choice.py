@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -33,7 +33,7 @@ class ModelChoice:
 
     model: str
     url: str | None = None
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
     context: int | None = None
     sees: bool | None = None
     tools: bool | None = None

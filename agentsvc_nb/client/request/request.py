@@ -58,7 +58,7 @@ class ApiRequest:
     files: tuple[Part, ...] | None = None
     link: str | None = None
     key: str | None = None
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
     timeout: float | None = None
     stream: bool = False
     resend: Resend | None = None

@@ -51,7 +51,7 @@ class HttpRequest:
     url: str
     seconds: float
     key: str = field(repr=False)
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
     query: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None
     files: list[tuple[str, BinaryIO]] | None = None

@@ -32,8 +32,8 @@ class ServerConfig:
     """
 
     name: str
-    url: str = ""
-    command: tuple[str, ...] = ()
+    url: str = field(default="", repr=False)
+    command: tuple[str, ...] = field(default=(), repr=False)
     trusted: bool = False
     key: str = field(default="", repr=False)
     key_as: str = ""

@@ -24,7 +24,7 @@ class Upstream:
 
     name: str
     url: str
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
     seconds: float = SECONDS
 
     async def get(self, path: str, **params: str | int) -> Any:
