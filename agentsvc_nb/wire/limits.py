@@ -86,6 +86,7 @@ EVENT_ID_MAX: Final = INTEGER_MAX  # ours: of an event
 # What events hold (ours, docs/decisions/0031-large-payloads.md)
 EVENT_PAYLOAD_BYTES: Final = 256_000  # a larger payload is shortened
 EVENT_MAX_BYTES: Final = 16 * MIB  # a client takes no larger event
+ANSWER_BYTES: Final = 64 * MIB  # a client takes no larger answer, but for the content of a file
 EVENT_PAGE_BYTES: Final = 500_000  # a page ends after so many bytes, but has at least one event
 DELTA_CHARS: Final = 40_000  # text in one event; a character may take 6 bytes in JSON
 OUTPUT_BYTES: Final = 4 * MB  # a run's answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import httpx
 import pytest
 
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
+from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.transport.aio import AsyncIO
 from agentsvc_nb.client.transport.http import SyncIO
 from agentsvc_nb.client.transport.io import PieceSize
 from agentsvc_nb.client.transport.messages import _no_tls, _options, _ssl_context
+from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
 from tests.client.conftest import KEY, RUN_ID, answer, run
 
 
@@ -45,6 +48,42 @@ class Body(httpx.AsyncByteStream):
     async def __aiter__(self) -> Any:
         for chunk in self.chunks:
             yield chunk
+
+
+class Long(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """Mebibytes that are made when they are read."""
+
+    def __init__(self, mebibytes: int) -> None:
+        self.mebibytes, self.read = mebibytes, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self.read < self.mebibytes:
+            self.read += 1
+            yield b" " * MIB
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self:
+            yield piece
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("deadline", [None, 60.0])
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_an_answer_that_does_not_end_is_not_all_read(face: str, deadline: float | None, status: int) -> None:
+    body = Long(200)
+    transport = httpx.MockTransport(lambda _: httpx.Response(status, stream=body))
+
+    async def awaited() -> None:
+        async with AsyncAgentService(KEY, transport=transport, max_retries=0) as client:
+            await client.runs.get(RUN_ID, deadline=deadline)
+
+    def called() -> None:
+        with AgentService(KEY, transport=transport, max_retries=0) as client:
+            client.runs.get(RUN_ID, deadline=deadline)
+
+    with pytest.raises(StefanBrainError, match="more than 64 MiB"):
+        asyncio.run(awaited()) if face == "async" else called()
+    assert body.read == ANSWER_BYTES // MIB + 1
 
 
 def test_the_async_face_does_it_all(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from agentsvc_nb.client.transport.io import IO, LOOK_SECONDS, HttpRequest, Respo
 from agentsvc_nb.client.transport.messages import (
     Library,
     build,
+    check_size,
     failure,
     httpx,
     is_unasked,
@@ -114,8 +115,12 @@ class AsyncIO(Clocks):
                     raise unasked()
                 if request.stream and response.is_success:
                     return on_the_way.streamed(to_response(response, request, chunks=response.aiter_raw()))
-                async with aclosing(response):
-                    return to_response(response, request, await response.aread())
+                whole = bytearray()
+                async with aclosing(response), aclosing(response.aiter_bytes()) as chunks:
+                    async for chunk in chunks:
+                        whole += chunk
+                        check_size(whole)
+                return to_response(response, request, bytes(whole))
         finally:
             on_the_way.calls.discard(stopper)
 

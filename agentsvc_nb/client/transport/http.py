@@ -25,6 +25,7 @@ from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, ThreadPool, step
 from agentsvc_nb.client.transport.messages import (
     build,
+    check_size,
     failure,
     httpx,
     is_unasked,
@@ -133,11 +134,10 @@ class SyncIO(Clocks):
         """Read the whole body. Checks the deadline between chunks, because each byte restarts the read timeout."""
         try:
             with closing(response):
-                if ends == math.inf:
-                    return response.read()
                 whole = bytearray()
                 for chunk in response.iter_bytes():
                     whole += chunk
+                    check_size(whole)
                     self.in_time(ends)
                 return bytes(whole)
         except KeyboardInterrupt:

@@ -17,6 +17,7 @@ from agentsvc_nb.client.transport.connections import listen, proven, proven_asyn
 from agentsvc_nb.client.transport.deadlines import bounded
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import UNASKED, HttpRequest, OnBytes, Response, step, tell
+from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
 
 # `httpx` imports its command line wherever click and rich are installed, as in every notebook. That takes a quarter of
 # the time of a client's first call, and is not used here. So that import is made to fail, which `httpx` allows for.
@@ -170,6 +171,12 @@ def _parsed(url: str) -> httpx.URL:
 def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"", chunks: Any = None) -> Response:
     headers = {name.lower().decode("ascii"): value.decode("latin-1") for name, value in response.headers.raw}
     return Response(response.status_code, headers, body, chunks and response, chunks, request.ends)
+
+
+def check_size(body: bytearray) -> None:
+    """Raises `StefanBrainError` for an answer that would go on until the memory is full."""
+    if len(body) > ANSWER_BYTES:
+        raise StefanBrainError(f"The service answered with more than {ANSWER_BYTES // MIB} MiB; it was not read.")
 
 
 def is_unasked(response: httpx.Response) -> bool:
