@@ -7,13 +7,13 @@ with the magics: the client is imported for type checkers only.
 from __future__ import annotations
 
 import functools
-import re
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
+from agentsvc_nb.notebook.redaction import redacted
 from agentsvc_nb.wire.text import label, plain
 
 if TYPE_CHECKING:
@@ -148,43 +148,6 @@ def _with_hint(error: StefanBrainError, service: str) -> AskError:
     lost = f"The service in use is {service}; {other}" if error.status is None else ""
     hint = " ".join(part for part in (budget_display(error), error.hint or lost) if part)
     return AskError(f"{error.message} ({facts})" if facts else error.message, hint)
-
-
-HIDDEN: Final = "[redacted]"
-_SECRET_NAME = r"(?:api_?key|secret|token|passw(?:or)?d|passphrase|credential|authorization)"
-_NAME = re.compile(_SECRET_NAME + r"|_key$", re.IGNORECASE)
-_SHORTEST: Final = 8
-"""The least length of an environment variable's value to be redacted: a shorter one may occur in ordinary words."""
-
-# Secrets that are recognised by their own form, and secrets that are recognised by what stands before them.
-_SHAPES: Final = (
-    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
-    re.compile(r"\b(?:svc_(?:sk|oat)_|sk-|gh[pousr]_|github_pat_|xox[abprs]-|glpat-|hf_)[\w-]{8,}"),
-    re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),  # a signed token
-)
-_AFTER: Final = (
-    re.compile(r"(?i)(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
-    re.compile(r"(?<=://)([^\s:/@]*:)[^\s/@]+(?=@)"),
-    re.compile(rf"(?i)(\b\w*{_SECRET_NAME}\w*[\"']?\]?\s*[:=]\s*(?:[rbfu]{{0,2}})[\"'])[^\"'\n]+"),
-)
-
-
-def redacted(text: str, environ: Mapping[str, str]) -> str:
-    """Redact secrets: keys of known forms, values after a telling name, and secret values of the environment.
-
-    >>> redacted("api_key = 'abc123'; Bearer 0123456789", {})
-    "api_key = '[redacted]'; Bearer [redacted]"
-    """
-    held = {value for name, value in environ.items() if _NAME.search(name) and len(value) >= _SHORTEST}
-    # The longest first: a shorter secret may be a part of a longer one.
-    for value in sorted(held, key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
-    for shape in _SHAPES:
-        text = shape.sub(HIDDEN, text)
-    for after in _AFTER:
-        text = after.sub(rf"\g<1>{HIDDEN}", text)
-    return text
 
 
 LAST_ERROR_FILE: Final = "last-error.md"

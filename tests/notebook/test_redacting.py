@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentsvc_nb.notebook.errors import redacted
+from agentsvc_nb.notebook.kernel.edits import restored
+from agentsvc_nb.notebook.redaction import redacted
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,13 @@ from agentsvc_nb.notebook.errors import redacted
         ("connect(token=f'hunter22')", "hunter22"),
         ("eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.c2lnbmF0dXJl", "c2lnbmF0"),
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----", "MIIabc"),
+        ("googlemaps.Client('AIza" + "b" * 35 + "')", "bbbb"),
+        ("stripe sk_live_" + "c" * 24, "cccc"),
+        ("SG." + "d" * 22 + "." + "e" * 43, "eeee"),
+        ("npm_" + "f" * 36, "ffff"),
+        ("AccountKey=" + "i" * 40 + "==", "iiii"),
+        ("https://x.example/a?sig=abcdef123&b=1", "abcdef123"),
+        ("pay('4111 1111 1111 1111')", "4111 1111"),
         ("it was ada's own word-of-the-day", "word-of-the-day"),
     ],
 )
@@ -39,3 +47,11 @@ def test_a_secret_goes(text: str, secret: str) -> None:
 )
 def test_the_rest_stays(text: str) -> None:
     assert redacted(text, {"HOME": "/home/ada", "SHORT_KEY": "key"}) == text
+
+
+@pytest.mark.parametrize("secret", ["4111 1111 1111 1111", "AIza" + "b" * 35, "sk-ant-" + "x" * 20])
+def test_the_change_of_a_cell_that_went_along_redacted_finds_its_values_again(secret: str) -> None:
+    """What `--fix` sends is redacted by the same rules by which the answer is restored."""
+    cell = f"key = '{secret}'\nprnt(key)"
+    corrected = redacted(cell, {}).replace("prnt", "print")
+    assert restored(corrected, cell) == cell.replace("prnt", "print")

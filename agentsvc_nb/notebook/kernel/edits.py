@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Final
 
 from agentsvc_nb.client.client_tools import CallAnswer
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.errors import HIDDEN
 from agentsvc_nb.notebook.kernel.calls import KernelCall, State, failed
 from agentsvc_nb.notebook.kernel.masking import masked
 from agentsvc_nb.notebook.kernel.pages import Cell
+from agentsvc_nb.notebook.redaction import HIDDEN
 from agentsvc_nb.wire.text import escape, label, plain
 
 LISTED: Final = 200
