@@ -190,6 +190,7 @@ class MemoryRunContext:
         self.offered = list(tools)
         self.asked: list[ClientTool] = []
         self.before: list[EarlierTurn] = []
+        self.attached: tuple[str, ...] = ()
         self.events: list[tuple[str, Any]] = []
         self.steps = 0
         self.tokens = (0, 0)
@@ -206,7 +207,7 @@ class MemoryRunContext:
         return None if self.output_config is None else output.misfit(text, self.output_config)
 
     async def attachments(self) -> Sequence[Entry]:
-        return []
+        return [entry for entry in await self.workspace.list() if entry.path in self.attached]
 
     async def project(self) -> ProjectRules | None:
         return None

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import tool_calls
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, readable
+from agentsvc_nb.agents.port import EarlierTurn
 from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads.wording import Wording, wordings
@@ -469,3 +470,48 @@ def test_the_rules_see_only_what_is_read(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(tool_calls, "wanted", spied)
     ask(" " * 20_000 + "create_images", tmp_path, tools=[PICTURES])
     assert [len(message) for message in seen] == [16 + len("create_images")]
+
+
+TWICE = {"uploads/products.csv": PRODUCTS, "uploads/autumn.csv": PRODUCTS.replace("140", "150")}
+
+
+def test_of_several_tables_with_an_answer_the_one_that_came_with_the_question_is_meant(tmp_path: Path) -> None:
+    turn = MemoryRunContext("Total units_sold by category", MemoryWorkspace(tmp_path, TWICE))
+    turn.attached = ("uploads/autumn.csv",)
+    asyncio.run(choose("offline").run(turn))
+    assert "over 5 of 5 rows of uploads/autumn.csv" in turn.said
+    assert "Read in uploads/autumn.csv, which came with the question; others could answer, too." in turn.said
+
+
+def test_what_is_offered_of_several_tables_names_their_files_and_is_understood(tmp_path: Path) -> None:
+    said = ask("Total units_sold by category", tmp_path, TWICE).said
+    offered = re.findall(r"^- `(.+)`$", said, re.M)
+    assert offered == [f'Total "units_sold" by "category" in "{path}"?' for path in sorted(TWICE)]
+    for question, path in zip(offered, sorted(TWICE), strict=True):
+        assert f"rows of {path}" in ask(question, tmp_path / Path(path).stem, TWICE).said
+
+
+def test_what_the_agent_is_stands_below_the_first_of_its_answers_in_a_row(tmp_path: Path) -> None:
+    turn = MemoryRunContext("Total units_sold by category", MemoryWorkspace(tmp_path, FILES))
+    turn.before = [EarlierTurn("Hello", "Hello", "completed", "asked_back")]
+    asyncio.run(choose("offline").run(turn))
+    assert "Offline agent" not in turn.said
+    turn = MemoryRunContext("Total units_sold by category", MemoryWorkspace(tmp_path, FILES))
+    turn.before = [EarlierTurn("Hello", "of a language model", "completed")]
+    asyncio.run(choose("offline").run(turn))
+    assert "Offline agent" in turn.said
+
+
+AMOUNTS = "shop,amount,fee,pieces\nGraz,$5,n/a,1\nLinz,7 €,2,3\nWels,$8,3,4\n"
+
+
+def test_why_a_column_of_amounts_is_not_computed_is_said(tmp_path: Path) -> None:
+    said = ask("Which shop has the highest amount?", tmp_path, {"shops.csv": AMOUNTS}).said
+    assert said.startswith(r"Column amount: It holds several currencies ($, €), so it is read as text.")
+
+
+def test_how_a_column_was_read_is_said_where_it_is_used(tmp_path: Path) -> None:
+    pieces = ask("Total pieces by shop", tmp_path / "pieces", {"shops.csv": AMOUNTS}).said
+    assert "Total pieces by shop" in pieces and "Column " not in pieces
+    fees = ask("Total fee by shop", tmp_path / "fees", {"shops.csv": AMOUNTS}).said
+    assert "Column fee: Read as empty: n/a." in fees and "Column amount" not in fees

@@ -9,7 +9,7 @@ import pytest
 
 from agentsvc_nb.agents.offline.questions import split
 from agentsvc_nb.agents.offline.tables.answers import answered
-from agentsvc_nb.agents.offline.tables.understanding import Understood, understand
+from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood, understand
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.formats.plans.results import Result, ResultColumn
 from tests.understanding.orders import numbers, read, texts
@@ -345,3 +345,25 @@ def test_groups_are_counted() -> None:
 )
 def test_a_sentence_that_says_what_not_to_count_belongs_to_its_question(message: str, questions: list[str]) -> None:
     assert split(message) == questions
+
+
+MEDIA_PLAN: Final = TableProfile(
+    "media",
+    "media.xlsx",
+    24,
+    (
+        texts("Monat", "Januar", "Februar", "März", "April"),
+        texts("Kanal", "Meta", "Messe"),
+        numbers("Ist EUR", "1", "9"),
+    ),
+)
+
+
+@pytest.mark.parametrize("bound", ["until", "through", "up to", "by", "from"])
+def test_a_bound_is_not_dropped_before_a_month_that_is_a_text(bound: str) -> None:
+    found = understand(f"total Ist EUR {bound} March", [MEDIA_PLAN])
+    assert isinstance(found, AskedBack)
+    assert found.reason == "Monat has its months as text, without an order: name each one that counts."
+    assert read("total Ist EUR in January and March", MEDIA_PLAN) == (
+        'sum(Ist EUR) where Monat in ("Januar", "März") over the rows of media.xlsx'
+    )

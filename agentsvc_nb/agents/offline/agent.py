@@ -100,7 +100,8 @@ class _Answer:
             await self.turn.checkpoint({"done": number, "cited": self.cited, "left": self.left, "bases": bases})
             await self.turn.step()
             await parts[number]()
-        await self.voice.say(SIGNATURE)
+        if not any(before.basis for before in await self.turn.earlier(1)):  # said once in a row of its answers
+            await self.voice.say(SIGNATURE)
         if basis := whole(self.bases):
             self.turn.rests_on(basis)
 
@@ -154,7 +155,8 @@ class _Answer:
         paths = [entry.path for entry in library.entries]
         tables = WithKernelTables(self.turn.workspace.tables, kernel.variables)
         before = self.questions[:number]
-        computed, enough = await ask(question, paths, tables, lambda: questions_before(self.turn, before))
+        attached = {entry.path for entry in await self.turn.attachments()}
+        computed, enough = await ask(question, paths, tables, lambda: questions_before(self.turn, before), attached)
         for part in computed:
             await self._say(part)
             if part.found is not None:

@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 
 from agentsvc_nb.formats.tables.model import MONTHS, SAMPLE, SHARE, is_empty
 
+READ_AS_TEXT: Final = "so it is read as text."
+"""The end of a sentence that says why a column of numbers has none."""
 _CELL_MAX: Final = 60
 _DIGITS_MAX: Final = 40
 _EXPONENT_MAX: Final = 30

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import itertools
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
@@ -18,11 +18,12 @@ from agentsvc_nb.agents.offline.questions import mentions
 from agentsvc_nb.agents.offline.tables.following.context import InContext, alone, in_context, may_go_on, told
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood
-from agentsvc_nb.agents.offline.tables.wording import measure, question
+from agentsvc_nb.agents.offline.tables.wording import measure, question, quoted
 from agentsvc_nb.agents.offline.writing import RESULTS, AnswerPart, code, result, without_result
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.media_types import safe_name
 from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
+from agentsvc_nb.formats.plans.dialect import quoted as identifier
 from agentsvc_nb.formats.plans.expressions import expression
 from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Criterion, Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
@@ -41,10 +42,11 @@ History = Callable[[], Awaitable[Sequence[str]]]
 
 
 async def ask(
-    question: str, paths: Sequence[str], source: WorkspaceTables, history: History
+    question: str, paths: Sequence[str], source: WorkspaceTables, history: History, attached: Collection[str] = ()
 ) -> tuple[list[AnswerPart], bool]:
     """The result, or why there is none; and whether it suffices, so that no passages follow. There are no parts when
-    the question is not about tables."""
+    the question is not about tables. `attached` are the paths that came with the question: of several tables with an
+    answer one of these is meant."""
     asked = mentions(question, paths)
     if asked.unknown:
         lines = (f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown)
@@ -56,6 +58,8 @@ async def ask(
         if tables and may_go_on(question, context.found) and (before := await history()):
             context = await asyncio.to_thread(in_context, question, before, tables, paths, context.found)
         understood = context.found
+        if isinstance(understood, AskedBack) and understood.several:
+            understood = await asyncio.to_thread(_of_attached, question, tables, paths, attached) or understood
         if isinstance(understood, Understood):
             return [await _computed(understood, context, tables, source)], True
     except WorkFailure as failure:
@@ -63,7 +67,20 @@ async def ask(
     # Passages follow: a text may answer what no table is about.
     if isinstance(understood, NotAboutTables) or understood.fit < _FIT_MIN:
         return [], False
-    return [asked_back(understood)], not (understood.lost or understood.unclear)
+    back = asked_back(understood, {table.name: table for table in tables})
+    return [back], not (understood.lost or understood.unclear)
+
+
+def _of_attached(
+    question: str, tables: Sequence[TableProfile], paths: Sequence[str], attached: Collection[str]
+) -> Understood | None:
+    found = alone(question, [table for table in tables if table.path in attached], paths)
+    if not isinstance(found, Understood):
+        return None
+    path = next(table.path for table in tables if table.name == found.reading.plan.table)
+    return replace(
+        found, told=(*found.told, f"Read in {path}, which came with the question; others could answer, too.")
+    )
 
 
 async def _computed(
@@ -72,7 +89,7 @@ async def _computed(
     try:
         found = await source.compute(understood.reading.plan)
     except PlanError as error:
-        return asked_back(AskedBack((), str(error)))
+        return asked_back(AskedBack((), str(error)), {})
     understood = replace(understood, told=(*told(context), *understood.told))
     made = answered(understood, found, {table.name: table for table in tables})
     return replace(made, found=found, after=context.before) if made.basis.basis in RESULTS else made
@@ -86,10 +103,10 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     """The result with all that stands behind it; or that nothing fits."""
     reading, table = understood.reading, tables[understood.reading.plan.table]
     line = expression(reading.plan, tables, found)
-    joined = _joined(reading.plan, found, tables)
-    told = " ".join(escape(one) for one in (*understood.told, *joined, *table.notes))
+    joined, query = _joined(reading.plan, found, tables), sql(reading.plan, tables)
+    told = " ".join(escape(one) for one in (*understood.told, *joined, *_notes(table, query)))
     notes = f"{told}\n\n" if told else ""
-    how = f"{notes}{_block(sql(reading.plan, tables))}"
+    how = f"{notes}{_block(query)}"
     values = values_of(reading, found)
     if reading.nth and found.rows and not values:
         return without_result(
@@ -103,6 +120,12 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     body = f"{left_out(found)}\n\n" if single and found.left_out else "" if single else f"{markdown(found)}\n"
     basis: Basis = "computed" if reading.plan.measures or reading.plan.limit is not None else "looked_up"
     return result(basis, _headline(reading, found), values[:VALUES_MAX], f"{code(line + value)}\n\n{body}{how}")
+
+
+def _notes(table: TableProfile, query: str) -> list[str]:
+    """How the table was read, but for columns that the query does not name."""
+    unused = tuple(f"Column {one.name}: " for one in table.columns if identifier(one.name) not in query)
+    return [note for note in table.notes if not note.startswith(unused)]
 
 
 def _joined(plan: Plan, found: Result, tables: Tables) -> list[str]:
@@ -196,13 +219,20 @@ def _block(text: str) -> str:
     return f"{fence}{FOLDED}\n{text}\n{fence}\n\n"
 
 
-def asked_back(back: AskedBack) -> AnswerPart:
+def asked_back(back: AskedBack, tables: Tables) -> AnswerPart:
     """What was not understood, and questions that would be."""
     said = f"{escape(back.reason)}\n\n"
-    readings = list(dict.fromkeys(filter(None, (question(one.plan) for one in back.readings))))
+    questions = (_naming(one.plan, tables) if back.several else question(one.plan) for one in back.readings)
+    readings = list(dict.fromkeys(filter(None, questions)))
     if readings:
         said += "Ask for one of these:\n\n" + "".join(f"- {code(one)}\n" for one in readings) + "\n"
     return without_result("asked_back", said)
+
+
+def _naming(plan: Plan, tables: Tables) -> str:
+    """The question with the file that it is asked of."""
+    asked, path = question(plan), quoted(tables[plan.table].path)
+    return f"{asked.removesuffix('?')} in {path}?" if asked and path else asked
 
 
 FOLDER: Final = "results/"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages import languages_of
@@ -27,9 +27,11 @@ from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
 from agentsvc_nb.agents.offline.tables.mending import gathered, mended
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
 from agentsvc_nb.formats.plans.checks import objections
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Plan, aggregates, columns_of
+from agentsvc_nb.formats.plans.plan import Aggregate, Column, Criterion, Plan, aggregates, columns_of, leaves
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.sql import statement
+from agentsvc_nb.formats.tables.model import MONTHS
+from agentsvc_nb.formats.tables.numbers import READ_AS_TEXT
 
 _MARGIN: Final = 0.45
 """Readings that are so much further from the words than the nearest are no rivals to it."""
@@ -62,6 +64,8 @@ class AskedBack:
     """The share of the words that say something which have a meaning."""
     unclear: bool = False
     """No plan was found at all: the question may be about something else than tables."""
+    several: bool = False
+    """Whether each of `readings` is of another table, so that the name of one is what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,9 @@ def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     return _chosen(found)
 
 
+_SEVERAL: Final = "Several tables have an answer to this: name the file that is meant."
+
+
 def _links(table: TableProfile, tables: Sequence[TableProfile], language: Vocabulary) -> TableLinks:
     others = (title_words(other) for other in tables if other is not table)
     return TableLinks(table, language, len(tables) == 1, frozenset().union(*others) - title_words(table))
@@ -108,7 +115,7 @@ def _chosen(found: Sequence[Understanding]) -> Understanding:
         return plans[0]
     if plans:
         readings = tuple(one.reading for one in plans)[:READINGS_MAX]
-        return AskedBack((), "Several tables have an answer to this: name the file that is meant.", readings, 1.0)
+        return AskedBack((), _SEVERAL, readings, 1.0, several=True)
     asked = [one for one in found if isinstance(one, AskedBack)]
     return max(asked, key=lambda one: one.fit) if asked else NotAboutTables()
 
@@ -186,10 +193,27 @@ def _overlooks(asked: Sequence[Word], plan: Plan, links: TableLinks) -> str:
     counted = bool(plan.groups) and plan.limit is not None and plan.measures == (Aggregate("count"),)
     if counted and not said.isdisjoint(_SPENT):
         return "The table has no amount that was spent."
+    if (bounded := _month_without_order(asked, plan)) is not None:
+        return f"{bounded.name} has its months as text, without an order: name each one that counts."
     days = [one for one in columns_of(plan.where) if links.profile(one).kind in ("date", "datetime")]
     if not said.isdisjoint(_TRADED) and any(not _JOINED.isdisjoint(links.headers[one.name]) for one in days):
         return f"{days[0].name} is another day than the one that is asked for."
     return ""
+
+
+_UNTIL: Final = frozenset(("until", "till", "through", "to", "by", "from", "since", "under"))
+
+
+def _month_without_order(asked: Sequence[Word], plan: Plan) -> Column | None:
+    """The column of texts that one month is a value of, where the words say a bound: `until March` is not March."""
+    pairs = pairwise(word.text.casefold().rstrip(".") for word in asked)
+    if not any(before in _UNTIL and month in MONTHS for before, month in pairs):
+        return None
+    for leaf in leaves(plan.where):
+        match leaf:
+            case Criterion(left=Column() as column, operator="=", right=str(text)) if text.casefold() in MONTHS:
+                return column
+    return None
 
 
 def objected(reading: QuestionReading, tables: Tables) -> str:
@@ -276,4 +300,12 @@ def _lost(asked: Sequence[Word], ways: Sequence[Path], links: TableLinks) -> Und
     if best.unknown:
         shown = ", ".join(_shortened(word) for word in best.unknown)
         return AskedBack(best.unknown, f"These words have no meaning in the table: {shown}.", readings, fit)
-    return AskedBack((), "The words are known, but not what they ask together.", (), fit, unclear=True)
+    reason = _as_text(best, links.table) or "The words are known, but not what they ask together."
+    return AskedBack((), reason, (), fit, unclear=True)
+
+
+def _as_text(way: Path, table: TableProfile) -> str:
+    """Why a column that the words name has no numbers, where its cells look like some."""
+    named = (item.value.name for item in way.items if item.tag == "column" and isinstance(item.value, Column))
+    beginnings = tuple(f"Column {name}: " for name in named)
+    return next((note for note in table.notes if note.startswith(beginnings) and note.endswith(READ_AS_TEXT)), "")
