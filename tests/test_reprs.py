@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -39,4 +39,5 @@ def test_what_holds_a_credential_does_not_show_it(holder: object) -> None:
 
 @pytest.mark.parametrize("name", [name for name, setting in SETTINGS.items() if setting.secret])
 def test_a_secret_setting_is_not_shown(name: str) -> None:
-    assert KEY not in repr(Settings(Path("service"), **{name: KEY}))
+    given: dict[str, Any] = {name: KEY}
+    assert KEY not in repr(Settings(Path("service"), **given))

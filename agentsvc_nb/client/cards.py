@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any, Final
 
 from agentsvc_nb.wire.numbers import is_number, separated
-from agentsvc_nb.wire.text import escape, excerpt, label
+from agentsvc_nb.wire.text import escape, excerpt, in_bold, label
 
 Bundle = dict[str, str]
 """A mime bundle as IPython displays it: content by media type."""
@@ -25,7 +25,7 @@ _PACKAGE: Final = __name__.partition(".")[0]
 _CELL: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
 _NUMBERS: Final = _CELL.replace("left", "right").replace('px"', 'px;font-variant-numeric:tabular-nums"')
 """Inline, because pages without a stylesheet for tables (marimo) would show cells without space between them."""
-_PRE: Final = '<pre style="white-space:pre-wrap">'
+_PRE: Final = '<pre style="white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere">'
 _HTML: Final = "text/html"
 # Classes that switch typesetting off: the first for MathJax 3 (JupyterLab, Notebook, voila), the second for MathJax 2
 # (pages of nbconvert).
@@ -119,7 +119,7 @@ def failure(
     known = [label(fact) for fact in facts if fact] + _called(stack)
     said = label(message, TEXT_CHARS)
     lines = [f"\x1b[1m{name}\x1b[0m: {said}", ", ".join(known), label(hint or "", TEXT_CHARS)]
-    return [line for line in lines if line]
+    return [in_bold(line) for line in lines if line]
 
 
 def _called(stack: TracebackType | None) -> list[str]:

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.display.markdown import to_html
-from agentsvc_nb.notebook.display.render import MUTED, Bundle, cost, moment
+from agentsvc_nb.notebook.display.markdown import SMALL, to_html
+from agentsvc_nb.notebook.display.render import Bundle, cost, moment
 from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.foreground import JobResult
@@ -236,7 +236,7 @@ def report_bundle(report: FeedbackReport) -> Bundle:
     said = f"**You:** {report.summary}\n\n" + (f"**Reply:** {report.reply}" if report.reply else "*No reply yet.*")
     return {
         "text/plain": f"{head}\n\nYou: {plain(report.summary)}\n\nReply: {plain(report.reply or 'none yet')}",
-        "text/html": f'<div style="{MUTED}">{escape(head, 600)}</div>{to_html(said)}',
+        "text/html": f'<div style="{SMALL}">{escape(head, 600)}</div>{to_html(said)}',
     }
 
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from agentsvc_nb.notebook.redaction import redacted
-from agentsvc_nb.wire.text import label, plain
+from agentsvc_nb.wire.text import in_bold, label, plain
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.errors import StefanBrainError
@@ -82,8 +82,8 @@ class _ShownBriefly(BaseException):
         self.hint = plain(hint)
 
     def _render_traceback_(self) -> list[str]:  # IPython shows these lines instead of a traceback
-        lines = [f"{_BOLD}{type(self).__name__}{_OFF}: {self}"]
-        return [*lines, self.hint] if self.hint else lines
+        lines = [f"{_BOLD}{type(self).__name__}{_OFF}: {in_bold(str(self))}"]
+        return [*lines, in_bold(self.hint)] if self.hint else lines
 
 
 class AskError(_ShownBriefly, Exception):

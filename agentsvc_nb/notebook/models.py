@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.models import frame, of
 from agentsvc_nb.notebook.connection import service_models
-from agentsvc_nb.notebook.display.render import MUTED
+from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, code, grid
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SWITCH = "%agentsvc model"
 _COLUMNS = {"id": "string", "default": "boolean", "state": "string", "needs": "string"}
+_CENTS = ("cents a million tokens in", "out")
 _PRICES = {"input_cents_per_million": "Float64", "output_cents_per_million": "Float64"}
 
 
@@ -30,7 +31,6 @@ def models(session: Session) -> ResultTable:
 
 def _here(session: Session) -> ResultTable:
     from agentsvc_nb.model_switch.listing import models_here
-    from agentsvc_nb.model_switch.switching import PER
     from agentsvc_nb.settings import SettingsError
 
     try:
@@ -39,9 +39,12 @@ def _here(session: Session) -> ResultTable:
         raise AskError(str(error)) from None
     session.known.switches = [model.id for model in found]
     lacking = any(model.needs for model in found)
-    rows = [(code(each.id), each.state, *([each.needs] if lacking else ()), each.cost) for each in found]
+    rows = [
+        (code(each.id), each.state, *([each.needs] if lacking else ()), *_cents(each.price, each.cost))
+        for each in found
+    ]
     notes = [f"`{SWITCH} NAME` switches, also to any other: PROVIDER:MODEL, ollama:NAME, gguf:FILE."]
-    columns = ("model", "state", *(("to install first",) if lacking else ()), PER)
+    columns = ("model", "state", *(("to install first",) if lacking else ()), *_CENTS)
     records = [
         {"id": each.id, "default": each.default, "state": each.state, "needs": each.needs}
         | dict(zip(_PRICES, each.price or (None, None), strict=True))
@@ -52,8 +55,8 @@ def _here(session: Session) -> ResultTable:
 
 def _offered(session: Session) -> ResultTable:
     found = service_models(session)
-    rows = [(code(model.id), _hindered(model), _tokens(model), _price(model)) for model in found]
-    columns = ("model", "state", "context tokens", "cents a million tokens, in and out")
+    rows = [(code(model.id), _hindered(model), _tokens(model), *_price(model)) for model in found]
+    columns = ("model", "state", "context tokens", *_CENTS)
     notes = [f"`{SWITCH} NAME` asks another from now on in this notebook; which there are is the operator's to say."]
     return ResultTable(grid("Models", columns, rows, notes), lambda: of(ModelInfo, found))
 
@@ -66,9 +69,14 @@ def _tokens(model: ModelInfo) -> str:
     return f"{model.context_tokens:,}" if model.context_tokens else ""
 
 
-def _price(model: ModelInfo) -> str:
-    prices = (model.input_cents_per_million, model.output_cents_per_million)
-    return "not known" if None in prices else " / ".join(f"{price:g}" for price in prices)
+def _price(model: ModelInfo) -> tuple[str, str]:
+    given, made = model.input_cents_per_million, model.output_cents_per_million
+    return ("not known", "") if given is None or made is None else _cents((given, made), "nothing")
+
+
+def _cents(price: tuple[float, float] | None, otherwise: str) -> tuple[str, str]:
+    """Two cells of numbers; `otherwise` where there is no price, or it is nothing."""
+    return (f"{price[0]:,g}", f"{price[1]:,g}") if price and any(price) else (otherwise, "")
 
 
 def choose_model(session: Session, name: str) -> PrintedText:
@@ -94,7 +102,7 @@ def switch_model(
     def say(line: str) -> None:
         if not bar.live:
             print(plain(line), flush=True)
-        bar.draw({"text/plain": plain(line), "text/html": f'<div style="{MUTED}">{escape(line, 400)}</div>'})
+        bar.draw({"text/plain": plain(line), "text/html": f'<div style="{SMALL}">{escape(line, 400)}</div>'})
 
     try:
         done = switch(name, Dialogue(ask_key, ask_yes, say, SWITCH), new_key=new_key)

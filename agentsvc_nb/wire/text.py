@@ -60,6 +60,15 @@ def worded(text: object, limit: int = LABEL_CHARS) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(text, limit))
 
 
+def in_bold(text: str) -> str:
+    """Text for a terminal or an error's lines, in which text between backticks is bold.
+
+    >>> in_bold("`%runs` lists them")
+    '\\x1b[1m%runs\\x1b[0m lists them'
+    """
+    return _CODE.sub("\x1b[1m\\1\x1b[0m", text)
+
+
 def excerpt(text: str, limit: int) -> str:
     """Sanitised text, cut to `limit` characters; a cut text ends with a line that says how long the whole is."""
     shown = plain(text[: 2 * limit])[:limit]

@@ -156,6 +156,33 @@ def test_the_reader_stays_where_they_are(page: Page) -> None:
     assert log.evaluate("log => log.scrollTop") == 200
     page.get_by_role("button", name="Newest").click()
     assert log.evaluate(at_end)
+    # Something more is added between our scrolling to the end and the page's telling of it.
+    grown = """async log => {
+        const add = height => log.firstElementChild.append(
+            Object.assign(document.createElement("div"), { style: `height: ${height}px` }));
+        add(100);
+        log.scrollTop = log.scrollHeight;
+        add(500);
+        for (let frame = 0; frame < 5; frame++) await new Promise(requestAnimationFrame);
+    }"""
+    log.evaluate(grown)
+    assert log.evaluate(at_end)
+
+
+def test_a_wide_table_scrolls_by_itself_and_its_words_stay_whole(page: Page) -> None:
+    row = " | ".join(["46,800.00"] * 12)
+    page.get_by_label("Message").fill(f"say | {row} |\nsay |{'---:|' * 12}\nsay | {row} |")
+    page.get_by_label("Message").press("Enter")
+    expect(page.get_by_role("group", name="Turn 1")).to_contain_text("✓ completed")
+    page.set_viewport_size({"width": axe.NARROW, "height": 900})
+    table = page.get_by_role("region", name="Table")
+    assert table.evaluate("box => box.scrollWidth > box.clientWidth")
+    lines = table.get_by_role("cell").first.evaluate(
+        "cell => { const range = document.createRange();"
+        " range.selectNodeContents(cell); return range.getClientRects().length }"
+    )
+    assert lines == 1
+    assert page.locator(".asvc-log").evaluate("log => log.scrollWidth <= log.clientWidth")
 
 
 def test_a_turn_that_is_read_later_takes_its_place(host: Host) -> None:

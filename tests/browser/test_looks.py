@@ -62,6 +62,7 @@ def test_nothing_that_we_show_violates_a_rule_in_any_look(place: Place) -> None:
         notebook.run(cell)
         notebook.wait_idle()
     until(lambda: notebook.output(BARS).count("running") == 2 and "of an answer" in notebook.output(CARD))
+    assert "in the background" not in notebook.output(CARD) + notebook.output(BARS), "that is for a saved notebook"
     assert "2 failed" in notebook.output(1)
     assert "'nothing' is no run id" in notebook.output(len(CELLS) - 1)
     axe.check(notebook)

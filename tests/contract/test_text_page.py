@@ -54,6 +54,12 @@ def test_a_table_has_a_place_for_each_row(wire: Wire, browser: httpx.Client) -> 
     assert "big\nand &lt;b&gt;green&lt;/b&gt;" in text
 
 
+def test_numbers_of_a_table_stand_right(wire: Wire, browser: httpx.Client) -> None:
+    text = text_page(wire, browser, "prices.csv", b"name,price\ntent,39.00\nlamp,\ncup,1249.50\n")
+    assert '<th scope="col">name</th><th scope="col" class="number">price</th>' in text
+    assert '<td data-is="name">tent</td><td data-is="price" class="number">39.00</td>' in text
+
+
 def test_a_paper_has_a_place_for_each_page_and_its_lines(wire: Wire, browser: httpx.Client) -> None:
     text = text_page(wire, browser, "paper.pdf", pdf(["The autumn plan", "The winter plan"]))
     assert re.findall(r'<h2 id="([^"]+)"', text) == ["page=1", "page=2"]

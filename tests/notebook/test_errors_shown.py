@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import APIConnectionError, StefanBrainError
+from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.testing import RunningService
 from tests.notebook.allowlist import FORBIDDEN
 from tests.notebook.test_hostile import HOSTILE
@@ -42,3 +43,10 @@ def test_what_a_service_says_is_harmless(text: str) -> None:
     lines = error._render_traceback_()
     assert not FORBIDDEN.findall("".join(lines).replace("\x1b[1m", "").replace("\x1b[0m", ""))
     assert all("\n" not in line for line in lines)
+
+
+def test_what_is_to_be_typed_is_bold_and_has_no_backticks() -> None:
+    for error in (AskError("`%runs` is empty.", "Try `%%ask`."), StefanBrainError("`a` failed.", hint="Try `b`.")):
+        shown = "\n".join(error._render_traceback_())
+        assert "`" not in shown
+        assert "Try \x1b[1m" in shown

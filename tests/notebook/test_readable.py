@@ -7,11 +7,13 @@ import re
 import pytest
 
 from agentsvc_nb.client import cards
+from agentsvc_nb.formats.table_edges import COLUMNS
 from agentsvc_nb.notebook.display.file_table import files_bundle, kind_of
-from agentsvc_nb.notebook.display.markdown import COLUMNS, to_html
+from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import answer_bundle, price, status_bundle
 from agentsvc_nb.notebook.display.results import grid
 from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.models import _cents
 from agentsvc_nb.notebook.previews.bundle import pdf_bundle, table_bundle
 from agentsvc_nb.notebook.previews.kinds import Subject
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -131,6 +133,18 @@ def test_a_file_has_a_kind_and_no_media_type(name: str, media: str, said: str) -
     html = files_bundle([file])["text/html"]
     assert f">{said}</td>" in html
     assert f">{media}<" not in html
+
+
+def test_prices_of_models_are_numbers_in_columns_of_their_own() -> None:
+    assert _cents((300.0, 1500.0), "nothing") == ("300", "1,500")
+    assert _cents((0.0, 0.0), "nothing") == _cents(None, "nothing") == ("nothing", "")
+
+
+def test_a_long_cell_is_not_squeezed_to_a_word_a_line() -> None:
+    html = grid("Runs", ("run", "asked"), [("3daf2b29", "Which product has the highest price?")])["text/html"]
+    assert ';white-space:nowrap">3daf2b29<' in html
+    assert ';min-width:14em">Which product' in html
+    assert offences(html) == []
 
 
 def test_pages_of_a_pdf_have_an_edge() -> None:

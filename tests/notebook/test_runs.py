@@ -30,6 +30,13 @@ def test_the_table_tells_what_each_run_and_all_of_them_cost(terminal: Any) -> No
     assert bool((frame["seconds"] >= 0).all())
 
 
+def test_runs_that_cost_nothing_are_free(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal.cell("%%ask\nsay hello")
+    assert "1 run, 0.00 cents in all" in repr(terminal.cell("%runs"))
+    monkeypatch.setattr("agentsvc_nb.notebook.ask.history.price", lambda *_: "free")
+    assert repr(terminal.cell("%runs")).splitlines()[-2] == "1 run, free"
+
+
 def test_no_runs_are_a_typed_table(terminal: Any) -> None:
     table = terminal.cell("%runs")
     assert "0 runs" in repr(table)

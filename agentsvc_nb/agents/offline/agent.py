@@ -83,6 +83,7 @@ class _Answer:
         state: dict[str, Any] = turn.state or {}
         self.done = int(state.get("done", 0))
         self.questions: Sequence[str] = ()
+        self.told = False
         self.cited: list[str] = list(state.get("cited", []))
         self.left = int(state.get("left", search.PASSAGES_MAX))
         self.bases = [AnswerBasis.model_validate(basis) for basis in state.get("bases", [])]
@@ -136,7 +137,7 @@ class _Answer:
         chart = chart or chart_of_before(asked)
         library = Library(self.turn.workspace, await self.turn.workspace.list())
         if chats(question) and not library.named(question):
-            return await self._say(without_result("asked_back", CAN_DO + ("" if library.entries else NO_FILES)))
+            return await self._say(without_result("asked_back", CAN_DO + ("" if library.entries else self._no_files())))
         if requests.needs_model(question) or is_about_pictures(question, library):
             return await self._say(requests.cannot())
         kernel = await self._kernel(question)
@@ -144,7 +145,9 @@ class _Answer:
             await self.voice.say(told)
         if not library.entries and not kernel.variables:
             words = content_words(question)
-            return await self._say(without_result("nothing", (search.nothing(words) if words else "") + NO_FILES))
+            return await self._say(
+                without_result("nothing", (search.nothing(words) if words else "") + self._no_files())
+            )
         if about_files(question) and library.entries:
             paths = [entry.path for entry in library.entries]
             return await self._say(result("looked_up", files_here(library), paths, listing(library)))
@@ -167,6 +170,11 @@ class _Answer:
         if outlined:
             return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
         await self._quote(question, library, len(self.questions) - number)
+
+    def _no_files(self) -> str:
+        """How to add files, said once in an answer."""
+        said, self.told = self.told, True
+        return "" if said else NO_FILES
 
     async def _kernel(self, question: str) -> KernelTables:
         if not kernel_tables.offered(self.turn):

@@ -7,7 +7,7 @@ import inspect
 import math
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
@@ -116,7 +116,8 @@ class AsyncIO(Clocks):
                 if request.stream and response.is_success:
                     return on_the_way.streamed(to_response(response, request, chunks=response.aiter_raw()))
                 whole = bytearray()
-                async with aclosing(response), aclosing(response.aiter_bytes()) as chunks:
+                pieces = cast("AsyncGenerator[bytes, None]", response.aiter_bytes())
+                async with aclosing(response), aclosing(pieces) as chunks:
                     async for chunk in chunks:
                         whole += chunk
                         check_size(whole)

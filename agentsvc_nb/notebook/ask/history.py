@@ -13,7 +13,7 @@ from agentsvc_nb.client.approvals import WaitingCall, Watched
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import cost, mark, moment, price, stacked
+from agentsvc_nb.notebook.display.render import FREE, cost, mark, moment, price, stacked
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.display.waiting_calls import calls_bundle, print_new_calls, why_late
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
@@ -70,8 +70,9 @@ def _refresh(session: Session, client: AgentService, run_id: str) -> None:
 
 def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
     rows = [row | {"seconds": _seconds(row), "cost_cents": _cents(row)} for row in map(dict, found)]
-    spent = sum(row["cost_microcents"] or 0 for row in rows if not (_own(row) and row["model"] == "offline"))
-    total = f"{len(rows):,} run{'s' * (len(rows) != 1)}, {cost(spent)} in all"
+    charged = [row["cost_microcents"] or 0 for row in rows if _price(row) != FREE]
+    spent = f", {cost(sum(charged))} in all" if charged else f", {FREE}" if rows else ""
+    total = f"{len(rows):,} run{'s' * (len(rows) != 1)}{spent}"
     hint = ["`%runs show RUN` shows one again; the beginning of its id will do."] if rows else []
     bundle = grid("Runs", ("run", "state", "started", "seconds", "cost", "asked"), [*map(_row, rows)], [total, *hint])
     wanted = [{name: row[name] for name in results.RUNS} for row in rows]
@@ -81,13 +82,17 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
 def _row(row: Mapping[str, Any]) -> Row:
     seconds = row["seconds"]
     return (
-        code((row["run_id"] or "not answered")[:13]),
-        mark(row["status"]),
+        code(row["run_id"][:13]) if row["run_id"] else None,
+        mark(row["status"]) if row["run_id"] else "○ not answered",
         moment(row["started_at"] or row["created_at"]),
         None if seconds is None else f"{seconds:.1f}",
-        None if row["cost_microcents"] is None else price(row["cost_microcents"], row["model"], _own(row)),
+        None if row["cost_microcents"] is None else _price(row),
         row["prompt"],
     )
+
+
+def _price(row: Mapping[str, Any]) -> str:
+    return price(row["cost_microcents"] or 0, row["model"], _own(row))
 
 
 def _own(row: Mapping[str, Any]) -> bool:

@@ -14,8 +14,9 @@ from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.history import runs, the_run
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle
+from agentsvc_nb.notebook.display.markdown import WRAPPED
 from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, mark, price, seconds_of
-from agentsvc_nb.notebook.display.results import PrintedText, grid
+from agentsvc_nb.notebook.display.results import PrintedText, QuotedText, grid
 from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 DIFF_LINES: Final = 400
 BEGINNING: Final = 100
 """Characters of a part of a request that are shown."""
-_PRE: Final = '<pre style="white-space:pre-wrap">'
+_PRE: Final = f'<pre style="{WRAPPED}">'
 _TAGS: Final = {"+": "ins", "-": "del"}
 
 
@@ -117,7 +118,7 @@ def diff(session: Session, first: str, second: str) -> Comparison:
     return Comparison(one, other, own=session.base_url == EMBEDDED)
 
 
-def sent(session: Session, given: str) -> PrintedText:
+def sent(session: Session, given: str) -> QuotedText:
     """What a run sent to language models: call by call the address, and each part's length and beginning. Raises
     `AskError` when the run is not known, or the service fails."""
     run_id = the_run(session, given)
@@ -130,7 +131,7 @@ def sent(session: Session, given: str) -> PrintedText:
             f"{call.place}. {call.model} at {call.provider} ({whose}), some {call.tokens:,} tokens; new in it:"
         )
         lines += [f"   {each.what}, {each.chars:,} characters: {label(each.text, BEGINNING)}" for each in call.parts]
-    return PrintedText("\n".join(lines) or f"Run {run_id} sent nothing to a language model.")
+    return QuotedText("\n".join(lines) or f"Run {run_id} sent nothing to a language model.")
 
 
 def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> PrintedText:

@@ -275,7 +275,7 @@ def ask_each(session: Session, question: RowsQuestion, bar: RowsBar) -> Rows:
     bar.finish(bundle)
     if not answered and question.raise_error and len(out):
         failed = RunFailed(
-            "No row was answered; the column `error` says why.", "--no-raise-error keeps the cell going."
+            "No row was answered; the column `error` says why.", "`--no-raise-error` keeps the cell going."
         )
         failed.answer = out
         raise failed

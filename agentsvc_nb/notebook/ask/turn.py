@@ -115,7 +115,7 @@ class RunWatcher:
     notes: tuple[str, ...] = ()
     shape: AnswerShape | None = None
     again: bool = False
-    hint: str = "--no-raise-error keeps the cell going."
+    hint: str = "`--no-raise-error` keeps the cell going."
     view: RunView = field(default_factory=RunView)
     desk: KernelDesk | None = None
 

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from agentsvc_nb.client import cards
 from agentsvc_nb.client.downloads import SCHEMA_ENDING, TABLE
+from agentsvc_nb.formats.kinds import called
 from agentsvc_nb.formats.media_types import HEAD_BYTES, media_type
+from agentsvc_nb.notebook.display.markdown import SHORT_CHARS, SMALL, WRAPPED_EM
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.wire.files import FileFacts, StagedFile, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
@@ -81,10 +83,10 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
     thumbs = _thumbnails(shown, fetch) if fetch else {}
     figures = "".join(_thumbnail_figure(file, thumbs[file.path]) for file in shown if file.path in thumbs)
     rows = "".join(_row(file) for file in shown if file.path not in thumbs)
-    title = f'<div style="{MUTED}">{escape(caption)}</div>' if figures else ""
+    title = f'<div style="{SMALL}">{escape(caption)}</div>' if figures else ""
     pictures = f'{title}<div style="margin:8px 0">{figures}</div>' if figures else ""
     table = f"{_head('' if figures else caption)}<tbody>{rows}</tbody>"
-    more = f'<div style="{MUTED}">… and {len(files) - ROWS} more</div>' if len(files) > ROWS else ""
+    more = f'<div style="{SMALL}">… and {len(files) - ROWS} more</div>' if len(files) > ROWS else ""
     lines = [f"  {label(file.path)}  ({size(file.size_bytes)})" for file in shown]
     return {
         "text/plain": "\n".join(
@@ -105,7 +107,7 @@ FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4
 
 def figure(shown: str, caption: str) -> str:
     """A picture with its caption, to stand beside others; `shown` is safe HTML."""
-    said = f'<figcaption style="{MUTED};max-width:{EDGE_PIXELS}px">{escape(caption, 400)}</figcaption>'
+    said = f'<figcaption style="{SMALL};max-width:{EDGE_PIXELS}px">{escape(caption, 400)}</figcaption>'
     return f'<figure style="{FIGURE}">{shown}{said}</figure>'
 
 
@@ -148,32 +150,9 @@ def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) 
     return cards.table("Records", names, rows, len(rows))
 
 
-_KINDS: Final[Mapping[str, str]] = {
-    "application/json": "JSON",
-    "application/pdf": "PDF",
-    "application/vnd.apache.parquet": "Parquet table",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint deck",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel workbook",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "Word document",
-    "application/zip": "ZIP archive",
-    "image/gif": "GIF picture",
-    "image/jpeg": "JPEG picture",
-    "image/png": "PNG picture",
-    "image/svg+xml": "SVG drawing",
-    "image/webp": "WebP picture",
-    "text/csv": "CSV table",
-    "text/html": "HTML page",
-    "text/markdown": "Markdown",
-    "text/plain": "text",
-}
-_FAMILIES: Final = {"audio": "sound", "image": "picture", "text": "text", "video": "video"}
-
-
 def kind_of(file: FileFacts | StagedFile) -> str:
     """What kind of file it is, as people say it."""
-    ending = file.file_name.rpartition(".")[2]
-    other = f"{ending.upper()} file" if "." in file.file_name and ending.isalnum() and len(ending) <= 5 else "file"
-    return _KINDS.get(file.media_type) or _FAMILIES.get(file.media_type.partition("/")[0], other)
+    return called(file.media_type, file.file_name)
 
 
 def _head(caption: str) -> str:
@@ -183,8 +162,9 @@ def _head(caption: str) -> str:
 
 
 def _row(file: WorkspaceFile) -> str:
+    wide = f";min-width:{WRAPPED_EM}em" if len(file.path) > SHORT_CHARS else ""
     return (
-        f'<tr><td style="{_CELL}"><code>{escape(file.path)}</code></td>'
+        f'<tr><td style="{_CELL}{wide}"><code>{escape(file.path)}</code></td>'
         f'<td style="{_NUMBER};white-space:nowrap" title="{int(file.size_bytes)} bytes">{size(file.size_bytes)}</td>'
         f'<td style="{_CELL}" title="{escape(file.media_type, 80)}">{escape(kind_of(file))}</td></tr>'
     )

@@ -13,8 +13,8 @@ from markdown_it.utils import OptionsDict
 
 from agentsvc_nb.formats import markdown
 from agentsvc_nb.formats.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
+from agentsvc_nb.formats.table_edges import edge
 from agentsvc_nb.notebook.display.code import highlighted
-from agentsvc_nb.wire.numbers import is_number
 from agentsvc_nb.wire.text import worded
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -52,8 +52,10 @@ def _block_parser() -> MarkdownIt:
     return parser
 
 
-COLUMNS: Final = 100
-"""Of a table with more columns, the heads of those beyond are not aligned as the numbers below them."""
+SHORT_CHARS: Final = 24
+"""A cell of at most this many characters is not wrapped: an id, a state, a price."""
+WRAPPED_EM: Final = 14
+"""The least width of a longer one: where the page is narrow, the table scrolls; no line has one word of it."""
 
 
 def cell_style(align: str) -> str:
@@ -72,6 +74,8 @@ _LINK: Final = '<a style="text-decoration:underline" href="'
 """The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
 
 
+WRAPPED: Final = "white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
+"""The style of text whose lines are kept, and broken between words where they are too long."""
 PRE: Final = '<pre style="word-break:normal;overflow-wrap:anywhere">'
 """The start of a block of code, broken between words: JupyterLab breaks it within them."""
 
@@ -81,37 +85,18 @@ class _Renderer(SafeRenderer):
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence the inline style.
-        return f'<th style="{_cell_style(tokens, idx)}">'
+        return f'<th style="{cell_style(edge(tokens, idx))}">'
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        return f'<td style="{_cell_style(tokens, idx)}">'
+        return f'<td style="{_td_style(tokens, idx)}">'
 
     def folded(self, summary: str, block: str) -> str:
         return f'<details style="margin:0 0 1em"><summary style="{SMALL}">{summary}</summary>{block}</details>\n'
 
 
-def _cell_style(tokens: Sequence[Token], idx: int) -> str:
-    """As the text aligns the column; else numbers, and the heads of columns that begin with one, stand right."""
-    asked = str(tokens[idx].attrGet("style") or "").removeprefix("text-align:")
-    if asked in ("left", "center", "right"):
-        return cell_style(asked)
-    first = tokens[idx + 1] if tokens[idx].type == "td_open" else _below(tokens, idx)
-    return cell_style("right" if first is not None and is_number(first.content) else "left")
-
-
-def _below(tokens: Sequence[Token], head: int) -> Token | None:
-    """The first cell of the column with this head; None for one of many columns, which would take long."""
-    row = next((at for at in range(head, max(0, head - 3 * COLUMNS), -1) if tokens[at].type == "tr_open"), None)
-    if row is None:
-        return None
-    column = sum(token.type == "th_open" for token in tokens[row:head])
-    for at in range(head, min(len(tokens), head + 3 * COLUMNS)):
-        if tokens[at].type == "td_open":
-            cells = [token for token in tokens[at : at + 3 * column + 2] if token.type == "inline"]
-            return cells[column] if column < len(cells) else None
-        if tokens[at].type == "table_close":
-            return None
-    return None
+def _td_style(tokens: Sequence[Token], idx: int) -> str:
+    wide = f";min-width:{WRAPPED_EM}em" if len(tokens[idx + 1].content) > SHORT_CHARS else ""
+    return cell_style(edge(tokens, idx)) + wide
 
 
 class _ColouringRenderer(_Renderer):

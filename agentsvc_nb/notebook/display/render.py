@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -177,6 +177,11 @@ def _about(view: RunView) -> str:
     return "<br>".join(line for line in lines if line)
 
 
+def headed(lines: Iterable[str]) -> str:
+    """Lines of HTML above what they are about."""
+    return f'<div style="margin-bottom:6px">{"".join(lines)}</div>'
+
+
 def text_bundle(text: str, settled: bool = True) -> Bundle:
     """A part of an answer that is still being written; what has not `settled` is soon sent again, without colours."""
     return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
@@ -187,8 +192,7 @@ def answer_bundle(view: RunView, extras: Extras = Extras(), *, why: bool = True)
     pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*extras.notes, *_remarks(view, why))]
     tables = [extras.files] if extras.files else []
     body = [
-        status_html(pieces, _about(view)),
-        *(line_html(line) for line in lines),
+        headed([status_html(pieces, _about(view)), *map(line_html, lines)]),
         *(call.bundle()["text/html"] for call in view.kernel),
         extras.records["text/html"] if extras.records else _body_html(view),
         extras.charts["text/html"] if extras.charts else "",
@@ -209,6 +213,11 @@ def answer_bundle(view: RunView, extras: Extras = Extras(), *, why: bool = True)
 def note_bundle(line: str) -> Bundle:
     """A line of our own text as an output."""
     return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
+
+
+def standin_bundle(line: str) -> Bundle:
+    """A line that stands for a widget in a saved notebook. The style sheets of our widgets hide it above them."""
+    return {**note_bundle(line), "text/html": f'<div role="note">{line_html(line)}</div>'}
 
 
 def error_bundle(message: str, hint: str) -> Bundle:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.cards import Showing, aligned, side
 from agentsvc_nb.client.models import TIME_DTYPE, frame
+from agentsvc_nb.notebook.display.markdown import SHORT_CHARS, SMALL, WRAPPED_EM
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.numbers import separated
@@ -68,8 +69,6 @@ JOBS: Final[Mapping[str, Any]] = {
 
 ROWS: Final = 50
 TEXT_CHARS: Final = 60
-SHORT_CHARS: Final = 24
-"""A cell of at most this many characters is not wrapped: an id, a state, a price."""
 _CELL: Final = "vertical-align:top;padding:4px 10px"
 _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
 
@@ -112,8 +111,8 @@ def grid(caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Seque
     html = f"{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     table = f'<table style="border-collapse:collapse;margin:8px 0">{html}</table>'
     if not shown:  # a table without rows would be as narrow as the longest word of its caption
-        table = f'<div style="{MUTED};margin:8px 0">{escape(caption)}</div>'
-    tail = "".join(f'<div style="{MUTED}">{worded(line, 400)}</div>' for line in below)
+        table = f'<div style="{SMALL};margin:8px 0">{escape(caption)}</div>'
+    tail = "".join(f'<div style="{SMALL}">{worded(line, 400)}</div>' for line in below)
     return {"text/plain": "\n".join([*lines, *below]), "text/html": f"{table}{tail}"}
 
 
@@ -137,17 +136,25 @@ def _cell(value: object) -> Cell:
 def _td(cell: Cell, edge: str) -> str:
     title = f' title="{escape(cell.title, 400)}"' if cell.title else ""
     digits = ";font-variant-numeric:tabular-nums" if edge == "right" else ""
-    style = f"text-align:{edge};{_CELL}{digits}" + (";white-space:nowrap" if len(cell.text) <= SHORT_CHARS else "")
+    wrapped = ";white-space:nowrap" if len(cell.text) <= SHORT_CHARS else f";min-width:{WRAPPED_EM}em"
+    style = f"text-align:{edge};{_CELL}{digits}{wrapped}"
     return f'<td style="{style}"{title}>{cell.html or escape(cell.text)}</td>'
 
 
 class PrintedText(str):
-    """Text that a magic prints, made harmless for a terminal; with `-o` the variable holds it, too."""
+    """Text that a magic prints, made harmless for a terminal; with `-o` the variable holds it, too. What stands between
+    backticks is printed in bold."""
 
     __slots__ = ()
 
     def __new__(cls, words: object) -> PrintedText:
         return super().__new__(cls, plain(str(words)))
+
+
+class QuotedText(PrintedText):
+    """Printed text in which others are quoted: its backticks are theirs, and stay."""
+
+    __slots__ = ()
 
 
 class ResultTable(Showing):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from agentsvc_nb.formats.decoding import decode
-from agentsvc_nb.notebook.display.markdown import SMALL
+from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED
 from agentsvc_nb.wire.text import escape, plain
 
 Read = Callable[[str], bytes | None]
@@ -22,7 +22,7 @@ AROUND: Final = 3
 """Lines before and after the quoted one."""
 LINE_CHARS: Final = 400
 _CITED: Final = re.compile(r"— `([^`\n]{1,300})`, line (\d{1,6})\b")
-_PRE: Final = '<pre style="white-space:pre-wrap;overflow-wrap:anywhere;margin:2px 0 6px 12px">'
+_PRE: Final = f'<pre style="{WRAPPED};margin:2px 0 6px 12px">'
 
 
 def sources_html(answer: str, read: Read) -> str:

@@ -24,7 +24,8 @@ def timeline_html(view: RunView) -> str:
     lines.sort(key=lambda line: line[0])
     rows = "".join(f'<li><span style="{SMALL}">{_offset(began, at)}</span> {text}</li>' for _, at, text in lines[:ROWS])
     more = f"<li>… {len(lines) - ROWS} more</li>" if len(lines) > ROWS else ""
-    return f"<details><summary>{_summary(view)}</summary><ul>{rows}{more}</ul></details>"
+    folded = f'<summary style="{SMALL}">{_summary(view)}</summary><ul>{rows}{more}</ul>'
+    return f'<details style="margin-top:6px">{folded}</details>'
 
 
 def _summary(view: RunView) -> str:

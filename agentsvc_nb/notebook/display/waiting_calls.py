@@ -8,7 +8,7 @@ from typing import Final
 
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.client.cards import Bundle
-from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html
+from agentsvc_nb.notebook.display.markdown import LINE_CHARS, WRAPPED, line_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.text import exact, label
 
@@ -20,10 +20,7 @@ _ELSEWHERE: Final = (
     "This cell waits. Answer in another notebook: `%approve {call}`, or `%approve --refuse {call}`;"
     " in a terminal: `agentsvc runs approve {run}`{page}. Stop cancels the run, and nothing is called."
 )
-_INPUT_PRE: Final = (
-    '<pre style="white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;max-height:24em;overflow:auto;'
-    'margin:2px 0 6px">'
-)
+_INPUT_PRE: Final = f'<pre style="{WRAPPED};max-height:24em;overflow:auto;margin:2px 0 6px">'
 
 
 def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
@@ -71,4 +68,7 @@ def call_bundle(call: WaitingCall) -> Bundle:
 
 def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
     shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
-    return f"{shown['text/plain']}{hint}\n", shown["text/html"] + line_html(hint)
+    return (
+        f"{shown['text/plain']}{hint}\n",
+        f'<div style="margin-bottom:10px">{shown["text/html"]}{line_html(hint)}</div>',
+    )

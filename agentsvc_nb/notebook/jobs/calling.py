@@ -18,8 +18,8 @@ from agentsvc_nb.client.batch.rows import REFERENCE
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
 from agentsvc_nb.notebook import template
 from agentsvc_nb.notebook.display import file_table
-from agentsvc_nb.notebook.display.markdown import to_html
-from agentsvc_nb.notebook.display.render import MUTED, Bundle, mark
+from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
+from agentsvc_nb.notebook.display.render import Bundle, headed, mark
 from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import AskError, RunFailed, to_ask_error
@@ -85,7 +85,7 @@ def _value(text: str) -> Any:
 
 
 DATA_CHARS: Final = 8_000
-_PRE: Final = '<pre style="white-space:pre-wrap">'
+_PRE: Final = f'<pre style="{WRAPPED}">'
 
 
 class ToolAnswer(WorkResult):
@@ -149,7 +149,7 @@ def _failed(session: Session, tool: str, error: ToolResultError, bar: Bar, raise
     answer = _shown(session, result, bar)
     if raise_error:
         why = f": {label(result.error.message or result.error.code, 300)}" if result.error else ""
-        failure = RunFailed(f"Tool {label(tool, 64)} failed{why}", "--no-raise-error keeps the cell going.")
+        failure = RunFailed(f"Tool {label(tool, 64)} failed{why}", "`--no-raise-error` keeps the cell going.")
         failure.answer = answer
         raise failure from None
     return answer
@@ -179,7 +179,7 @@ def result_bundle(result: ToolResult, notes: tuple[str, ...] = (), pictured: Map
     lines = [" · ".join(head), *(label(note, 400) for note in notes)]
     return {
         "text/plain": "\n\n".join([*(part["text/plain"] for part in parts), *lines]),
-        "text/html": "".join(f'<div style="{MUTED}">{worded(line, 600)}</div>' for line in lines)
+        "text/html": headed(f'<div style="{SMALL}">{worded(line, 600)}</div>' for line in lines)
         + "".join(part["text/html"] for part in parts),
     }
 

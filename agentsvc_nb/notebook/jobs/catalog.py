@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import of
-from agentsvc_nb.notebook.display.markdown import to_html
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
+from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.jobs import calling, servers
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field, field, shown
@@ -81,7 +81,7 @@ def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
 ABOUT_CHARS: Final = 300
 _FIELDS: Final = 100
 _CELL_CHARS: Final = 4_000
-_PRE: Final = '<pre style="white-space:pre-wrap">'
+_PRE: Final = f'<pre style="{WRAPPED}">'
 
 
 def tools(session: Session) -> ResultTable:
@@ -144,6 +144,6 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
     head = f"{label(tool.name, 64)} · {' · '.join(facts)}" + ("" if tool.available else " · not configured")
     return {
         "text/plain": "\n\n".join((head, plain(tool.description), table["text/plain"], cell)),
-        "text/html": f'<div style="{MUTED}">{escape(head, 400)}</div>{to_html(tool.description)}'
+        "text/html": f'<div style="{SMALL}">{escape(head, 400)}</div>{to_html(tool.description)}'
         f"{table['text/html']}{_PRE}{html.escape(cell)}</pre>",
     }

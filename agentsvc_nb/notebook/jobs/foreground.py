@@ -240,7 +240,7 @@ def judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None
     if job.status == "succeeded" and not job.is_error:
         return
     why = f": {label(job.error.message or job.error.code, 300)}" if job.error else ""
-    failed = RunFailed(f"Job {name} is {label(job.status, 30)}{why}", "--no-raise-error keeps the cell going.")
+    failed = RunFailed(f"Job {name} is {label(job.status, 30)}{why}", "`--no-raise-error` keeps the cell going.")
     failed.answer = result
     if raise_error:
         raise failed

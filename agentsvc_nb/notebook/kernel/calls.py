@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from agentsvc_nb.client.cards import Bundle
 from agentsvc_nb.client.client_tools import CallAnswer
 from agentsvc_nb.notebook.display.code import highlighted
-from agentsvc_nb.notebook.display.markdown import line_html
+from agentsvc_nb.notebook.display.markdown import WRAPPED, line_html
 from agentsvc_nb.notebook.kernel.masking import masked
 from agentsvc_nb.wire.text import escape, label, plain
 
@@ -35,7 +35,7 @@ _HEADS: Final[dict[State, str]] = {
     "stopped": "■ Stopped",
 }
 _PRE: Final = (
-    '<pre style="white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow:auto;margin:2px 0 6px;'
+    f'<pre style="{WRAPPED};max-height:24em;overflow:auto;margin:2px 0 6px;'
     'padding:4px 8px;border-left:3px solid {};background:var(--jp-cell-editor-background,transparent)">{}</pre>'
 )
 _CODE_EDGE: Final = "var(--jp-brand-color1,#1976d2)"

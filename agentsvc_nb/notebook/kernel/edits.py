@@ -12,6 +12,7 @@ from itertools import chain, zip_longest
 from typing import Any, ClassVar, Final
 
 from agentsvc_nb.client.client_tools import CallAnswer
+from agentsvc_nb.notebook.display.markdown import WRAPPED
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.kernel.calls import KernelCall, State, failed
 from agentsvc_nb.notebook.kernel.masking import masked
@@ -35,7 +36,7 @@ _WRITTEN: Final = "The cell was changed, and not run."
 _RESTORE: Final = f"Leave each {HIDDEN} of the cell in its place: it stands for a value that is not told."
 _LOOK: Final = {"+": ("ins", "rgba(46,160,67,.2)"), "-": ("del", "rgba(248,81,73,.2)")}
 _PRE: Final = (
-    '<pre tabindex="0" style="white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow:auto;'
+    f'<pre tabindex="0" style="{WRAPPED};max-height:24em;overflow:auto;'
     'margin:2px 0 6px;padding:4px 8px;border-left:3px solid var(--jp-brand-color1,#1976d2)">{}</pre>'
 )
 
@@ -104,7 +105,8 @@ def wrong(told: Mapping[str, Any]) -> str:
 def diff_bundle(before: str, after: str) -> Bundle:
     """What changes, with three lines around it, as a safe output; the signs say it, the colours as well."""
     lines = difflib.unified_diff(plain(before).splitlines(), plain(after).splitlines(), lineterm="", n=3)
-    shown = list(lines)[2:]
+    # Places (`@@ -1,4 +1,4 @@`) are for programs: between two of them, that something is left out.
+    shown = ["…" if line.startswith("@@") else line for line in lines][3:]
     return {"text/plain": "\n".join(f"    {line}" for line in shown), "text/html": _PRE.format(_lines_html(shown))}
 
 

@@ -19,6 +19,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, interrupts_as_run_stopped
 from agentsvc_nb.notebook.kernel.pages import Pages
+from agentsvc_nb.wire.text import in_bold
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.ask.several import RowsBar, VariantsOutput
@@ -331,13 +332,13 @@ def _run_command(group: MagicsGroup, args: argparse.Namespace, act: Callable[[],
 
 
 def _kept(group: MagicsGroup, value: Any, name: str | None) -> Any:
-    from agentsvc_nb.notebook.display.results import DisplayedResult, PrintedText, ResultTable
+    from agentsvc_nb.notebook.display.results import DisplayedResult, PrintedText, QuotedText, ResultTable
 
     if isinstance(value, DisplayedResult):
         return group.keep(value, name)
     if name:
         group.shell.user_ns[name] = value.df if isinstance(value, ResultTable) else value
     if isinstance(value, PrintedText):
-        print(value)
+        print(value if isinstance(value, QuotedText) else in_bold(value))
         return None
     return value

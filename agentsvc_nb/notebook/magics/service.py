@@ -16,6 +16,7 @@ from IPython.core.magic import cell_magic, line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, command, parse
+from agentsvc_nb.wire.text import in_bold
 
 if TYPE_CHECKING:
     import argparse
@@ -36,10 +37,8 @@ def _advise(result: Any) -> None:
     """After a cell with `!agentsvc` where the shell does not find it, say what does it; IPython calls this."""
     if not _COMMAND.search(str(result.info.raw_cell or "")) or shutil.which("agentsvc"):
         return
-    print(
-        "`!agentsvc` is not found, because the kernel's environment is not on the shell's path."
-        f" In a notebook `%agentsvc` does it; the command itself is !{shlex.quote(sys.executable)} -m agentsvc_nb"
-    )
+    does = "`!agentsvc` is not found, because the kernel's environment is not on the shell's path. In a notebook"
+    print(in_bold(f"{does} `%agentsvc` does it; the command itself is `!{shlex.quote(sys.executable)} -m agentsvc_nb`"))
 
 
 _COMMAND: Final = re.compile(r"^\s*!\s*agentsvc\b", re.MULTILINE)

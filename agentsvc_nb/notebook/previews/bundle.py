@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from agentsvc_nb.notebook.display import file_table
+from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.display.results import Cell, grid
 from agentsvc_nb.notebook.previews import decoding
@@ -67,7 +68,7 @@ def _sentence(sentence: str) -> Bundle:
 def _with_heading(lines: list[str], body: Bundle) -> Bundle:
     """Put lines of our own above a body; empty lines are left out."""
     heads = [line for line in lines if line]
-    head = "".join(f'<div style="{MUTED}">{escape(line, 600)}</div>' for line in heads)
+    head = "".join(f'<div style="{SMALL}">{escape(line, 600)}</div>' for line in heads)
     return {
         "text/plain": "\n".join([*heads, body["text/plain"]]),
         "text/html": f"{head}{body['text/html']}",
@@ -148,7 +149,7 @@ def _player(subject: Subject, kind: Kind) -> Bundle:
         "text/plain": f"{kind.noun}. To have it: %files get {path}",
         "text/html": f'<{tag} controls preload="metadata" src="data:{kind.media};base64,{data}"'
         f' title="{escape(f"{kind.noun} {subject.name}", 400)}"{style}></{tag}>'
-        f'<div style="{MUTED}">{escape(hint, 400)}</div>',
+        f'<div style="{SMALL}">{escape(hint, 400)}</div>',
     }
 
 
@@ -169,7 +170,7 @@ def _figure(picture: Any, alternative: str, caption: str, edge: str = "") -> str
     """
     return (
         f'<figure style="{_FIGURE}"><img src="{_data_uri(picture)}" alt="{escape(alternative, 400)}"'
-        f' style="max-width:100%{edge}"><figcaption style="{MUTED}">{escape(caption, 400)}</figcaption></figure>'
+        f' style="max-width:100%{edge}"><figcaption style="{SMALL}">{escape(caption, 400)}</figcaption></figure>'
     )
 
 

@@ -13,13 +13,13 @@ import re
 from typing import Any, Final
 
 from agentsvc_nb.formats.decoding import DecodedText
-from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.previews.kinds import Kind, Subject
 from agentsvc_nb.wire.text import escape, excerpt, label, plain
 
 CHARS: Final = 4_000
-PRE: Final = '<pre style="white-space:pre-wrap">'
+PRE: Final = f'<pre style="{WRAPPED}">'
 HEXDUMP_BYTES: Final = 256
 _HEXDUMP_WIDTH: Final = 16
 
@@ -57,7 +57,7 @@ def _encoding_notes(found: DecodedText) -> list[str]:
 def _preformatted(text: str, *notes: str) -> Bundle:
     """A text whose control characters were removed before, with notes below; empty notes are left out."""
     kept = [note for note in notes if note]
-    below = "".join(f'<div style="{MUTED}">({escape(note, 400)})</div>' for note in kept)
+    below = "".join(f'<div style="{SMALL}">({escape(note, 400)})</div>' for note in kept)
     return {
         "text/plain": "\n".join([text, *(f"({note})" for note in kept)]),
         "text/html": f"{PRE}{html.escape(text)}</pre>{below}",
@@ -113,7 +113,7 @@ def markdown_bundle(text: str, note: str) -> Bundle:
     lines = text.split("\n")
     if len(lines) * max(line.count("|") for line in lines) > TABLE_CELLS_MAX:
         return source
-    below = f'<div style="{MUTED}">({escape(note, 400)})</div>' if note else ""
+    below = f'<div style="{SMALL}">({escape(note, 400)})</div>' if note else ""
     return source | {"text/html": to_html(text) + below}
 
 
@@ -164,7 +164,7 @@ def json_preview(subject: Subject, kind: Kind) -> Bundle:
         why = "nested too deeply" if isinstance(error, RecursionError) else f"not readable as JSON: {error}"
         return source_preview(subject, why)
     notes = [*([note] if note else []), *_encoding_notes(subject.text)]
-    below = "".join(f'<div style="{MUTED}">({escape(line)})</div>' for line in notes)
+    below = "".join(f'<div style="{SMALL}">({escape(line)})</div>' for line in notes)
     return {
         "text/plain": "\n".join([excerpt(indented, CHARS), *(f"({line})" for line in notes)]),
         "text/html": f"<div>{_Tree().node('', value, 0)}</div>{below}",

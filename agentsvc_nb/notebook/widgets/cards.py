@@ -11,7 +11,7 @@ from typing import Any, Final
 import ipywidgets
 
 from agentsvc_nb.client.approvals import WaitingCall
-from agentsvc_nb.notebook.display.render import Bundle, amounts, doing, note_bundle
+from agentsvc_nb.notebook.display.render import Bundle, amounts, doing, note_bundle, standin_bundle
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import call_bundle
@@ -40,14 +40,15 @@ class LiveOutput:
         self._end = design.place()
         self._end.layout.display = "none"
         box = design.frame([*self._parts, self._end])
-        output.keep(note_bundle(line), display_id=self._line_id)
+        box.add_class("asvc-live")
+        output.keep(standin_bundle(line), display_id=self._line_id)
         output.show({**box._repr_mimebundle_(), "text/plain": ""}, display_id=self._box_id)
 
     def say(self, line: str) -> None:
         """Change the static line."""
         if line != self._line:
             self._line = line
-            self._output.update(note_bundle(line), self._line_id)
+            self._output.update(standin_bundle(line), self._line_id)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         """Leave one static output. The widget's output is emptied, since no thread can remove the output of a cell."""

@@ -79,9 +79,11 @@ STYLE: Final = """<style>
 .asvc .widget-html-content, .asvc .widget-htmlmath-content { line-height: 1.4; }
 .asvc .asvc-lines { margin: 4px 0 0; padding: 0 0 0 8px; border-left: 2px solid var(--jp-border-color2, #8884);
     background: none; color: var(--jp-ui-font-color2, #767676); font-size: 90%; line-height: 1.4;
-    white-space: pre-wrap; overflow-wrap: anywhere; }
+    white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; }
+/* What stands for a widget in a saved notebook is not shown above the widget. */
+.jp-OutputArea-child:has([role=note]):has(+ .jp-OutputArea-child .asvc-live) { display: none; }
 .asvc progress { width: 160px; max-width: 100%; accent-color: var(--jp-brand-color1, #1976d2); }
-.asvc-row { flex-wrap: wrap; align-items: center; gap: 8px; }
+.asvc-row { flex-wrap: wrap; align-items: center; gap: 0 8px; }
 .asvc button:focus-visible, .asvc input:focus-visible, .asvc textarea:focus-visible, .asvc select:focus-visible {
     outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 1px; }
 .asvc .asvc-area { flex-direction: column; align-items: stretch; height: auto; }
@@ -91,8 +93,11 @@ STYLE: Final = """<style>
 .asvc .asvc-log > * { flex-shrink: 0; }
 .asvc .asvc-log .widget-box { overflow: visible; }
 .asvc .asvc-log td { overflow-wrap: anywhere; }
-.asvc .asvc-page > .widget-htmlmath:has(> .widget-htmlmath-content:empty) { display: none; }
+.asvc .widget-htmlmath:has(> .widget-htmlmath-content:empty), .asvc .widget-box:empty { display: none; }
 .asvc .asvc-heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.asvc .jupyter-button { border-radius: 4px; }
+.asvc .jupyter-button.mod-danger { background: none; color: var(--jp-error-color1, #dd3333); box-shadow: none;
+    border: 1px solid currentColor; line-height: calc(var(--jp-widgets-inline-height, 28px) - 2px); }
 @media (forced-colors: active) { .asvc button { border: 1px solid ButtonText; } }
 @media (prefers-reduced-motion: reduce) {
     .asvc * { animation: none !important; transition: none !important; }

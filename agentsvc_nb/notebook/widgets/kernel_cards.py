@@ -64,7 +64,7 @@ class KernelCards:
         edit.on_click(unfold)
         refuse.on_click(lambda _: decide(False))
         buttons = [approve, *([edit] if call.on_main_thread else []), refuse]
-        asked = [design.place(call.asking_bundle()["text/html"])] if self._codes else []
+        asked = [design.place(call.bundle()["text/html"])] if self._codes else []
         card = ipywidgets.VBox([*asked, code, reason, design.row(buttons)])
         card.add_class("asvc-card")
         return card

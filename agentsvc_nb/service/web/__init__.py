@@ -3,16 +3,23 @@ and lose their control and bidirectional characters."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import MutableMapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from agentsvc_nb.formats import markdown
+from agentsvc_nb.formats.kinds import called
+from agentsvc_nb.formats.table_edges import edge
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.text import exact, plain
@@ -82,10 +89,28 @@ def _exact(value: object) -> str:
     return exact(value, 2, _INPUT_CHARS)
 
 
+_NUMBER: Final = ' class="number"'
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    return markdown.parser_with(_Renderer)
+
+
+class _Renderer(markdown.SafeRenderer):
+    """With classes instead of styles, which the pages' policy forbids."""
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return f"<th{_NUMBER}>" if edge(tokens, idx) == "right" else "<th>"
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return f"<td{_NUMBER}>" if edge(tokens, idx) == "right" else "<td>"
+
+
 def _markdown(text: str, chat: str) -> Markup:
     """An answer's Markdown as HTML. Quoted passages link to the files of `chat`, and wide tables scroll in their own
     box."""
-    shown = markdown.to_html(text, known={"text_page": f"/app/chats/{quote(chat)}/text?path="})
+    shown = markdown.to_html(text, _parser(), known={"text_page": f"/app/chats/{quote(chat)}/text?path="})
     return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # its own `<` is escaped
 
 
@@ -103,7 +128,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, exact=_exact)
+    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, exact=_exact, called=called)
     return made
 
 

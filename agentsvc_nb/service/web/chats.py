@@ -23,6 +23,7 @@ from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import chats, files, runs
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire.limits import EVENT_ID_MAX, INDEXED_TEXT_BYTES
+from agentsvc_nb.wire.numbers import is_number
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The media types that a page shows: pictures that cannot contain scripts. Other files are downloaded."""
@@ -135,6 +136,8 @@ _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
 """The most lines, cells and columns that a page shows: a browser takes too long for more."""
+_LOOKED_AT: Final = 100
+"""Rows by which a column is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,7 @@ def _text_page(record: FileRecord, text: str) -> Response:
         picture=record.media_type in _PICTURES,
         columns=columns,
         rows=rows,
+        numbers=_numbers(columns, rows),
         pages=pages,
         cut=unread or left,
     )
@@ -185,6 +189,12 @@ def _cells(table: Table, unread: bool) -> tuple[Sequence[str], Sequence[Sequence
     columns = table.columns[:_COLUMNS]
     rows = table.rows[:-1] if unread else table.rows  # the last row is cut off
     return columns, [row[:_COLUMNS] for row in rows[: _CELLS // len(columns)]]
+
+
+def _numbers(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[bool]:
+    """Of each column whether its first rows hold amounts, which stand right."""
+    known = [[row[at] for row in rows[:_LOOKED_AT] if at < len(row) and row[at]] for at in range(len(columns))]
+    return [sum(map(is_number, column)) > len(column) / 2 for column in known]
 
 
 def _pages(text: str) -> list[_TextPage]:

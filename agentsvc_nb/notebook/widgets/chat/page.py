@@ -217,7 +217,7 @@ def _tool_card(call: WaitingCall) -> dict[str, Any]:
 
 
 def _code_card(call: KernelCall) -> dict[str, Any]:
-    return _card(call.asking_bundle(), call.tool, call.code)
+    return _card(call.bundle(), call.tool, call.code)
 
 
 def _card(shown: Bundle, tool: str, code: str | None = None) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agentsvc_nb.client.batch.rows import REFERENCE
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.markdown import SMALL
+from agentsvc_nb.notebook.display.render import Bundle, standin_bundle
 from agentsvc_nb.wire.text import escape, excerpt, label, worded
 
 SHOWN: Final = 40
@@ -104,7 +105,7 @@ def as_cell(turn: ChatTurn, chat: str | None) -> str:
 
 def asked_html(turn: ChatTurn) -> str:
     """Return the question and the names of its attachments as HTML."""
-    files = f'<div style="{MUTED}">with {escape(", ".join(turn.files), 400)}</div>' if turn.files else ""
+    files = f'<div style="{SMALL}">with {escape(", ".join(turn.files), 400)}</div>' if turn.files else ""
     return f'<div style="{_ASKED}{_EDGE}">{html.escape(excerpt(turn.message, MESSAGE_CHARS))}{files}</div>'
 
 
@@ -114,7 +115,7 @@ def summary(conversation: Conversation) -> Bundle:
     turns = f"{conversation.count} turn{'s' * (conversation.count != 1)}"
     if conversation.closed:
         return _line(f"{where}, {turns}, closed. Run this cell again to go on with it.")
-    return _line(f"{where}, {turns}. Where no widget is shown below, run this cell again to bring it back.")
+    return standin_bundle(f"{where}, {turns}. Where no widget is shown below, run this cell again to bring it back.")
 
 
 def transcript(conversation: Conversation) -> Bundle:
@@ -139,4 +140,4 @@ def _unfinished(turn: ChatTurn) -> Bundle:
 
 
 def _line(words: str) -> Bundle:
-    return {"text/plain": words, "text/html": f'<div style="{MUTED};font-size:90%">{worded(words, 400)}</div>'}
+    return {"text/plain": words, "text/html": f'<div style="{SMALL}">{worded(words, 400)}</div>'}

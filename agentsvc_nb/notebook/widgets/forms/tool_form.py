@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import host
-from agentsvc_nb.notebook.display.render import MUTED, Bundle, error_bundle
+from agentsvc_nb.notebook.display.markdown import SMALL
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.display.screens import Bar, Output, SavedOutput
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.workspace import listed
@@ -115,7 +116,7 @@ class ToolForm(Showing):
         gone = f"Form of {label(self.tool.name, 64)}. In a notebook that was opened again, run the cell again."
         fields = tool_bundle(self.tool, self._given)
         html = f"<details><summary>What it takes</summary>{fields['text/html']}</details>"
-        output.keep({"text/plain": gone, "text/html": f'<div style="{MUTED}">{escape(gone, 400)}</div>{html}'})
+        output.keep({"text/plain": gone, "text/html": f'<div style="{SMALL}">{escape(gone, 400)}</div>{html}'})
         output.show({"text/plain": "(the form)", **self.view.box._repr_mimebundle_()})
         self._below = _Below(output, secrets.token_hex(4))
         output.show({"text/plain": "", "text/html": ""}, display_id=self._below.display_id)

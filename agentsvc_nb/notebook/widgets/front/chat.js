@@ -115,9 +115,19 @@ class ChatView {
 /** HTML of an answer, in the host's own look, with a button on each block of code. */
 function rendered(model, html) {
   const shown = element("div", { className: "asvc-page jp-RenderedHTMLCommon" }, markup(html));
+  scrolling(shown);
   for (const code of shown.querySelectorAll("pre")) codeCopied(code);
   requestAnimationFrame(() => typeset(model, shown));
   return shown;
+}
+
+/** Tables that are wider than the chat scroll by themselves; their words and numbers stay whole. */
+function scrolling(within) {
+  for (const table of within.querySelectorAll("table")) {
+    const frame = element("div", { className: "asvc-wide", tabIndex: 0, role: "region", "aria-label": "Table" });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
 }
 
 function codeCopied(code) {
@@ -139,9 +149,14 @@ class Log {
     this.box = element("div", { className: "asvc-logs" }, this.scrolled, this.newest);
     this.atEnd = true;
     this.newest.hidden = true;
+    this.top = 0;
     this.scrolled.addEventListener("scroll", () => {
       const { scrollHeight, scrollTop, clientHeight } = this.scrolled;
-      this.atEnd = scrollHeight - scrollTop - clientHeight < 30;
+      const left = scrollHeight - scrollTop - clientHeight;
+      // Only who scrolls up leaves the end: what was added since we scrolled there is below it, too.
+      if (left < 30) this.atEnd = true;
+      else if (scrollTop < this.top - 1) this.atEnd = false;
+      this.top = scrollTop;
       this.newest.hidden = this.atEnd;
     });
     this.watch = new ResizeObserver(() => this.atEnd && this.toEnd());
@@ -161,6 +176,7 @@ class Log {
     this.atEnd = true;
     this.newest.hidden = true;
     this.scrolled.scrollTop = this.scrolled.scrollHeight;
+    this.top = this.scrolled.scrollTop;
   }
 
   /** Change what is shown; a reader who is not at the end sees what they saw. */
@@ -206,9 +222,11 @@ class Live {
       this.blocks.delete(number);
     } else if (shown) {
       shown.replaceChildren(markup(html));
+      scrolling(shown);
       typeset(this.model, shown);
     } else {
       const made = element("div", {}, markup(html));
+      scrolling(made);
       this.blocks.set(number, made);
       this.page.append(made);
       typeset(this.model, made);
