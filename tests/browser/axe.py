@@ -87,7 +87,8 @@ def violations(page: Page, selector: str = OURS) -> list[str]:
     # JupyterLab's body is 0 pixels high and hides what overflows it: axe-core takes all of the page for invisible.
     page.evaluate("() => { document.body.style.minHeight = '100vh' }")
     page.evaluate("() => document.querySelectorAll('.jp-OutputArea-output details').forEach(one => one.open = true)")
-    page.evaluate("() => document.querySelectorAll('.asvc-log').forEach(one => one.style.maxHeight = 'none')")
+    unfold = "all => document.querySelectorAll(all).forEach(one => one.style.cssText += ';height:auto;max-height:none')"
+    page.evaluate(unfold, ".asvc-log, .asvc-rows, .asvc-pane .asvc-page")
     told: dict[str, Any] = {}
 
     def covered() -> list[str]:
