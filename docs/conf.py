@@ -1,6 +1,10 @@
 """The site's settings for Sphinx (docs/decisions/0086-the-site.md)."""
 
+import re
 from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.search.en import SearchEnglish
 
 from agentsvc_nb import __all__, __version__
 
@@ -24,3 +28,15 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_search_scorer = str(Path(__file__).parent / "static" / "scorer.js")
 html_copy_source = html_show_copyright = False
+
+
+class Search(SearchEnglish):
+    """Finds the statuses of errors, such as 429, too: Sphinx indexes no numbers, and drops them from what is asked
+    (that half is in static/scorer.js)."""
+
+    def word_filter(self, word: str) -> bool:
+        return bool(re.fullmatch(r"[45]\d\d", word)) or super().word_filter(word)
+
+
+def setup(app: Sphinx) -> None:
+    app.add_search_language(Search)

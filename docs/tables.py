@@ -8,6 +8,7 @@ not-on-postgres.md from the code.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -50,10 +51,6 @@ def pages() -> dict[str, str]:
 
 
 def errors() -> str:
-    codes = (
-        (f"`{c.code}`", c.status, f"`{c.type}`", f"`{c.raises}`", c.retry, _cause(c), c.hint, c.source)
-        for c in CODES.values()
-    )
     failures = ((f"`{f.code}`", f.cause, f.hint, f.source) for f in FAILURES.values())
     return "\n".join(
         [
@@ -62,15 +59,27 @@ def errors() -> str:
             "Rendered from `wire/codes.py` and `wire/failures.py` by `python -m docs.tables`; do not edit by hand.",
             STATED,
             "*Transient* codes are sent again by the client where that is safe.",
+            "By the HTTP status of the answer; the code stands in the error's text, in brackets. What else to do about",
+            "the commonest: [questions](questions.md).",
             "",
-            *table(("code", "status", "type", "exception", "retry", "cause", "what to do", "source"), codes),
-            "",
+            *_by_status(),
             "## Why a run or job failed",
             "",
             *table(("last_error / error.code", "cause", "what to do", "source"), failures),
             "",
         ]
     )
+
+
+def _by_status() -> Iterable[str]:
+    """A section for each status, so that the search leads to it."""
+    for status, group in itertools.groupby(sorted(CODES.values(), key=lambda code: code.status), lambda c: c.status):
+        codes = [*group]
+        rows = ((f"`{c.code}`", f"`{c.raises}`", c.retry, _cause(c), c.hint, c.source) for c in codes)
+        yield f"## {status}: {', '.join(dict.fromkeys(code.type for code in codes))}"
+        yield ""
+        yield from table(("code", "exception", "retry", "cause", "what to do", "source"), rows)
+        yield ""
 
 
 def _cause(row: Code) -> str:

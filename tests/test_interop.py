@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 import nbformat
 import pytest
 import yaml
@@ -19,6 +21,7 @@ from agentsvc_nb.testing import RunningService
 ROOT: Final = Path(__file__).parent.parent
 PAGE: Final = (ROOT / "docs" / "interop.md").read_text()
 LOAD: Final = "%load_ext agentsvc_nb"
+WEB: Final = "A web service of yours (FastAPI, Starlette)"
 
 
 def blocks(heading: str, language: str = "python") -> list[str]:
@@ -38,7 +41,7 @@ def run(service: RunningService, *headings: str) -> dict[str, Any]:
 
 def test_the_page_has_no_other_blocks() -> None:
     """None that no test below runs."""
-    tested = ("The tools, for agents of your own", "pydantic-ai", "LangChain", "polars", "MCP clients")
+    tested = ("The tools, for agents of your own", "pydantic-ai", "LangChain", "polars", WEB, "MCP clients")
     assert PAGE.count("```python\n") == sum(len(blocks(heading)) for heading in tested) == len(tested)
 
 
@@ -60,6 +63,20 @@ def test_langchain(service: RunningService, capsys: pytest.CaptureFixture[str]) 
 def test_polars(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
     run(service, "polars")
     assert capsys.readouterr().out == "['too dear!', 'too late!']\n249 ['completed']\n"
+
+
+def test_a_web_service(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+    names = run(service, WEB)
+    app = names["app"]
+
+    async def visit() -> str:
+        transport = httpx.ASGITransport(app)
+        async with names["lifespan"](app), httpx.AsyncClient(transport=transport, base_url="http://web") as visitor:
+            return (await visitor.get("/ask", params={"q": "say Autumn\nsay is near."})).text
+
+    assert asyncio.run(visit()) == "Autumn\nis near.\n"
 
 
 def test_an_mcp_client(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,9 +11,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from agentsvc_nb.cli import docs, main
 from docs.site import IN_EACH_PAGE
+from tests.browser.lab import CHROMIUM
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(900)  # half a minute on a machine with nothing else to do
@@ -70,6 +73,32 @@ def broken(pages: dict[Path, Page]) -> Iterator[str]:
 def test_nothing_is_loaded_from_the_net(pages: dict[Path, Page]) -> None:
     loaded = {each for page in pages.values() for each in page.loaded}
     assert not [each for each in loaded if urlsplit(each).netloc]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ("429", "docs/errors.html"),
+        ("429 retry", "docs/client.html"),
+        ("CERTIFICATE_VERIFY_FAILED", "docs/questions.html"),
+        ("uninstall", "docs/questions.html"),
+        ("spending limit", "docs/questions.html"),
+    ],
+)
+def test_the_search_finds(site: Path, asked: str, page: str) -> None:
+    executable = shutil.which("chromium")
+    assert executable, "install the chromium package"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+        tab = browser.new_page()
+        tab.goto(f"{site.as_uri()}/docs/index.html")
+        tab.fill("input[name=q]", asked)
+        tab.press("input[name=q]", "Enter")
+        tab.wait_for_function("/^Search finished/.test(document.querySelector('.search-summary')?.innerText)")
+        found = tab.locator("ul.search > li > a").evaluate_all("all => all.map(each => each.getAttribute('href'))")
+        browser.close()
+    assert page in [urlsplit(link).path for link in found[:3]]
 
 
 def test_what_a_wheel_takes_along_is_unpacked_once(site: Path, tmp_path: Path) -> None:

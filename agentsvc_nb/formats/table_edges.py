@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final, Literal, cast, get_args
 
 from markdown_it.token import Token
 
@@ -18,8 +18,8 @@ def edge(tokens: Sequence[Token], idx: int) -> Edge:
     """The side of the cell that `tokens[idx]` opens: as the text aligns the column; else numbers, and the heads of
     columns that begin with one, stand right."""
     asked = str(tokens[idx].attrGet("style") or "").removeprefix("text-align:")
-    if asked == "left" or asked == "center" or asked == "right":
-        return asked
+    if asked in get_args(Edge):
+        return cast(Edge, asked)
     first = tokens[idx + 1] if tokens[idx].type == "td_open" else _below(tokens, idx)
     return "right" if first is not None and is_number(first.content) else "left"
 

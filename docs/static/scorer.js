@@ -2,7 +2,7 @@
 // The numbers are those of Sphinx (searchtools.js).
 var Scorer = {
   score: ([docname, title, anchor, descr, score]) =>
-    score - (/decisions\/|changelog|spec-map|not-on-postgres/.test(docname) ? 20 : 0),
+    score - (/decisions\/|changelog|spec-map|not-on-postgres|asked$/.test(docname) ? 20 : 0),
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },
@@ -11,4 +11,16 @@ var Scorer = {
   partialTitle: 7,
   term: 5,
   partialTerm: 2,
+};
+
+// Statuses of errors, such as 429, are words (conf.py has the index know them); Sphinx drops all numbers of a question.
+const parseWords = Search._parseQuery;
+Search._parseQuery = (query) => {
+  const parsed = parseWords(query);
+  const [, searched, , highlighted] = parsed;
+  for (const status of query.match(/(?<![\w.-])[45]\d\d(?!\w)/g) ?? []) {
+    searched.add(status);
+    highlighted.add(status);
+  }
+  return parsed;
 };

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 from pydantic_ai.messages import FinishReason, ModelResponse, TextPart, ToolCallPart
 
 from agentsvc_nb.agents.language import served
@@ -176,3 +176,15 @@ def test_a_question_that_a_filter_held_back_has_its_reason() -> None:
 )
 def test_a_provider_is_quoted_without_the_document_around_its_words(body: object, said: str) -> None:
     assert reason(ModelHTTPError(404, "x", body)) == said
+
+
+def test_what_kept_a_connection_from_being_made_is_told() -> None:
+    """The libraries themselves say no more than "Connection error."."""
+    untrusted = ConnectionError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unknown issuer")
+    told = RuntimeError("Connection error.")
+    told.__cause__ = untrusted
+    error = ModelConnectionError("x", "Connection error.")
+    error.__cause__ = told
+    assert reason(error) == f"Connection error: {untrusted}."
+    told.__cause__ = None
+    assert reason(error) == "Connection error."

@@ -183,7 +183,7 @@ def test_a_kept_key_goes_to_the_address_alone_that_it_was_typed_for(
             MODEL,
             f"There is no credit for {MODEL}: {NO_CREDIT[:-1]}",
         ),
-        (lambda form, provider: provider.close(), MODEL, "can't be reached: Connection error."),
+        (lambda form, provider: provider.close(), MODEL, "can't be reached: Connection error: "),
     ],
     ids=["wrong key", "unknown model", "no credit", "no network"],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pydantic_ai.exceptions import ModelTimeoutError
+from pydantic_ai.exceptions import ModelConnectionError, ModelTimeoutError
 from pydantic_ai.messages import ToolReturnPart
 
 REASON_CHARS: Final = 500
@@ -18,6 +18,8 @@ def reason(error: BaseException) -> str:
     'There is no model x (404).'
     """
     said = _message(getattr(error, "body", None)) or str(error.__cause__ or "") or str(error)
+    if isinstance(error, ModelConnectionError) and (below := str(getattr(error.__cause__, "__cause__", None) or "")):
+        said = f"{said.rstrip('.')}: {below}"  # the libraries say "Connection error." of a certificate, too
     if isinstance(error, ModelTimeoutError):
         said = "its server was silent for too long"  # the libraries say nothing, or "Request timed out."
     status = None if getattr(error, "in_stream", False) else getattr(error, "status_code", None)
