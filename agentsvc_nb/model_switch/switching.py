@@ -164,7 +164,7 @@ class _Preparation:
         """The trial in which it answered, and what was typed. Raises `SwitchError`."""
         while True:
             if provider_of(self._model):
-                self._talk.say(f"Asking {model_id(self._model)} a question with one word as its answer ...")
+                self._talk.say(f"Trying {model_id(self._model)}: its package, its key, a question of one word ...")
             trial = try_model(self._folder.path, self._model, self._typed)
             if trial.package and trial.package != self._installed:
                 self._install(trial)
@@ -218,7 +218,8 @@ class _Preparation:
         model, name = model_id(self._model), trial.variable
         match trial.fault:
             case "key" if self._typed:
-                return SwitchError(f"That key was refused, and is not kept: {why} {self._stays}")
+                said = f"That key was refused, and is not kept: {why} {self._stays}"
+                return SwitchError(said, f"`{self._talk.again} {model}` asks for it again.")
             case "key" if os.environ.get(name):
                 return SwitchError(f"The key in {name} was refused: {why} {self._stays}", f"Correct or unset {name}.")
             case "key":

@@ -24,8 +24,9 @@ CELLS = [
 from agentsvc_nb.notebook.widgets.forms.view import FormView
 FormView(json.load(open("hostile.json")), {}, print, str).box""",
     "%tools form echo_job",
+    "import agentsvc_nb; agentsvc_nb.Chat()",
 ]
-IMAGES, MAIL, ANSWER, HOSTILE_CELL, JOB = 1, 2, 3, 4, 5
+IMAGES, MAIL, ANSWER, HOSTILE_CELL, JOB, CHAT = 1, 2, 3, 4, 5, 6
 
 
 def test_a_form_is_filled_in_and_run_and_says_how_to_come_back(place: Place) -> None:
@@ -38,6 +39,7 @@ def test_a_form_is_filled_in_and_run_and_says_how_to_come_back(place: Place) -> 
     _wrong_input_is_told_beside_its_field(notebook)
     _filled_in_by_keyboard(notebook)
     _no_rule_of_accessibility_is_broken(notebook)
+    _a_chat_on_the_page_moves_no_field(notebook)
     notebook.run(ANSWER)
     notebook.wait_idle()
     assert "succeeded {'kind': 'static_ad', 'brief': 'Pack light'" in notebook.output(ANSWER)
@@ -135,6 +137,20 @@ def _a_job_moves_and_is_cancelled(notebook: Notebook) -> None:
     form.get_by_role("button", name="Cancel").click()
     expect(form.get_by_role("button", name="Run", exact=True)).to_be_enabled()
     expect(form).to_contain_text("It was cancelled.")
+
+
+def _a_chat_on_the_page_moves_no_field(notebook: Notebook) -> None:
+    """The style sheet of the front end is the whole page's."""
+    notebook.run(CHAT)
+    notebook.wait_idle()
+    expect(notebook.page.locator(".jp-CodeCell").nth(CHAT).get_by_role("button", name="Send")).to_be_visible()
+    field = _field(_form(notebook, IMAGES), "Brief").last
+    inner = field.get_by_label("Brief").bounding_box()
+    outer = field.bounding_box()
+    assert inner is not None
+    assert outer is not None
+    assert inner["x"] - outer["x"] < 8
+    assert inner["width"] > 300
 
 
 def _hostile_schema() -> dict[str, object]:

@@ -150,8 +150,11 @@ def test_the_reader_stays_where_they_are(page: Page) -> None:
     page.wait_for_function(f"() => ({at_end})(document.querySelector('.asvc-log'))")
     log.evaluate("log => { log.scrollTop = 200 }")
     expect(page.get_by_role("button", name="Newest")).to_be_visible()
-    page.get_by_label("Message").fill("say one\nwait 0.5\nsay two")
+    page.get_by_label("Message").fill("say one\nwait 1\nsay two")
     page.get_by_label("Message").press("Enter")
+    assert log.evaluate(at_end), "who asks looks for what comes"
+    log.get_by_role("group", name="The turn that goes on").get_by_text("one").wait_for()
+    log.evaluate("log => { log.scrollTop = 200 }")
     expect(log.get_by_role("group", name="Turn 2")).to_contain_text("✓ completed")
     assert log.evaluate("log => log.scrollTop") == 200
     page.get_by_role("button", name="Newest").click()
@@ -183,6 +186,24 @@ def test_a_wide_table_scrolls_by_itself_and_its_words_stay_whole(page: Page) -> 
     )
     assert lines == 1
     assert page.locator(".asvc-log").evaluate("log => log.scrollWidth <= log.clientWidth")
+
+
+def test_what_grows_below_the_end_is_no_scrolling_by_the_reader(page: Page) -> None:
+    log = page.get_by_role("region", name="Conversation")
+    page.get_by_label("Message").fill("\n".join(f"say Paragraph {number}\nsay" for number in range(60)))
+    page.get_by_label("Message").press("Enter")
+    expect(log).to_contain_text("✓ completed")
+    # Scrolled to the end, and longer before that is told: as where a picture or a formula is drawn later.
+    log.evaluate(
+        """log => new Promise(done => {
+            log.scrollTop = log.scrollHeight - 40 - log.clientHeight;
+            log.scrollTop = log.scrollHeight;
+            log.firstElementChild.style.paddingBottom = "500px";
+            setTimeout(done, 300);
+        })"""
+    )
+    assert log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight < 30")
+    expect(page.get_by_role("button", name="Newest")).to_be_hidden()
 
 
 def test_a_turn_that_is_read_later_takes_its_place(host: Host) -> None:

@@ -203,6 +203,7 @@ def test_what_keeps_it_from_answering_is_a_sentence_and_the_model_before_stays(
         Talk(key).switch(model)
     assert sentence in caught.value.message
     assert caught.value.message.endswith("scripted stays.")
+    assert ("asks for it again" in caught.value.hint) == ("key was refused" in sentence)
     assert "\n" not in str(caught.value)
     assert embedded.status(data) == before, "nothing was restarted"
     assert not (data / "model-keys.json").exists()

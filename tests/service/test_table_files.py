@@ -61,7 +61,7 @@ CASES = {
     "euros behind": Case(["1.200,50 €", "3,10 €", ""], "number", [D("1200.50"), D("3.10"), None], "€"),
     "codes": Case(["EUR 5.00", "EUR 6.50"], "number", [5, D("6.50")], "EUR"),
     "code behind": Case(["5.00 CHF", "1'000.00 CHF"], "number", [5, 1000], "CHF"),
-    "a currency in two ways": Case(["5,10 €", "EUR 7,00", "9,40 €"], "number", [D("5.1"), 7, D("9.4")], "€"),
+    "a currency in two ways": Case(["5,10 €", "EUR 7,00", "8,20", "9 €"], "number", [D("5.1"), 7, D("8.2"), 9], "€"),
     "pounds and their code": Case(["£5.10", "GBP 7.00", "GBP 8.00"], "number", [D("5.1"), 7, 8], "GBP"),
     "dollars of two countries, perhaps": Case(["$5", "USD 7"], "text", ["$5", "USD 7"], said="several currencies"),
     "several currencies": Case(["5 €", "7 $", "8 €"], "text", ["5 €", "7 $", "8 €"], said="several currencies"),

@@ -9,12 +9,13 @@ import os
 import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from difflib import get_close_matches
+from typing import Any, Final, get_args
 
 from openai._streaming import ServerSentEvent, SSEDecoder
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import ModelResponse
-from pydantic_ai.models import Model, infer_model
+from pydantic_ai.models import KnownModelName, Model, infer_model
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -223,10 +224,18 @@ def published_price(served: Served) -> tuple[float, float] | None:
     return (given / _MANY, made / _MANY) if given or made else None
 
 
+def _meant(model: str) -> str:
+    """The model of a provider whose name is nearly the one given."""
+    given, _, name = model.partition(":")
+    providers = {known.partition(":")[0] for known in get_args(KnownModelName.__value__)}
+    near = get_close_matches(given, sorted(providers), 1, 0.8)
+    return f"did you mean {near[0]}:{name}? Name that" if near else ""
+
+
 def _lacking(model: str, said: str) -> Lacking:
     """What an operator can do about an error of the library, whose own message (`said`) is for programmers."""
     if said.startswith("Unknown model"):
-        known = "https://ai.pydantic.dev/models/ names those that are"
+        known = _meant(model) or "https://ai.pydantic.dev/models/ names those that are"
         return Lacking(
             f"The model {model} is of no known provider: {known}, or set AGENTSVC_MODEL_URL for a server of your own."
         )

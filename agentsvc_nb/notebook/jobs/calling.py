@@ -133,7 +133,7 @@ def call(
     except ToolResultError as error:
         return _failed(session, tool, error, bar, raise_error)
     except StefanBrainError as error:
-        raise refusal(session, error, jobs=False) from None
+        raise refusal(session, error, tool, jobs=False) from None
     session.learn(address, came.chat or None)
     if isinstance(came, JobAccepted):
         remember_job(session, came)
@@ -170,7 +170,8 @@ def _shown(session: Session, result: ToolResult, bar: Bar) -> ToolAnswer:
 
 def result_bundle(result: ToolResult, notes: tuple[str, ...] = (), pictured: Mapping[str, str | None] = {}) -> Bundle:
     """A tool's answer as an output: its content blocks, or else its data. `pictured` has data URIs by path."""
-    parts = [_block(block, pictured) for block in result.content]
+    why = result.error.message if result.error else ""  # the status says it
+    parts = [_block(block, pictured) for block in result.content if not why or block.get("text") != why]
     if not parts and result.data is not None:
         parts = [_json_bundle(result.data)]
     head = [mark("failed" if result.is_error else "completed"), label(result.tool, 60)]

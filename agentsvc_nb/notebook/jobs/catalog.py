@@ -124,7 +124,7 @@ def tools_describe(session: Session, name: str) -> Preview:
     try:
         tool = session.client().tools.describe(name)
     except StefanBrainError as error:
-        raise refusal(session, error, jobs=False) from None
+        raise refusal(session, error, name, jobs=False) from None
     return Preview(tool_bundle(tool))
 
 

@@ -87,7 +87,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> JobAccepted
             idempotency_key=secrets.token_urlsafe(24),
         )
     except StefanBrainError as error:
-        raise refusal(session, error, jobs=True) from None
+        raise refusal(session, error, tool, jobs=True) from None
     session.learn(address, accepted.chat)
     remember_job(session, accepted)
     return accepted
@@ -138,8 +138,9 @@ def _broken(session: Session, error: AskError | StefanBrainError, watch: _JobPol
     return failure
 
 
-def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskError:
-    """Convert the service's refusal of a tool or job; for an unknown tool, the hint names those that exist."""
+def refusal(session: Session, error: StefanBrainError, tool: str, *, jobs: bool) -> AskError:
+    """Convert the service's refusal of a tool or job; for an unknown tool, the hint names those that exist, and for a
+    wrong input what says the right one."""
     failure = to_ask_error(error, session.base_url)
     if error.code == "tool_not_found":
         with contextlib.suppress(StefanBrainError):  # without the list, the refusal is still reported
@@ -147,6 +148,8 @@ def refusal(session: Session, error: StefanBrainError, *, jobs: bool) -> AskErro
             names = sorted(label(tool.name, 64) for tool in tools if tool.asynchronous or not jobs)
             what = "tools for jobs" if jobs else "tools"
             failure.hint = f"The {what} are: {', '.join(names)}." if names else f"The service has no {what}."
+    elif error.code == "invalid_tool_input":
+        failure.hint = f"`%tools {label(tool, 64)}` says what it takes."
     return failure
 
 

@@ -56,7 +56,7 @@ class ToolForm(Showing):
         try:
             self.tool: ToolDescription = self._session.client().tools.describe(tool)
         except StefanBrainError as error:
-            raise foreground.refusal(self._session, error, jobs=False) from None
+            raise foreground.refusal(self._session, error, tool, jobs=False) from None
         self.answer: calling.ToolAnswer | JobResult | None = None
         self._given = dict(given or {})
         self._view: FormView | None = None

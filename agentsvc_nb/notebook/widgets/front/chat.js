@@ -20,7 +20,10 @@ class ChatView {
     this.log = new Log();
     this.earlier = button("Show earlier", "Show turns before these", () => this.say({ do: "earlier" }));
     this.heard = element("div", { className: "asvc-heard", role: "status" });
-    this.writing = new Writing(model, (message) => this.say(message));
+    this.writing = new Writing(model, (message) => {
+      this.say(message);
+      if (message.do === "send") this.log.toEnd(); // who asks looks for what comes
+    });
     this.root = element("div", { className: "asvc asvc-card asvc-chat" });
     takeDrops(this.root, (files) => this.writing.attach(files));
     el.append(this.root);
