@@ -141,9 +141,6 @@ def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
         f"--LabApp.default_url={page}",
         f"--ServerApp.port={port}",
         "--ServerApp.port_retries=0",
-        # No question about Jupyter's news over the first notebook, and nothing asked of the network.
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
     if not browser:
         command.append("--no-browser")

@@ -10,8 +10,9 @@ import pytest
 from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.errors import AskError, RunFailed
+from agentsvc_nb.notebook.jobs.calling import result_bundle
 from agentsvc_nb.notebook.jobs.foreground import job_bundle
-from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError
+from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import offences
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -46,7 +47,7 @@ def test_a_tool_tells_its_fields_and_a_cell_to_begin_from(terminal: Any) -> None
 def test_input_that_does_not_fit_says_where_its_fields_are_told(terminal: Any) -> None:
     with pytest.raises(AskError, match=r"request\.outputs\.count: .* 20 \(invalid_tool_input") as caught:
         terminal.cell("%%job create_images\nrequest.brief: x\nrequest.outputs.count: 99")
-    assert "`%tools NAME`" in caught.value.hint
+    assert caught.value.hint == "`%tools create_images` says what it takes."
 
 
 def test_a_tool_is_called_and_its_answer_kept(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,6 +118,13 @@ def test_a_job_that_succeeded_is_done_whatever_its_tool_told_last() -> None:
     for status, share in (("succeeded", "100 %"), ("failed", "0 %")):
         job = Job(job_id="job_1", tool="find_angles", status=status, progress=Progress(done=0, total=1))
         assert f" · {share} · " in job_bundle(job, 1.0)["text/plain"]
+
+
+def test_why_a_tool_failed_is_said_once() -> None:
+    said, error = [{"type": "text", "text": "Set a key."}], ToolError(code="not_configured", message="Set a key.")
+    result = ToolResult(tool="web_search", is_error=True, content=said, error=error)
+    assert result_bundle(result)["text/plain"].count("Set a key.") == 1
+    assert result_bundle(result)["text/html"].count("Set a key.") == 1
 
 
 def test_why_a_job_failed_is_said_once() -> None:
