@@ -178,7 +178,7 @@ def test_a_wide_table_scrolls_by_itself_and_its_words_stay_whole(page: Page) -> 
     page.get_by_label("Message").press("Enter")
     expect(page.get_by_role("group", name="Turn 1")).to_contain_text("✓ completed")
     page.set_viewport_size({"width": axe.NARROW, "height": 900})
-    table = page.get_by_role("region", name="Table")
+    table = page.get_by_role("group", name="Table")
     assert table.evaluate("box => box.scrollWidth > box.clientWidth")
     lines = table.get_by_role("cell").first.evaluate(
         "cell => { const range = document.createRange();"

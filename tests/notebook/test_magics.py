@@ -278,7 +278,7 @@ def test_a_command_that_the_shell_does_not_find_is_explained(
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     kernel.cell("!agentsvc status")
     said = capfd.readouterr().out
-    assert "In a notebook `%agentsvc` does it" in said
+    assert "In a notebook \x1b[1m%agentsvc\x1b[0m does it" in said
     assert f"!{sys.executable} -m agentsvc_nb" in said
     kernel.cell("print('!agentsvc')")
     assert "not found" not in capfd.readouterr().out

@@ -127,7 +127,7 @@ function rendered(model, html) {
 /** Tables that are wider than the chat scroll by themselves; their words and numbers stay whole. */
 function scrolling(within) {
   for (const table of within.querySelectorAll("table")) {
-    const frame = element("div", { className: "asvc-wide", tabIndex: 0, role: "region", "aria-label": "Table" });
+    const frame = element("div", { className: "asvc-wide", tabIndex: 0, role: "group", "aria-label": "Table" });
     table.replaceWith(frame);
     frame.append(table);
   }
