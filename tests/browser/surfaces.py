@@ -116,7 +116,7 @@ SURFACES: Final[Mapping[str, Surface]] = {
         [
             LOAD,
             "%%ask --bg\nstep 1\nsay The autumn plan in short:\nsay\nsay 1. Earlier.\nprogress 2 5 reading\nwait 900",
-            "%%job echo_job --bg --new-chat\nsteps: 100\nseconds: 900",
+            "%%job echo_job --bg\nsteps: 100\nseconds: 900",
             "%%job echo_job --bg\nsteps: 2\nseconds: 0",
             "%%job echo_job --bg\nsteps: 2\nseconds: 0\nfail: It broke",
             "%%job echo_job\nsteps: 2\nseconds: 0\nfail: It broke",
