@@ -69,7 +69,7 @@ for module in pkgutil.walk_packages(agentsvc_nb.__path__, "agentsvc_nb."):
 INSTALLED = """
 from importlib.metadata import distributions
 found = [made for made in distributions() if made.name not in ("pip", "setuptools")]
-files = (file.locate() for made in found for file in made.files or ())
+files = (file.locate() for made in found for file in made.files or () if file.suffix != ".pyc")  # of pip alone
 print(len(found), sum(file.stat().st_size for file in files if file.exists()))
 """
 ELSEWHERE = """
