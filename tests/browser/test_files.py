@@ -107,10 +107,12 @@ def test_files_are_looked_through(notebook: Notebook, place: Place) -> None:
         said = until(lambda: widget.box.get_by_role("status").inner_text(), lambda text: "found" in text)
         return "1 file found." in said
 
-    widget.box.get_by_label("Contents").fill("return spend")
+    widget.box.get_by_role("searchbox", name="Contents").fill("return spend")
     until(found)
     assert widget.box.locator("mark").all_inner_texts() == ["return", "spend"]
-    widget.box.get_by_label("Contents").fill("")
+    widget.box.get_by_role("searchbox", name="Contents").fill("")
+    expect(widget.row("plan.md")).to_be_visible()
+    widget.button("Files").click()
     expect(widget.row("out")).to_be_visible()
 
 
