@@ -194,28 +194,21 @@ def follow(
         return watch.stop()
 
 
+@dataclass
 class _FollowLoop:
     """Applies the items of a feed to the view, draws it, and cancels the run on an interrupt."""
 
-    def __init__(
-        self,
-        feed: Source,
-        view: RunView,
-        screen: Screen,
-        on_open: Callable[[Run], None],
-        closing: Callable[[], bool],
-        clock: Callable[[], float],
-        desk: KernelDesk | None,
-    ) -> None:
-        self.feed = feed
-        self.view = view
-        self.screen = screen
-        self.on_open = on_open
-        self.clock = clock
-        self.closing = closing
-        self.desk = desk
-        self.cancelled = False
-        self.began = clock()
+    feed: Source
+    view: RunView
+    screen: Screen
+    on_open: Callable[[Run], None]
+    closing: Callable[[], bool]
+    clock: Callable[[], float]
+    desk: KernelDesk | None
+    cancelled: bool = False
+
+    def __post_init__(self) -> None:
+        self.began = self.clock()
 
     def until(self, seconds: float | None) -> bool:
         """Watch for `seconds`; return whether the stream ended."""

@@ -46,7 +46,7 @@ class Mark:
 
 @dataclass
 class RunView:
-    """The view of one run. `take` applies its events in order, and skips ids that were applied before."""
+    """The view of one run. `apply` takes its events in order, and skips ids that were applied before."""
 
     run_id: str = ""
     own: bool = False
