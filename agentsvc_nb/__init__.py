@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.commands import Files, Gallery
-    from agentsvc_nb.notebook.host import allow_nested_loops
+    from agentsvc_nb.notebook.nested_loops import allow_nested_loops
     from agentsvc_nb.notebook.previews.decoding import read_table
     from agentsvc_nb.notebook.widgets.chat.chat import Chat as Chat
     from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm as ToolForm
@@ -126,7 +126,7 @@ _HOMES = {
     "ToolResult": "wire.tools",
     "WaitNotice": "client.request.options",
     "WorkspaceFile": "wire.files",
-    "allow_nested_loops": "notebook.host",
+    "allow_nested_loops": "notebook.nested_loops",
     "local": "embedded",
     "read_table": "notebook.previews.decoding",
     **{name: "client.errors" for name in __all__ if name.endswith("Error")},

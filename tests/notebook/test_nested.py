@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.host import Version, choose, installed
+from agentsvc_nb.notebook.nested_loops import Version, choose, installed
 from agentsvc_nb.testing import RunningService
 from tests.notebook.jupyter import jupyter
 
