@@ -88,7 +88,7 @@ def _filled_in_by_keyboard(notebook: Notebook) -> None:
     cell = form.get_by_label("As a cell")
     expect(cell).to_have_value(
         '%%job create_images\nrequest.kind: static_ad\nrequest.brief: Pack light\nrequest.sizes: ["square", "story"]\n'
-        'request.brand_colors: ["#123456"]\nrequest.background: drawn'
+        'request.brand_colors: ["#123456"]\nrequest.product_fit: auto\nrequest.background: drawn'
     )
     form.get_by_role("button", name="request").click()
     expect(form.get_by_label("Brief")).to_be_hidden()

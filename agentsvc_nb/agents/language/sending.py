@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic_ai import BinaryContent, ModelMessage
 from pydantic_ai.messages import TextPart, ToolCallPart, UserPromptPart
@@ -40,10 +41,16 @@ class Outbox:
         parts = fresh if self._sent else [*self._beside, *fresh]
         self._sent = len(messages)
         served = self._served
-        provider = served.model.base_url or served.model.system
+        provider = _without_secrets(served.model.base_url) or served.model.system
         call = SentCall(provider, served.hosted, served.model.model_name, tokens, parts)
         if await meter.sending(call) and self._turn is not None:
             await self._turn.warn("leaves_machine", _FIRST.format(provider=call.provider, model=call.model))
+
+
+def _without_secrets(address: str | None) -> str:
+    """An address as it may be recorded and shown: a password, or a key in its query, stays here."""
+    parts = urlsplit(address or "")
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _parts(message: ModelMessage) -> Iterator[SentPart]:

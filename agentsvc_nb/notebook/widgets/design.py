@@ -81,7 +81,8 @@ STYLE: Final = """<style>
     background: none; color: var(--jp-ui-font-color2, #767676); font-size: 90%; line-height: 1.4;
     white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; }
 /* What stands for a widget in a saved notebook is not shown above the widget. */
-.jp-OutputArea-child:has([role=note]):has(+ .jp-OutputArea-child .asvc-live) { display: none; }
+.jp-OutputArea-child:has([role=note]):has(+ .jp-OutputArea-child .asvc-live):not(
+    :has(+ .jp-OutputArea-child .jupyter-widgets-disconnected)) { display: none; }
 .asvc progress { width: 160px; max-width: 100%; accent-color: var(--jp-brand-color1, #1976d2); }
 .asvc-row { flex-wrap: wrap; align-items: center; gap: 0 8px; }
 .asvc button:focus-visible, .asvc input:focus-visible, .asvc textarea:focus-visible, .asvc select:focus-visible {

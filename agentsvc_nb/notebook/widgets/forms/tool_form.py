@@ -154,10 +154,8 @@ class ToolForm(Showing):
         return later.wait()
 
     def _as_cell(self, given: dict[str, Any]) -> str:
-        """Leave out what is null by default: a line for it would say nothing."""
-        fields = self.tool.input_schema.get("properties", {})
-        null = {name for name, field in fields.items() if "default" in field and field["default"] is None}
-        said = {name: value for name, value in given.items() if value is not None or name not in null}
+        schema = self.tool.input_schema
+        said = _without_null_defaults(given, schema, schema.get("$defs", {}))
         return calling.as_cell(self.tool.name, self.tool.asynchronous, said)
 
     def _files(self) -> list[str]:
@@ -182,3 +180,15 @@ class _Below(Bar):
 
     def clear(self) -> None:
         pass
+
+
+def _without_null_defaults(given: dict[str, Any], schema: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is null by default: a line for it would say nothing."""
+    fields = defined.get(schema.get("$ref", "").rpartition("/")[2], schema).get("properties", {})
+    said: dict[str, Any] = {}
+    for name, value in given.items():
+        field = fields.get(name, {})
+        if value is None and field.get("default", "") is None:
+            continue
+        said[name] = _without_null_defaults(value, field, defined) if isinstance(value, dict) else value
+    return said

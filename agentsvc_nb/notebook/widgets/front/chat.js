@@ -5,7 +5,7 @@ function render({ model, el }) {
   const chat = new ChatView(model, el);
   const undress = dress(el, model.get("sheet"));
   const release = keepKeys(chat.root);
-  const leave = follow(model, () => chat.reset(), (parts) => chat.show(parts));
+  const leave = follow(model, chat.root, () => chat.reset(), (parts) => chat.show(parts));
   return () => {
     leave();
     release();

@@ -142,19 +142,32 @@ function typeset(model, within) {
   if (typesetter) for (const formula of within.querySelectorAll(".mathjax_process")) typesetter.typeset(formula);
 }
 
-/** Show the parts of the model with `show(name, value)`, where null removes; a whole state with `reset` before it. */
-function follow(model, reset, show) {
+const GONE = "The kernel does not hear this any more. If it was restarted, run this cell again.";
+
+/** Show the parts of the model with `show(name, value)`, where null removes; a whole state with `reset` before it. Say
+ * below `root` when its kernel has gone. */
+function follow(model, root, reset, show) {
   const view = crypto.getRandomValues(new Uint32Array(2)).join("-");
+  const gone = element("div", { className: "asvc-wrong", role: "alert" });
+  root.after(gone);
   let known = false;
   const heard = ({ view: wanted, parts }) => {
+    gone.textContent = "";
     if (!parts || (wanted ? wanted !== view : !known)) return;
     if (wanted) reset();
     known = true;
     show(parts);
   };
+  // Not of anywidget, but of the models below it: the page has noticed that the kernel was restarted, or is away.
+  const lost = () => (gone.textContent = GONE);
   model.on("msg:custom", heard);
+  model.on("comm_live_update", lost);
   model.send({ do: "hello", view });
-  return () => model.off("msg:custom", heard);
+  return () => {
+    model.off("msg:custom", heard);
+    model.off("comm_live_update", lost);
+    gone.remove();
+  };
 }
 
 /** Copy an element as rich and plain text, or a text; where the page may not, show it selected, to be copied by hand. */

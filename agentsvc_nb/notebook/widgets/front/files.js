@@ -19,7 +19,7 @@ function render({ model, el }) {
   const files = new FilesView(model, el);
   const undress = dress(el, model.get("sheet"));
   const release = keepKeys(files.root, (event, focused) => files.uses(event, focused));
-  const leave = follow(model, () => files.reset(), (parts) => files.show(parts));
+  const leave = follow(model, files.root, () => files.reset(), (parts) => files.show(parts));
   return () => {
     leave();
     release();

@@ -5,7 +5,7 @@ function render({ model, el }) {
   const gallery = new GalleryView(model, el);
   const undress = dress(el, model.get("sheet"));
   const release = keepKeys(gallery.root);
-  const leave = follow(model, () => gallery.reset(), (parts) => gallery.show(parts));
+  const leave = follow(model, gallery.root, () => gallery.reset(), (parts) => gallery.show(parts));
   return () => {
     leave();
     release();
