@@ -185,7 +185,7 @@ def test_a_visitor_looks_through_files_and_pictures(page: Page) -> None:
     files.get_by_role("row", name="pack-light").focus()
     page.keyboard.press("Enter")
     expect(files.get_by_role("region", name="Preview of images/pack-light").locator("img")).to_have_count(1)
-    page.set_input_files(".asvc-files input", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"})
+    page.set_input_files(".asvc-files input[type=file]", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"})
     expect(files).to_contain_text("1 sent: notes.txt")
     gallery = page.locator(".asvc-gallery")
     gallery.locator("li button").press("Enter")
