@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import FilePayload, Page, expect, sync_playwright
 
 from tests.browser import axe
 from tests.browser.lab import CHROMIUM
@@ -185,7 +185,8 @@ def test_a_visitor_looks_through_files_and_pictures(page: Page) -> None:
     files.get_by_role("row", name="pack-light").focus()
     page.keyboard.press("Enter")
     expect(files.get_by_role("region", name="Preview of images/pack-light").locator("img")).to_have_count(1)
-    page.set_input_files(".asvc-files input[type=file]", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"})
+    notes = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"mine")
+    page.set_input_files(".asvc-files input[type=file]", notes)
     expect(files).to_contain_text("1 sent: notes.txt")
     gallery = page.locator(".asvc-gallery")
     gallery.locator("li button").press("Enter")
