@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from agentsvc_nb.agents.offline import tool_calls
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, readable
 from agentsvc_nb.agents.port import EarlierTurn
 from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.notebook.magics import changing
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads.wording import Wording, wordings
 from agentsvc_nb.tools.catalog import tools
@@ -517,3 +519,12 @@ def test_how_a_column_was_read_is_said_where_it_is_used(tmp_path: Path) -> None:
     fees = ask("Total fee by shop", tmp_path / "fees", {"shops.csv": AMOUNTS}).said
     assert "Column fee: Read as empty: n/a." in fees
     assert "Column amount" not in fees
+
+
+@pytest.mark.parametrize("typed", ["", "Use pandas instead"])
+@pytest.mark.parametrize("option", [{"fix": True, "edit": ""}, {"fix": False, "edit": "3"}], ids=["fix", "edit"])
+def test_a_change_of_a_cell_needs_a_language_model(typed: str, option: dict[str, object], tmp_path: Path) -> None:
+    """The cell is a file of the chat, in which nothing is to be looked for."""
+    said = ask(changing.message(argparse.Namespace(**option), typed), tmp_path, FILES).said
+    assert said.count("that needs a language model") == 1
+    assert "nothing found" not in said.lower()

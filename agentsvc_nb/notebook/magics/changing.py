@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 CELL_FILE: Final = "cell.py"
 _KEPT: Final = 1_000
-_FIX: Final = f"Correct the cell that failed: {LAST_ERROR_FILE} has it and its traceback."
-_EDIT: Final = f"Improve the cell in {CELL_FILE}."
-_WHOLE: Final = "Answer with the whole cell as it should be."
+_WHOLE: Final = "and answer with the whole cell as it should be."
+_FIX: Final = f"Correct the cell that failed, in {LAST_ERROR_FILE} with its traceback, {_WHOLE}"
+_EDIT: Final = f"Improve the cell in {CELL_FILE}, {_WHOLE}"
+"""One sentence each: the offline agent answers sentence by sentence, and needs to say once that it cannot."""
 
 
 class RanCells:
@@ -56,7 +57,7 @@ def target(args: argparse.Namespace, ran: RanCells, last_error: LastError) -> Ce
 def message(args: argparse.Namespace, typed: str) -> str:
     """Return what is asked: what was typed, or else what the option is for."""
     default, file = (_FIX, LAST_ERROR_FILE) if args.fix else (_EDIT, CELL_FILE)
-    return f"{typed}\n\nThis is about the cell in {file}. {_WHOLE}" if typed.strip() else f"{default} {_WHOLE}"
+    return f"{typed}\n\nEdit the cell in {file} so, {_WHOLE}" if typed.strip() else default
 
 
 def files(args: argparse.Namespace, cell: Cell, last_error: LastError, environ: Mapping[str, str]) -> AttachedFile:
