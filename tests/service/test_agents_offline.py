@@ -528,3 +528,9 @@ def test_a_change_of_a_cell_needs_a_language_model(typed: str, option: dict[str,
     said = ask(changing.message(argparse.Namespace(**option), typed), tmp_path, FILES).said
     assert said.count("that needs a language model") == 1
     assert "nothing found" not in said.lower()
+
+
+def test_a_quotient_of_one_currency_written_in_two_ways_has_no_unit(tmp_path: Path) -> None:
+    files = {"ads.csv": "Kampagne,Umsatz,Werbekosten\nA,EUR 100,20 €\nB,EUR 50,10 €\n"}
+    said = ask("Umsatz geteilt durch Werbekosten", tmp_path, files).said
+    assert said.startswith("**Total Umsatz per total Werbekosten: 5**")

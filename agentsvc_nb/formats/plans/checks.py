@@ -17,6 +17,7 @@ from agentsvc_nb.formats.plans.roles import (
     is_ratio,
     names_currency,
 )
+from agentsvc_nb.formats.tables.numbers import currency_code
 
 Code = Literal[
     "mean_of_ratios",
@@ -97,7 +98,9 @@ def _of_parts(one: Aggregate) -> Iterator[Objection]:
 
 def _of_units(measure: Compared, tables: Tables) -> Iterator[Objection]:
     units = [
-        {_found(column, tables)[0].unit for column in _columns(one)} if one.operation != "count" else {""}
+        {currency_code(_found(column, tables)[0].unit) for column in _columns(one)}
+        if one.operation != "count"
+        else {""}
         for one in (measure.left, measure.right)
     ]
     if units[0] != units[1]:
@@ -157,7 +160,7 @@ def _of_formula(one: Aggregate, formula: Formula, tables: Tables) -> Iterator[Ob
         yield _of_ratios(one, name)
     if formula.operator in ("*", "+", "-") and (left.unit == "%") != (right.unit == "%"):
         yield Objection("percent_in_formula", name, f"{name} would compute with per cents as with whole numbers.")
-    elif formula.operator in ("+", "-") and left.unit != right.unit:
+    elif formula.operator in ("+", "-") and currency_code(left.unit) != currency_code(right.unit):
         shown = f"{left.unit or 'no unit'} and {right.unit or 'no unit'}"
         yield Objection("units_differ", name, f"The columns of {name} have different units ({shown}).")
 

@@ -35,6 +35,7 @@ from agentsvc_nb.formats.plans.profiles import (
     Tables,
     table_of,
 )
+from agentsvc_nb.formats.tables.numbers import currency_code
 
 DIGITS: Final = 38
 """Digits of the engine's decimals."""
@@ -156,14 +157,14 @@ def divided(above: Term, below: Term, *, percent: bool = False) -> Term:
 
 
 def _ratio_unit(above: str, below: str) -> str:
-    if above == below:
+    if currency_code(above) == currency_code(below):
         return ""
     return f"{above}/{below}" if below else above
 
 
 def subtracted(left: Term, right: Term) -> Term:
     scale = None if left.scale is None or right.scale is None else max(left.scale, right.scale)
-    unit = left.unit if left.unit == right.unit else ""
+    unit = left.unit if currency_code(left.unit) == currency_code(right.unit) else ""
     decimals = max(left.decimals, right.decimals)
     return Term(f"({left.sql} - {right.sql})", "number", unit, scale, decimals, left.quotient or right.quotient)
 

@@ -31,6 +31,7 @@ from agentsvc_nb.formats.plans.plan import (
 from agentsvc_nb.formats.plans.profiles import Kind, PlanError, Tables
 from agentsvc_nb.formats.plans.results import ResultColumn
 from agentsvc_nb.formats.plans.roles import is_label
+from agentsvc_nb.formats.tables.numbers import currency_code
 
 GROUPS_MAX: Final = 2
 _STEPS: Final = {
@@ -249,7 +250,7 @@ def _operand_term(operand: Operand, scope: Scope) -> Term:
             scale = sum(scales) if scales else None
             return Term(f"({left.sql} * {right.sql})", "number", unit, scale, decimals, True)
         case sign:
-            unit = left.unit if left.unit == right.unit else ""
+            unit = left.unit if currency_code(left.unit) == currency_code(right.unit) else ""
             scale = max(scales) if scales else None
             return Term(f"({left.sql} {sign} {right.sql})", "number", unit, scale, decimals)
 

@@ -205,6 +205,15 @@ class _Unit(NamedTuple):
     scaled: bool
 
 
+def currency_code(unit: str) -> str:
+    """The code of a currency, however it is written; another unit as it is.
+
+    >>> currency_code("€"), currency_code("kg")
+    ('EUR', 'kg')
+    """
+    return _SAME.get(unit.casefold(), unit)
+
+
 def _unit(known: Mapping[str, _Written], counts: Mapping[str, int]) -> _Unit | str:
     """The unit of the column, or why it has none that its numbers could be added in."""
     currencies = Counter[str]()
@@ -214,7 +223,7 @@ def _unit(known: Mapping[str, _Written], counts: Mapping[str, int]) -> _Unit | s
             currencies[one.currency] += counts[text]
         suffixes[one.suffix] += counts[text]
     signs = [currency for currency, _ in currencies.most_common() if currency]
-    if len({_SAME.get(sign.casefold(), sign) for sign in signs}) > 1:
+    if len({currency_code(sign) for sign in signs}) > 1:
         return f"It holds several currencies ({', '.join(sorted(signs)[:5])}), so it is read as text."
     currency = signs[0] if signs else ""
     if all(not suffix or suffix in _SCALES for suffix in suffixes) and any(suffixes):
