@@ -428,6 +428,8 @@ def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> No
             origin, _, token = address.split()[1].partition("/lab")
             token = token.partition("token=")[2]
             assert answers(f"{origin}/api/contents", token)
+            notes = settings(f"{origin}/lab/api/settings/@jupyterlab/apputils-extension:notification", token)
+            assert notes["fetchNews"]["default"] == "false", "it would ask for news over the first notebook"
         finally:
             lab.send_signal(signal.SIGINT)
             assert lab.wait(PATIENCE_SECONDS) == 0
@@ -437,6 +439,14 @@ def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> No
     assert not answers(f"{origin}/api/contents", token)
     assert (tmp_path / lab_command.NOTEBOOK_FOLDER).is_dir()
     assert embedded.stop(data), "the service was still there"
+
+
+def settings(url: str, token: str) -> dict[str, dict[str, object]]:
+    """The settings of a plugin of JupyterLab, with their defaults."""
+    request = urllib.request.Request(url, headers={"Authorization": f"token {token}"})
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        found: dict[str, dict[str, object]] = json.load(answer)["schema"]["properties"]
+    return found
 
 
 def answers(url: str, token: str) -> bool:

@@ -91,12 +91,21 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Se
     service = embedded.find_or_start(data)
     print(f"Service:    {service.base_url}", *filter(None, [service.notice]), sep="\n", flush=True)
     # The token goes through the environment: every user of the machine can list the arguments of a process.
-    env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(data)}
+    env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(data), **_without_news(os.environ)}
     code = _run(command, env, served)
     print(f"The service goes on; to end it: agentsvc stop --data {shlex.quote(str(data))}", flush=True)
     if code != 0:
         raise LabError(f"JupyterLab ended with an error (exit {code}); what it said stands above.")
     return 0
+
+
+def _without_news(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variable with which JupyterLab finds our defaults before the user's own: it then does not ask, over the first
+    notebook, whether to fetch news and look for updates. What the user has chosen in its settings counts more."""
+    given = environ.get("JUPYTER_CONFIG_PATH")
+    return {
+        "JUPYTER_CONFIG_PATH": os.pathsep.join([str(Path(__file__).with_name("jupyter")), *([given] if given else [])])
+    }
 
 
 def bundled_notebooks() -> Path:
