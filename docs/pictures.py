@@ -73,7 +73,7 @@ def cards() -> None:
             for cell in range(len(CARDS)):
                 notebook.run(cell)
                 notebook.wait_idle()
-            until(lambda: notebook.output(WATCH).count("%") > 2 and "reading plan.pdf" in notebook.output(1))
+            until(lambda: notebook.output(WATCH).count("%") > 1 and "reading plan.pdf" in notebook.output(1))
             for look in axe.looks(notebook):
                 name = f"cards-{look.removeprefix('JupyterLab ').replace(' ', '-').lower()}.png"
                 notebook.page.locator(".jp-NotebookPanel-notebook").screenshot(path=str(IMAGES / name))
