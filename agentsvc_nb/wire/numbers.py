@@ -27,16 +27,16 @@ IDENTIFIERS: Final = frozenset(
 )
 _YEARS: Final = frozenset(_words("year jahr annee ano season saison"))
 _YEAR_NUMBERS: Final = range(1900, 2101)
-_NUMBER: Final = re.compile(
-    r"[-+\u2212]?\s?[$€£¥]?\s?\d[\d.,\u00a0\u202f' ]*\s?(?:[%‰$€£¥]|cents?|[kMG]?B|s|ms|min|h|kg|g|km|m|x)?"
-)
+_CURRENCY: Final = "[$€£¥]|EUR|USD|GBP|CHF|JPY"
+_UNIT: Final = rf"{_CURRENCY}|[%‰]|cents?|[kMG]?B|s|ms|min|h|kg|g|km|m|x"
+_NUMBER: Final = re.compile(rf"[-+\u2212]?\s?(?:{_CURRENCY})?\s?\d[\d.,\u00a0\u202f' ]*\s?(?:{_UNIT})?")
 
 
 def is_number(text: str) -> bool:
     """Whether a cell holds an amount and nothing else, which is read best at the right edge of its column.
 
-    >>> is_number("1,234.50 €"), is_number("12 March")
-    (True, False)
+    >>> is_number("1,234.50 €"), is_number("EUR 1,234.50"), is_number("12 March")
+    (True, True, False)
     """
     return len(text) <= 40 and _NUMBER.fullmatch(text.strip()) is not None
 

@@ -107,6 +107,12 @@ def test_what_a_job_made_is_shown_again_and_downloaded(terminal: Any) -> None:
     assert Path(path).read_text() == "made"
 
 
+def test_a_job_that_made_nothing_says_so(terminal: Any) -> None:
+    terminal.cell("%%job echo_job\n" + QUICK)
+    with pytest.raises(AskError, match="has made no files"):
+        terminal.cell("%jobs artifacts last -d made")
+
+
 def test_a_job_of_nobody_is_told(terminal: Any) -> None:
     with pytest.raises(AskError, match="'nothing' is no job of this notebook"):
         terminal.cell("%jobs cancel nothing")

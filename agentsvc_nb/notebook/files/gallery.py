@@ -94,7 +94,8 @@ class Pictures:
         fitting = [file for file in found if _fits(file, pattern)]
         self.files = sorted(fitting, key=lambda file: file.updated_at or "", reverse=True)
         if not self.files:
-            raise AskError(f"This chat has no pictures that fit {label(pattern)}.", "`%files` lists its files.")
+            of_these = "yet" if pattern == "*" else f"that fit {label(pattern)}"
+            raise AskError(f"This chat has no pictures {of_these}.", "`%files` lists its files.")
         self._seen: dict[str, PictureFacts] = {}
         self._looking: Thumbnails | None = None
 

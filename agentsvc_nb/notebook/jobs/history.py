@@ -142,7 +142,7 @@ def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
 def jobs_artifacts(session: Session, given: str, directory: str | Path = ".") -> list[str]:
     """Download the files of a job into a folder, created if missing, and return their paths.
 
-    Raises `AskError` when the job is not known, the service fails, or the folder cannot be written to.
+    Raises `AskError` when the job is not known or made no files, the service fails, or the folder cannot be written to.
     """
     row, folder = _the_job(session, given), Path(directory).expanduser()
     try:
@@ -151,6 +151,8 @@ def jobs_artifacts(session: Session, given: str, directory: str | Path = ".") ->
             got = session.client().jobs.download_artifacts(row["job_id"], to=folder, chat=row["chat"])
     except OSError as error:
         raise AskError(f"{folder} can't be written to: {error.strerror}.", "Name another folder: -d DIR") from None
+    if not got:
+        raise AskError(f"Job {row['job_id']} has made no files.", "`%jobs show` tells what it answered.")
     return [str(path) for path in got]
 
 
