@@ -80,7 +80,7 @@ def test_nothing_is_loaded_from_the_net(pages: dict[Path, Page]) -> None:
     ("asked", "page"),
     [
         ("429", "docs/errors.html"),
-        ("429 retry", "docs/client.html"),
+        ("429 retry", "docs/errors.html"),
         ("CERTIFICATE_VERIFY_FAILED", "docs/questions.html"),
         ("uninstall", "docs/questions.html"),
         ("spending limit", "docs/questions.html"),

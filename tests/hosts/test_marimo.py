@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Page, expect, sync_playwright
 
-from tests.browser import axe
 from tests.browser.lab import CHROMIUM
 from tests.hosts.conftest import run_module
 from tests.waiting import until
@@ -194,7 +193,6 @@ def test_a_visitor_looks_through_files_and_pictures(page: Page) -> None:
     expect(gallery.locator(".asvc-pair img")).to_have_count(1)
     page.keyboard.press("Escape")
     expect(gallery.locator("li button")).to_be_focused()
-    assert axe.violations(page, ".asvc") == []
 
 
 @pytest.mark.browser

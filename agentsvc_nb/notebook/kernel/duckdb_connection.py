@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -45,8 +46,18 @@ class DuckDb:
             self._check(sql)
             with self._read_only(), self._stopped_in_time():
                 relation = self._connection.sql(sql).limit(rows + 1)
-                found = relation.fetchall()
+                found = self._fetched(relation)
         return Selected(relation.columns, found[:rows], len(found) > rows)
+
+    def _fetched(self, relation: Any) -> list[Any]:
+        """The rows, fetched in a thread: where DuckDB 2.0 waits for its own threads, it hears of Ctrl-C too late."""
+        with ThreadPoolExecutor(1) as pool:
+            rows = pool.submit(relation.fetchall)
+            try:
+                return rows.result()
+            except KeyboardInterrupt:
+                self._connection.interrupt()
+                raise
 
     def _check(self, sql: str) -> None:
         """Raise `Refused` unless DuckDB itself reads it as one query of tables that there are: a table's name may also

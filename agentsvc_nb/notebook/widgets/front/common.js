@@ -148,18 +148,17 @@ const GONE = "The kernel does not hear this any more. If it was restarted, run t
  * below `root` when its kernel has gone. */
 function follow(model, root, reset, show) {
   const view = crypto.getRandomValues(new Uint32Array(2)).join("-");
-  const gone = element("div", { className: "asvc-wrong", role: "alert" });
-  root.after(gone);
+  const gone = element("div", { className: "asvc-wrong", role: "alert", textContent: GONE });
   let known = false;
   const heard = ({ view: wanted, parts }) => {
-    gone.textContent = "";
+    gone.remove();
     if (!parts || (wanted ? wanted !== view : !known)) return;
     if (wanted) reset();
     known = true;
     show(parts);
   };
   // Not of anywidget, but of the models below it: the page has noticed that the kernel was restarted, or is away.
-  const lost = () => (gone.textContent = GONE);
+  const lost = () => root.after(gone);
   model.on("msg:custom", heard);
   model.on("comm_live_update", lost);
   model.send({ do: "hello", view });
