@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -52,7 +52,7 @@ class DuckDb:
     def _fetched(self, relation: Any) -> list[Any]:
         """The rows, fetched in a thread: where DuckDB 2.0 waits for its own threads, it hears of Ctrl-C too late."""
         with ThreadPoolExecutor(1) as pool:
-            rows = pool.submit(relation.fetchall)
+            rows: Future[list[Any]] = pool.submit(relation.fetchall)
             try:
                 return rows.result()
             except KeyboardInterrupt:
