@@ -70,5 +70,6 @@ def test_the_chat_of_the_page_of_notebooks(kernel: Any) -> None:
 def test_the_previews_of_the_page_of_hosts(client: AgentService) -> None:
     answer = client.ask("write out/plan.md # The plan\nsay done")
     client.files.upload(("dot.png", png()), chat=answer.chat)
-    for block in blocks("docs/hosts.md"):
-        run(block, "docs/hosts.md", answer=answer)
+    files_and_gallery, preview = blocks("docs/hosts.md")
+    run(files_and_gallery, "docs/hosts.md", answer=answer)
+    run(preview, "docs/hosts.md", answer=answer)
