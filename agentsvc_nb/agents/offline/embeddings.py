@@ -161,7 +161,11 @@ class KeptVectors:
     def _open(self) -> sqlite3.Connection:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         kept = sqlite3.connect(self._file, timeout=1.0)
-        kept.execute(_TABLE)
+        try:
+            kept.execute(_TABLE)
+        except BaseException:
+            kept.close()
+            raise
         return kept
 
 

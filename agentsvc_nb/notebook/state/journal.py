@@ -272,12 +272,16 @@ def _open(path: Path | None) -> sqlite3.Connection:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     # Any kernel of the user may be writing: wait for it a moment. `Journal` has the lock between threads.
     db = sqlite3.connect(path or ":memory:", timeout=2.0, check_same_thread=False)
-    db.row_factory = sqlite3.Row
-    db.execute("PRAGMA journal_mode = WAL")
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    for step in range(version, max(_UPGRADES) + 1) if version else ():  # a new file has version 0, and no table yet
-        db.executescript(_UPGRADES[step])
-    db.executescript(_SCHEMA)
+    try:
+        db.row_factory = sqlite3.Row
+        db.execute("PRAGMA journal_mode = WAL")
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        for step in range(version, max(_UPGRADES) + 1) if version else ():  # a new file has version 0, and no table yet
+            db.executescript(_UPGRADES[step])
+        db.executescript(_SCHEMA)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 

@@ -159,11 +159,15 @@ class SqliteDatabase(GroupedWrites):
     def _connect(self) -> sqlite3.Connection:
         # Transactions are begun by hand, and `close` closes the connections of all threads.
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        connection.row_factory = _as_dict
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
-        connection.execute("PRAGMA journal_mode = WAL")
-        # Nothing is lost when the process dies; a power cut may lose the last moment (docs/decisions/0004-sqlite.md).
-        connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            connection.row_factory = _as_dict
+            connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            # Nothing is lost when the process dies; of a power cut see docs/decisions/0004-sqlite.md.
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            connection.close()
+            raise
         self._connections.append(connection)
         return connection
 
