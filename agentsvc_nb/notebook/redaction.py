@@ -12,12 +12,13 @@ _NAME = re.compile(_SECRET_NAME + r"|_key$", re.IGNORECASE)
 _SHORTEST: Final = 8
 """The least length of an environment variable's value to be redacted: a shorter one may occur in ordinary words."""
 
-# Secrets that are recognised by their own form, and secrets that are recognised by what stands before them.
+# Secrets that are recognised by their own form, and secrets that are recognised by what stands before them. Possessive
+# and bounded where a text of others could make a search take time with the square of its length.
 _SHAPES: Final = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
     re.compile(r"\b(?:svc_(?:sk|oat)_|sk-|gh[pousr]_|github_pat_|xox[abprs]-|glpat-|hf_)[\w-]{8,}"),
     re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),  # a signed token
+    re.compile(r"\beyJ[\w-]{8,2000}+\.[\w-]{8,}\.[\w-]*"),  # a signed token
     re.compile(r"\bAIza[\w-]{35}\b"),  # Google
     re.compile(r"\b(?:sk|rk|pk|whsec)_(?:live|test)?_?[A-Za-z0-9]{16,}\b"),  # Stripe
     re.compile(r"\bSG\.[\w-]{16,}\.[\w-]{16,}"),  # SendGrid
@@ -26,12 +27,18 @@ _SHAPES: Final = (
     re.compile(r"(?i)(?<=[?&])(?:access_token|api_?key|sig|signature|token|password)=[^&\s\"']+"),
 )
 _AFTER: Final = (
-    re.compile(r"(?i)(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
-    re.compile(r"(?<=://)([^\s:/@]*:)[^\s/@]+(?=@)"),
-    re.compile(rf"(?i)(\b\w*{_SECRET_NAME}\w*[\"']?\]?\s*[:=]\s*(?:[rbfu]{{0,2}})[\"'])[^\"'\n]+"),
+    re.compile(r"(?i)(\bbearer\s+)[\w.~+/=-]{8,}"),
+    re.compile(
+        r"(\b(?i:basic)\s+)(?![A-Z]?[a-z]+\b)[A-Za-z0-9+/]{8,}={0,2}"
+    ),  # base64, and no word: `basic statistics`
+    re.compile(r"(?<=://)([^\s:/@]*:)[^\s/]+(?=@)"),
+    re.compile(
+        rf"(?i)(\b(?=\w*?{_SECRET_NAME})\w++[\"']?\]?\s*[:=]\s*[rbfu]{{0,2}}(?P<quote>\"\"\"|'''|[\"']))"
+        r"(?:\\.|(?!(?P=quote))[^\\\n])+"
+    ),
 )
 
-_DIGITS: Final = re.compile(r"(?<![\d.])(?:\d[ -]?){12,18}\d(?![\d.])")
+_DIGITS: Final = re.compile(r"(?<!\d)(?<!\d\.)(?:\d[ -]?){12,18}\d(?!\.?\d)")
 _ISSUERS: Final = re.compile(r"4|5[1-5]|2[2-7]|3[47]|36|38|30|6")
 
 

@@ -31,6 +31,12 @@ from agentsvc_nb.notebook.redaction import redacted
         ("AccountKey=" + "i" * 40 + "==", "iiii"),
         ("https://x.example/a?sig=abcdef123&b=1", "abcdef123"),
         ("pay('4111 1111 1111 1111')", "4111 1111"),
+        ("My card is 4111 1111 1111 1111.", "4111 1111"),
+        ("No.4111111111111111", "41111111"),
+        ('password = "it\'s hunter22"', "hunter22"),
+        (r"password = 'it\'s hunter22'", "hunter22"),
+        ('password = """hunter22"""', "hunter22"),
+        ("postgres://ada:hunt@er22@db.example/x", "er22"),
         ("it was ada's own word-of-the-day", "word-of-the-day"),
     ],
 )
@@ -43,7 +49,18 @@ def test_a_secret_goes(text: str, secret: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["tokens = tokenizer.encode(text)", "a key of 'price'", "x = d['key']", "http://host:80/a@b", "/home/ada"]
+    "text",
+    [
+        "tokens = tokenizer.encode(text)",
+        "a key of 'price'",
+        "x = d['key']",
+        "http://host:80/a@b",
+        "/home/ada",
+        "# basic statistics, Basic Regression, basic data_frame",
+        "password = ''; name = 'ada'",
+        "0.4111111111111111",
+        "4111111111111111.5",
+    ],
 )
 def test_the_rest_stays(text: str) -> None:
     assert redacted(text, {"HOME": "/home/ada", "SHORT_KEY": "key"}) == text
@@ -55,3 +72,9 @@ def test_the_change_of_a_cell_that_went_along_redacted_finds_its_values_again(se
     cell = f"key = '{secret}'\nprnt(key)"
     corrected = redacted(cell, {}).replace("prnt", "print")
     assert restored(corrected, cell) == cell.replace("prnt", "print")
+
+
+@pytest.mark.parametrize("repeated", ["eyJ-", "token", "token =    ", "://a:", "-----BEGIN ", "1 ", "password = '\\"])
+def test_a_text_of_others_takes_time_by_its_length(repeated: str) -> None:
+    """These took minutes, as the square of their length."""
+    assert len(redacted(repeated * 20_000, {})) > 0
