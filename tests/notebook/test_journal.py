@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 import stat
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +86,8 @@ def test_files_before_and_with_a_start_are_kept(journal: Journal) -> None:
     assert {"2", "3"} == journal.attachments("http://a", "chat_1")
 
 
-def test_a_journal_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
-    old = sqlite3.connect(tmp_path / "journal.sqlite")
+def _first_version(path: Path) -> Path:
+    old = sqlite3.connect(path)
     columns = "created_at, fingerprint, notebook, base_url, address, prompt, attachments, chat, run_id, status"
     old.execute(f"CREATE TABLE runs (idempotency_key PRIMARY KEY, {columns}, started_at, ended_at)")
     old.execute(
@@ -94,7 +96,11 @@ def test_a_journal_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
     old.execute("PRAGMA user_version = 1")
     old.commit()
     old.close()
-    journal = Journal(tmp_path / "journal.sqlite")
+    return path
+
+
+def test_a_journal_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
+    journal = Journal(_first_version(tmp_path / "journal.sqlite"))
     assert [row["run_id"] for row in journal.runs("/n.ipynb")] == ["r"]
     assert journal.attachments("http://a", "chat_1") == {"abc"}
     journal.start(_entry("new", uploads=frozenset({("a", "1")})))
@@ -118,6 +124,36 @@ def test_two_kernels_write_at_the_same_time(tmp_path: Path) -> None:
     first.start(_entry("c"))
     assert [entry.idempotency_key for entry in second.known(["f"])] == ["c", "b", "a"]
     assert (first.warning, second.warning) == ("", "")
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_kernels_that_begin_at_the_same_time_make_or_upgrade_one_journal(tmp_path: Path, old: bool) -> None:
+    together = threading.Barrier(4)
+
+    def begin(path: Path) -> str:
+        journal = Journal(path)
+        together.wait()
+        journal.start(_entry(f"{threading.get_ident()}"))
+        return journal.warning
+
+    for number in range(20):
+        path = tmp_path / f"{number}.sqlite"
+        if old:
+            _first_version(path)
+        with ThreadPoolExecutor(together.parties) as kernels:
+            assert set(kernels.map(begin, [path] * together.parties)) == {""}
+
+
+def test_the_journal_of_a_later_release_stays_one(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    Journal(path).start(_entry("a"))
+    later = sqlite3.connect(path)
+    later.execute("PRAGMA user_version = 999")
+    journal = Journal(path)
+    journal.start(_entry("b"))
+    assert ([entry.idempotency_key for entry in journal.known(["f"])], journal.warning) == (["b", "a"], "")
+    assert later.execute("PRAGMA user_version").fetchone() == (999,)
+    later.close()
 
 
 @pytest.mark.parametrize("broken", ["folder", "garbage", "file in the way"])

@@ -9,6 +9,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -64,11 +65,14 @@ ALTER TABLE runs ADD COLUMN model TEXT;
     3: "ALTER TABLE runs ADD COLUMN typed TEXT NOT NULL DEFAULT '';",
 }
 """The SQL that upgrades a journal from that version of the schema to the next."""
+_VERSION: Final = max(_UPGRADES) + 1
 _COLUMNS: Final = (
     "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, uploads, chat, run_id,"
     " status, typed"
 )
 
+WAIT_SECONDS: Final = 2.0
+"""How long a journal waits while another kernel writes."""
 TYPED_CHARS: Final = 4_000
 """How much of a cell's text is stored, for chats that are shown again."""
 
@@ -271,18 +275,40 @@ def _open(path: Path | None) -> sqlite3.Connection:
         # SQLite gives its -wal and -shm files the mode of the database.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     # Any kernel of the user may be writing: wait for it a moment. `Journal` has the lock between threads.
-    db = sqlite3.connect(path or ":memory:", timeout=2.0, check_same_thread=False)
+    db = sqlite3.connect(path or ":memory:", timeout=WAIT_SECONDS, check_same_thread=False)
     try:
         db.row_factory = sqlite3.Row
-        db.execute("PRAGMA journal_mode = WAL")
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        for step in range(version, max(_UPGRADES) + 1) if version else ():  # a new file has version 0, and no table yet
-            db.executescript(_UPGRADES[step])
-        db.executescript(_SCHEMA)
+        _use_wal(db)
+        _set_up(db)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    """SQLite does not wait for another kernel that changes this too: it says at once that the file is locked."""
+    ends = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= ends:
+                raise
+            time.sleep(0.01)
+
+
+def _set_up(db: sqlite3.Connection) -> None:
+    """Make the tables, or upgrade them, in one transaction: two kernels may have begun at the same time."""
+    db.execute("BEGIN IMMEDIATE")
+    with db:
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        if version > _VERSION:
+            return  # of a later release, which keeps the columns that this one knows
+        steps = [_UPGRADES[step] for step in range(version, _VERSION)] if version else []  # a new file has version 0
+        for statement in ";".join([*steps, _SCHEMA]).split(";"):
+            db.execute(statement)
 
 
 def _pairs(stored: str) -> frozenset[Upload]:
