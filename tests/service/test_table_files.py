@@ -64,6 +64,7 @@ CASES = {
     "a currency in two ways": Case(["5,10 €", "EUR 7,00", "8,20", "9 €"], "number", [D("5.1"), 7, D("8.2"), 9], "€"),
     "pounds and their code": Case(["£5.10", "GBP 7.00", "GBP 8.00"], "number", [D("5.1"), 7, 8], "GBP"),
     "dollars of two countries, perhaps": Case(["$5", "USD 7"], "text", ["$5", "USD 7"], said="several currencies"),
+    "crowns, also abbreviated": Case(["5 kr", "6 kr.", "7 kr"], "number", [5, 6, 7], "kr"),
     "several currencies": Case(["5 €", "7 $", "8 €"], "text", ["5 €", "7 $", "8 €"], said="several currencies"),
     "per cent": Case(["12.5%", "3 %", "0"], "number", [D("12.5"), 3, 0], "%"),
     "a per cent without its sign": Case(["1%", "2%", "3%", "4"], "number", [1, 2, 3, None], "%"),

@@ -40,6 +40,7 @@ _SAME: Final = {
         "PLN": ("zł",),
         "CZK": ("kč",),
         "HUF": ("ft",),
+        "kr": ("kr.",),
         "RON": ("lei",),
         "RUB": ("₽",),
         "TRY": ("₺",),
