@@ -6,7 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agentsvc_nb.formats.plans.plan import Aggregate, Along, Column, Compared, Formula, Plan, aggregates, columns_of
+from agentsvc_nb.formats.plans.currencies import currency_of, differ
+from agentsvc_nb.formats.plans.plan import (
+    Aggregate,
+    Along,
+    Column,
+    Compared,
+    Criterion,
+    Formula,
+    Plan,
+    aggregates,
+    columns_of,
+    leaves,
+)
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables, table_of
 from agentsvc_nb.formats.plans.roles import (
     is_amount,
@@ -50,7 +62,7 @@ def objections(plan: Plan, tables: Tables) -> list[Objection]:
     """All of them, in the order of the plan; the caller decides which of them hold. Raises `PlanError` for tables and
     columns that are not there."""
     found = [*_of_join(plan, tables), *_of_groups(plan, tables), *_of_measures(plan, tables), *_of_order(plan, tables)]
-    return list(dict.fromkeys([*found, *_of_twins(plan, tables)]))
+    return list(dict.fromkeys([*found, *_of_conditions(plan, tables), *_of_twins(plan, tables)]))
 
 
 def _found(column: Column, tables: Tables) -> tuple[ColumnProfile, TableProfile]:
@@ -66,6 +78,15 @@ def _of_twins(plan: Plan, tables: Tables) -> Iterator[Objection]:
         if any(one.name == f"{column.name} (2)" for one in table.columns):
             message = f"Several columns are called {column.name}: give each another name, or ask for {column.name} (2)."
             yield Objection("column_twice", column.name, message)
+
+
+def _of_conditions(plan: Plan, tables: Tables) -> Iterator[Objection]:
+    """Amounts of two currencies against each other, row by row."""
+    for one in leaves(plan.where):
+        if isinstance(one, Criterion) and isinstance(one.left, Column) and isinstance(one.right, Column):
+            left, right = (_found(column, tables)[0] for column in (one.left, one.right))
+            if _in_other_money(left, right):
+                yield _of_money(left, right)
 
 
 def _of_groups(plan: Plan, tables: Tables) -> Iterator[Objection]:
@@ -86,7 +107,7 @@ def _of_measures(plan: Plan, tables: Tables) -> Iterator[Objection]:
     for measure in plan.measures:
         if isinstance(measure, Along) and measure.operation in ("share", "running"):
             yield from _of_parts(measure.of)
-        if isinstance(measure, Compared) and measure.operation != "ratio":
+        if isinstance(measure, Compared):
             yield from _of_units(measure, tables)
 
 
@@ -97,15 +118,31 @@ def _of_parts(one: Aggregate) -> Iterator[Objection]:
 
 
 def _of_units(measure: Compared, tables: Tables) -> Iterator[Objection]:
-    units = [
-        {currency_code(_found(column, tables)[0].unit) for column in _columns(one)}
-        if one.operation != "count"
-        else {""}
-        for one in (measure.left, measure.right)
-    ]
-    if units[0] != units[1]:
+    left, right = ([_found(column, tables)[0] for column in _amounts(one)] for one in (measure.left, measure.right))
+    if apart := next(((one, other) for one in left for other in right if _in_other_money(one, other)), None):
+        yield _of_money(*apart)
+        return
+    units = [{currency_code(one.unit) for one in columns} or {""} for columns in (left, right)]
+    codes = [{currency_of(one) for one in columns} for columns in (left, right)]
+    if measure.operation != "ratio" and units[0] != units[1] and (codes[0] != codes[1] or "" in codes[0]):
         shown = " and ".join(" ".join(sorted(one)) or "no unit" for one in units)
         yield Objection("units_differ", "", f"The two have different units ({shown}): ask for their ratio.")
+
+
+def _in_other_money(one: ColumnProfile, other: ColumnProfile) -> bool:
+    return differ(currency_of(one), currency_of(other))
+
+
+def _of_money(one: ColumnProfile, other: ColumnProfile) -> Objection:
+    message = (
+        f"{one.name} is in {currency_of(one)} and {other.name} in {currency_of(other)}: "
+        "they compare only in one currency, and the table has no rate of exchange."
+    )
+    return Objection("currencies_differ", one.name, message)
+
+
+def _amounts(one: Aggregate) -> list[Column]:
+    return [] if one.operation in ("count", "distinct") else _columns(one)
 
 
 def _columns(one: Aggregate) -> list[Column]:
@@ -136,7 +173,7 @@ def _of_aggregate(one: Aggregate, tables: Tables) -> Iterator[Objection]:
 def _of_currencies(one: Aggregate, plan: Plan, tables: Tables) -> Iterator[Objection]:
     """Amounts of several currencies together, unless the plan tells the currencies apart."""
     told_apart = {group.column for group in plan.groups} | {*columns_of(plan.where), *columns_of(one.where)}
-    for amount in _columns(one) if one.operation not in ("count", "distinct") else ():
+    for amount in _amounts(one):
         column, table = _found(amount, tables)
         for other in table.columns if is_amount(column) and not names_currency(column) else ():
             if is_currency(other) and other.distinct > 1 and Column(amount.table, other.name) not in told_apart:
@@ -158,11 +195,19 @@ def _of_formula(one: Aggregate, formula: Formula, tables: Tables) -> Iterator[Ob
     name = f"{left.name} {formula.operator} {right.name}"
     if formula.operator == "/" and one.operation in ("sum", "mean"):
         yield _of_ratios(one, name)
-    if formula.operator in ("*", "+", "-") and (left.unit == "%") != (right.unit == "%"):
+    if formula.operator != "*" and _in_other_money(left, right):
+        yield _of_money(left, right)
+    elif formula.operator in ("*", "+", "-") and (left.unit == "%") != (right.unit == "%"):
         yield Objection("percent_in_formula", name, f"{name} would compute with per cents as with whole numbers.")
-    elif formula.operator in ("+", "-") and currency_code(left.unit) != currency_code(right.unit):
+    elif formula.operator in ("+", "-") and _apart(left, right):
         shown = f"{left.unit or 'no unit'} and {right.unit or 'no unit'}"
         yield Objection("units_differ", name, f"The columns of {name} have different units ({shown}).")
+
+
+def _apart(left: ColumnProfile, right: ColumnProfile) -> bool:
+    """Whether they have different units; of two in one currency, one may have it in its name only."""
+    one = currency_of(left)
+    return currency_code(left.unit) != currency_code(right.unit) and not (one and one == currency_of(right))
 
 
 def _of_order(plan: Plan, tables: Tables) -> Iterator[Objection]:

@@ -8,6 +8,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Final
 
+from agentsvc_nb.formats.plans.currencies import currency_of
 from agentsvc_nb.formats.plans.plan import (
     AllOf,
     AnyOf,
@@ -35,6 +36,7 @@ from agentsvc_nb.formats.plans.profiles import (
     Tables,
     table_of,
 )
+from agentsvc_nb.formats.plans.roles import is_amount
 from agentsvc_nb.formats.tables.numbers import currency_code
 
 DIGITS: Final = 38
@@ -60,6 +62,10 @@ class Term:
     scale: int | None = 0
     decimals: int = 0
     quotient: bool = False
+    currency: str = ""
+    """What its amounts are in, also where only the header says so."""
+    amount: bool = False
+    """Whether they are of money, in whatever currency."""
 
 
 def quoted(name: str) -> str:
@@ -143,7 +149,7 @@ def divided(above: Term, below: Term, *, percent: bool = False) -> Term:
     """A quotient without a value where the divisor is 0: exact to at least 12 decimals, the last rounded half to even;
     in floating point only if a part is, or has so many decimals that no exact one fits."""
     top = f"100 * {above.sql}" if percent else above.sql
-    unit = "%" if percent else _ratio_unit(above.unit, below.unit)
+    unit = "%" if percent else _ratio_unit(above, below)
     decimals = 0 if percent else above.decimals
     scale = None if above.scale is None or below.scale is None else max(DECIMALS_MAX, above.scale)
     if scale is None or scale + (below.scale or 0) > DIGITS - _WHOLE_DIGITS_MIN:
@@ -156,17 +162,25 @@ def divided(above: Term, below: Term, *, percent: bool = False) -> Term:
     return Term(f"decimal_division({upper}, {lower}, {scale})", "number", unit, scale, decimals, True)
 
 
-def _ratio_unit(above: str, below: str) -> str:
-    if currency_code(above) == currency_code(below):
+def _ratio_unit(above: Term, below: Term) -> str:
+    """None for two amounts of money: that of two currencies is objected to (`checks`)."""
+    if currency_code(above.unit) == currency_code(below.unit) or (above.amount and below.amount):
         return ""
-    return f"{above}/{below}" if below else above
+    return f"{above.unit}/{below.unit}" if below.unit else above.unit
 
 
 def subtracted(left: Term, right: Term) -> Term:
     scale = None if left.scale is None or right.scale is None else max(left.scale, right.scale)
-    unit = left.unit if currency_code(left.unit) == currency_code(right.unit) else ""
+    unit = common_unit(left, right)
     decimals = max(left.decimals, right.decimals)
     return Term(f"({left.sql} - {right.sql})", "number", unit, scale, decimals, left.quotient or right.quotient)
+
+
+def common_unit(left: Term, right: Term) -> str:
+    """The unit of a sum or a difference; one of two in the same currency may have it in its header only."""
+    if currency_code(left.unit) == currency_code(right.unit):
+        return left.unit
+    return left.unit or right.unit if left.currency == right.currency != "" else ""
 
 
 _PARTS: Final = {
@@ -227,7 +241,11 @@ class Scope:
     def term(self, column: Column) -> Term:
         profile = self.profile(column)
         floating = profile.decimals is None
-        return Term(self.sql(column), profile.kind, profile.unit, profile.decimals, profile.decimals or 0, floating)
+        currency, scale = currency_of(profile), profile.decimals
+        amount = bool(currency) or (is_amount(profile) and not profile.unit)
+        return Term(
+            self.sql(column), profile.kind, profile.unit, scale, scale or 0, floating, currency=currency, amount=amount
+        )
 
     def condition(self, condition: Condition) -> str:
         match condition:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
-from agentsvc_nb.formats.plans.dialect import Scope, Term, divided, literal, quoted, subtracted
+from agentsvc_nb.formats.plans.dialect import Scope, Term, common_unit, divided, literal, quoted, subtracted
 from agentsvc_nb.formats.plans.expressions import column_titles
 from agentsvc_nb.formats.plans.plan import (
     Aggregate,
@@ -31,7 +31,6 @@ from agentsvc_nb.formats.plans.plan import (
 from agentsvc_nb.formats.plans.profiles import Kind, PlanError, Tables
 from agentsvc_nb.formats.plans.results import ResultColumn
 from agentsvc_nb.formats.plans.roles import is_label
-from agentsvc_nb.formats.tables.numbers import currency_code
 
 GROUPS_MAX: Final = 2
 _STEPS: Final = {
@@ -250,7 +249,7 @@ def _operand_term(operand: Operand, scope: Scope) -> Term:
             scale = sum(scales) if scales else None
             return Term(f"({left.sql} * {right.sql})", "number", unit, scale, decimals, True)
         case sign:
-            unit = left.unit if currency_code(left.unit) == currency_code(right.unit) else ""
+            unit = common_unit(left, right)
             scale = max(scales) if scales else None
             return Term(f"({left.sql} {sign} {right.sql})", "number", unit, scale, decimals)
 
@@ -276,7 +275,8 @@ def _aggregated(one: Aggregate, scope: Scope) -> Term:
     if one.operation == "quantile":
         return _quantile(term, one, scope)
     if one.operation in _DERIVED:
-        return _DERIVED[one.operation](term, narrowed)
+        made = _DERIVED[one.operation](term, narrowed)
+        return replace(made, currency=term.currency, amount=term.amount)
     return replace(term, sql=f"{one.operation}({term.sql}){narrowed}")
 
 

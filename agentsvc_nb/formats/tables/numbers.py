@@ -215,6 +215,15 @@ def currency_code(unit: str) -> str:
     return _SAME.get(unit.casefold(), unit)
 
 
+def is_currency_unit(unit: str) -> bool:
+    """Whether a unit of numbers is a currency, however it is written.
+
+    >>> is_currency_unit("US$"), is_currency_unit("kg")
+    (True, False)
+    """
+    return bool(unit) and (currency_code(unit).upper() in _CODES or unit[-1] in _SIGNS or unit.casefold() in _WORDS)
+
+
 def _unit(known: Mapping[str, _Written], counts: Mapping[str, int]) -> _Unit | str:
     """The unit of the column, or why it has none that its numbers could be added in."""
     currencies = Counter[str]()
