@@ -186,7 +186,10 @@ def _of_currencies(one: Aggregate, plan: Plan, tables: Tables) -> Iterator[Objec
 def _of_ratios(one: Aggregate, name: str) -> Objection:
     if one.operation == "sum":
         return Objection("sum_of_ratios", name, f"{name} is a ratio of each row: ratios have no sum.")
-    message = f"{name} is a ratio of each row: their mean is not the ratio of the sums. Ask for that of two columns."
+    message = (
+        f"{name} is a ratio of each row: their mean is not the ratio of the sums. Ask for that of two columns, or for "
+        "the unweighted mean."
+    )
     return Objection("mean_of_ratios", name, message)
 
 

@@ -91,6 +91,7 @@ _MEANINGS: Final = {
     "|la somme des|la somme du",
     "op:mean": "moyenne|moyen|moyenne de|moyenne des|moyenne du|en moyenne|moyens|moyennes|moyenne de la|moyenne de l"
     "|en moyenne par",
+    "unweighted": "non pondéré|non pondérée|sans pondération|simple|arithmétique",
     "op:median": "médiane|médian|médiane de|médiane du|médiane des|médiane de la|médiane de l|médians|médianes"
     "|valeur médiane",
     "op:stddev": "écart type|écart type de|écart type des|écart type du",

@@ -106,6 +106,9 @@ _MEANINGS: Final = {
     "op:mean": "durchschnitt|durchschnittlich|durchschnittliche|durchschnittlicher|durchschnittliches"
     "|durchschnittlichen|mittelwert|mittlere|mittlerer|im schnitt|im durchschnitt|durchschnitt der|mittelwert der"
     "|mittelwert von|durchschnitt des|durchschnittswert|im mittel|mittel|mittleres|mittleren|durchschnitts",
+    "unweighted": "ungewichtet|ungewichtete|ungewichteter|ungewichteten|ungewichtetes|nicht gewichtet|ohne gewichtung"
+    "|einfacher|einfachen|einfaches|einfache|schlichter|schlichten|arithmetisches|arithmetischer|arithmetischen"
+    "|arithmetische",
     "op:median": "median|median der|median des|median von|medianwert|mediane|medianer",
     "op:stddev": "standardabweichung|standardabweichung der|standardabweichung von",
     "op:min": "minimum|minimale|minimaler|kleinster wert|minimum der|minimales|minimalen|niedrigster wert",

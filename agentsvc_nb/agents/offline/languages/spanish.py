@@ -87,6 +87,7 @@ _MEANINGS: Final = {
     "op:mean": "promedio|media|promedio de|media de|medio|en promedio|promedio del|media del|medios|medias"
     "|promedio de la|promedio de los|media de la|media de los|media de las|valor medio|de media|promedios"
     "|por término medio",
+    "unweighted": "no ponderado|no ponderada|sin ponderar|simple|aritmética|aritmético",
     "op:median": "mediana|mediana de|mediana del|mediano|mediana de la|mediana de los|mediana de las|medianos|medianas",
     "op:stddev": "desviación estándar|desviación estándar de|desviación típica de|desviación estándar del"
     "|desviación estándar de la|desviación estándar de los|desviación típica",

@@ -18,6 +18,7 @@ from agentsvc_nb.agents.offline.questions import mentions
 from agentsvc_nb.agents.offline.tables.following.context import InContext, alone, in_context, may_go_on, told
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood
+from agentsvc_nb.agents.offline.tables.weights import rates_averaged
 from agentsvc_nb.agents.offline.tables.wording import measure, question, quoted
 from agentsvc_nb.agents.offline.writing import RESULTS, AnswerPart, code, result, without_result
 from agentsvc_nb.agents.port import RunContext
@@ -104,7 +105,9 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     reading, table = understood.reading, tables[understood.reading.plan.table]
     line = expression(reading.plan, tables, found)
     joined, query = _joined(reading.plan, found, tables), sql(reading.plan, tables)
-    told = " ".join(escape(one) for one in (*understood.told, *joined, *_notes(table, query)))
+    rates = rates_averaged(reading.plan, tables)
+    plain_means = [f"{one} is not weighted: each row counts the same." for one in rates]
+    told = " ".join(escape(one) for one in (*understood.told, *plain_means, *joined, *_notes(table, query)))
     notes = f"{told}\n\n" if told else ""
     how = f"{notes}{_block(query)}"
     values = values_of(reading, found)
@@ -119,7 +122,8 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     value = f" = {shown(found.rows[0][0], found.columns[0])}" if single else ""
     body = f"{left_out(found)}\n\n" if single and found.left_out else "" if single else f"{markdown(found)}\n"
     basis: Basis = "computed" if reading.plan.measures or reading.plan.limit is not None else "looked_up"
-    return result(basis, _headline(reading, found), values[:VALUES_MAX], f"{code(line + value)}\n\n{body}{how}")
+    headline = _headline(reading, found, " (unweighted)" if rates else "")
+    return result(basis, headline, values[:VALUES_MAX], f"{code(line + value)}\n\n{body}{how}")
 
 
 def _notes(table: TableProfile, query: str) -> list[str]:
@@ -174,9 +178,10 @@ def _is_verdict(reading: QuestionReading, found: Result) -> bool:
     return bool(reading.verdict) and isinstance(reading.plan.measures[0], Aggregate) and bool(found.rows)
 
 
-def _headline(reading: QuestionReading, found: Result) -> str:
+def _headline(reading: QuestionReading, found: Result, how: str) -> str:
+    """`how` is said of the measures."""
     if reading.verdict:
-        return f"{_verdict(reading, found).capitalize()}. {_headline(replace(reading, verdict=''), found)}"
+        return f"{_verdict(reading, found).capitalize()}. {_headline(replace(reading, verdict=''), found, how)}"
     plan, columns = reading.plan, found.columns
     rows = found.rows[reading.nth - 1 :] if reading.nth else found.rows[:HEADLINE_VALUES]
     more = ", …" if (not reading.nth and len(found.rows) > len(rows)) or found.more else ""
@@ -185,14 +190,14 @@ def _headline(reading: QuestionReading, found: Result) -> str:
     if reading.asked:
         names = ", ".join(shown(row[place], columns[place]) for row in rows for place in reading.asked)
         last = columns[-1]
-        title = measure(plan.measures[0]) if plan.measures else last.title
+        title = measure(plan.measures[0]) + how if plan.measures else last.title
         amount = f" ({title}: {shown(rows[0][-1], last)})" if len(rows) == 1 else f" (by {title})"
         return f"{names}{more}{amount}"
     if not plan.measures:
         lines = (", ".join(map(shown, row, columns)) for row in rows)
         listed = dict.fromkeys(lines)
         return f"{', '.join(column.title for column in columns)}: {'; '.join(listed)}{more}"
-    title = " and ".join(map(measure, plan.measures))
+    title = " and ".join(map(measure, plan.measures)) + how
     title = title[0].upper() + title[1:]
     if not plan.groups:
         values = ", ".join(shown(cell, column) for cell, column in zip(found.rows[0], columns, strict=True))

@@ -21,11 +21,12 @@ from agentsvc_nb.agents.offline.tables.grammar.negations import listed_periods, 
 from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.restated import RESTATED
-from agentsvc_nb.agents.offline.tables.grammar.rules import Item, reduced
+from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, reduced
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import sides
 from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
 from agentsvc_nb.agents.offline.tables.mending import gathered, mended
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
+from agentsvc_nb.agents.offline.tables.weights import has_no_weights, unweighted
 from agentsvc_nb.formats.plans.checks import objections
 from agentsvc_nb.formats.plans.plan import Aggregate, Column, Criterion, Plan, aggregates, columns_of, leaves
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
@@ -222,7 +223,8 @@ def objected(reading: QuestionReading, tables: Tables) -> str:
     try:
         # Its SQL is made here already, as that raises for what the engine could not compute.
         statement(plan, tables)
-        found = [one for one in objections(plan, tables) if one.code not in reading.settled]
+        settled = {*reading.settled, *(("mean_of_ratios",) if has_no_weights(plan, tables) else ())}
+        found = [one for one in objections(plan, tables) if one.code not in settled]
     except PlanError as error:
         return str(error)
     return found[0].message if found else ""
@@ -233,8 +235,11 @@ def _readings(ways: Sequence[Path], links: TableLinks) -> list[_Read]:
     for way in ways:
         if way.cost > (found[0].cost + _MARGIN if found else ways[0].cost + _FARTHEST):
             break
-        items = _parsed(way.items, links)
-        if (reading := assembled(items, links)) is not None and (plan := links.completed(reading.plan)) is not None:
+        items = _parsed([item for item in way.items if item.tag != "unweighted"], links)
+        reading = assembled(items, links)
+        if reading is not None and has(way.items, "unweighted"):
+            reading = unweighted(reading)
+        if reading is not None and (plan := links.completed(reading.plan)) is not None:
             told = tuple(dict.fromkeys(line for item in way.items for line in item.told))
             found.append(_Read(replace(reading, plan=plan), way.cost, told))
     return found
