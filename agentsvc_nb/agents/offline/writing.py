@@ -11,7 +11,7 @@ from typing import Final, get_args
 
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.plans.results import Result
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.formats.safe_text import FOLDED, escape
 from agentsvc_nb.wire.limits import HEADLINE_CHARS
 from agentsvc_nb.wire.runs import AnswerBasis, Basis
 from agentsvc_nb.wire.text import label, plain
@@ -66,6 +66,12 @@ def code(text: str) -> str:
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", flat)), default=0))
     pad = " " if flat.startswith("`") or flat.endswith("`") else ""
     return f"{fence}{pad}{flat}{pad}{fence}"
+
+
+def block(text: str) -> str:
+    """A block that is shown folded where that can be done (`formats.markdown`)."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence}{FOLDED}\n{text}\n{fence}\n\n"
 
 
 def quote(text: str, source: str) -> str:

@@ -61,7 +61,7 @@ def statement(plan: Plan, tables: Tables) -> Statement:
     if (plan.select and (plan.groups or plan.measures)) or not (plan.select or plan.groups or plan.measures):
         raise PlanError("invalid_plan", "A plan has columns to look up, or groups and measures.")
     titles = column_titles(plan, tables)
-    if len(plan.groups) > GROUPS_MAX:
+    if len(plan.groups) > GROUPS_MAX and not plan.keep:  # rows that stand there twice are groups by all columns
         raise PlanError("invalid_plan", f"A plan groups by at most {GROUPS_MAX} columns.")
     if any(not 0 <= one.place < len(titles) for one in plan.order) or (plan.limit is not None and plan.limit < 1):
         raise PlanError("invalid_plan", "A plan is ordered by columns of its result, and limited to at least one row.")

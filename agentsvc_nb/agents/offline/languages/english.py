@@ -121,7 +121,8 @@ _MEANINGS: Final = PHRASES | {
     "op:sum": "total|sum|sum of|total of|sum up|overall|altogether|in total|together|combined|sum total|add up|summed"
     "|totals|all told|put together|taken together|added together|grand total|grand total of|in sum|in aggregate",
     "op:mean": "average|mean|avg|on average|average of|mean of|averaged|on an average|average value of|mean value of",
-    "unweighted": "unweighted|not weighted|non weighted|without weights|without weighting|plain|simple|straight|arithmetic",
+    "unweighted": "unweighted|not weighted|non weighted|without weights|without weighting|plain|simple|straight"
+    "|arithmetic",
     "op:median": "median|median of|median value of|in the median",
     "op:stddev": "standard deviation|standard deviation of|stddev|std dev|std",
     "op:min": "minimum|min|minimum of|minimal|smallest value of|lowest value of",

@@ -15,12 +15,21 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.charts import ChartWish
 from agentsvc_nb.agents.offline.questions import mentions
+from agentsvc_nb.agents.offline.tables.duplicates import (
+    TABLES_MAX,
+    columns_of_tables,
+    duplicates,
+    not_read,
+    plan_of,
+    several,
+)
 from agentsvc_nb.agents.offline.tables.following.context import InContext, alone, in_context, may_go_on, told
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
+from agentsvc_nb.agents.offline.tables.structure import Columns, NotRead, Structural, structural
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood
 from agentsvc_nb.agents.offline.tables.weights import rates_averaged
 from agentsvc_nb.agents.offline.tables.wording import measure, question, quoted
-from agentsvc_nb.agents.offline.writing import RESULTS, AnswerPart, code, result, without_result
+from agentsvc_nb.agents.offline.writing import RESULTS, AnswerPart, block, code, result, without_result
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.media_types import safe_name
 from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
@@ -30,7 +39,7 @@ from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Criterion, Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
 from agentsvc_nb.formats.plans.results import CSV, Result, exported, left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
-from agentsvc_nb.formats.safe_text import FOLDED, escape
+from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 from agentsvc_nb.wire.runs import Basis
@@ -54,6 +63,9 @@ async def ask(
         return [without_result("nothing", "".join(lines))], False
     try:
         tables = [table for file in await source.profiles() for table in file.tables]
+        of_tables = structural(asked.text, _meant(tables, asked.files, attached))
+        if found := await _of_structure(of_tables, source):
+            return found, True
         context = InContext(await asyncio.to_thread(alone, question, tables, paths))
         # The chat is read only for a question that may go on from it: most stand alone.
         if tables and may_go_on(question, context.found) and (before := await history()):
@@ -66,10 +78,30 @@ async def ask(
     except WorkFailure as failure:
         return [without_result("nothing", f"{escape(failure.message or failure.code)}\n\n")], False
     # Passages follow: a text may answer what no table is about.
+    if isinstance(understood, NotAboutTables) and isinstance(of_tables, NotRead):
+        return [not_read(of_tables)], False
     if isinstance(understood, NotAboutTables) or understood.fit < _FIT_MIN:
         return [], False
     back = asked_back(understood, {table.name: table for table in tables})
     return [back], not (understood.lost or understood.unclear)
+
+
+def _meant(tables: Sequence[TableProfile], files: Collection[str], attached: Collection[str]) -> list[TableProfile]:
+    """The tables of the files that the question names, or came with; all, where there are none such."""
+    for paths in (files, attached):
+        if chosen := [table for table in tables if table.path in paths]:
+            return chosen
+    return list(tables)
+
+
+async def _of_structure(asked: Structural, source: WorkspaceTables) -> list[AnswerPart]:
+    if isinstance(asked, Columns):
+        return columns_of_tables(asked)
+    if not isinstance(asked, tuple):
+        return []
+    if len(asked) > 1 and asked[0].by:
+        return [without_result("asked_back", several(asked))]
+    return [duplicates(one, await source.compute(plan_of(one))) for one in asked[:TABLES_MAX]]
 
 
 def _of_attached(
@@ -109,7 +141,7 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     plain_means = [f"{one} is not weighted: each row counts the same." for one in rates]
     told = " ".join(escape(one) for one in (*understood.told, *plain_means, *joined, *_notes(table, query)))
     notes = f"{told}\n\n" if told else ""
-    how = f"{notes}{_block(query)}"
+    how = f"{notes}{block(query)}"
     values = values_of(reading, found)
     if reading.nth and found.rows and not values:
         return without_result(
@@ -216,12 +248,6 @@ def _signed(reading: QuestionReading, found: Result, values: str) -> str:
     side = one.left if number > 0 else one.right
     larger = f" (larger: {side.where.right})" if number and isinstance(side.where, Criterion) else ""
     return f"{values.removeprefix('-')}{larger}"
-
-
-def _block(text: str) -> str:
-    """A block that is shown folded where that can be done (`formats.markdown`)."""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence}{FOLDED}\n{text}\n{fence}\n\n"
 
 
 def asked_back(back: AskedBack, tables: Tables) -> AnswerPart:

@@ -1,5 +1,5 @@
-"""Means of rates: each row counts the same, whatever it stands for. That is an answer where it is asked for as such, and
-where a table has nothing by which its rows could be weighed; the answer says so."""
+"""Means of rates: each row counts the same, whatever it stands for. That is an answer where it is asked for as such,
+and where a table has nothing by which its rows could be weighed; the answer says so."""
 
 from __future__ import annotations
 
