@@ -138,6 +138,7 @@ _MEANINGS: Final = PHRASES | {
     "|all values of|the values of",
     "share": "share|share of|percentage|percentage of|percent|percent of|proportion|proportion of|what fraction of"
     "|fraction of|%",
+    "quote": "rate",
     "in_percent": "in percent|as a percentage|in percentages|by how many percent|by what percentage|in per cent"
     "|by what percent|percentage wise|by how much percent",
     "copula": "is|are|was|were|came|come|comes|went|go|goes|have|has|had|use|uses|used|ended|belong|live|lives|got",

@@ -119,6 +119,7 @@ _MEANINGS: Final = {
     "|wie viel prozent|wie viel prozent der|wieviel prozent|wie viel prozent des|prozentuale anteil"
     "|prozentualen anteil|prozentuale verteilung|prozentanteil|wieviel prozent der|wie viel prozent vom"
     "|wieviel prozent des|prozent des|prozent vom|anteile|prozentuale anteile",
+    "quote": "quote|rate|quoten",
     "along:running": "laufende summe|kumuliert|kumulierte|kumulierter|kumulierte summe|laufende summe des"
     "|laufende summe der|kumuliertes|kumulierten|kumulativ|kumulative|kumulativer|laufender|aufsummiert|aufgelaufen"
     "|aufgelaufener",

@@ -289,7 +289,7 @@ number | nummer, nr | numéro | número
 total | gesamt, gesamtbetrag, summe | total | total
 """
 STATES: Final = """
-returned | retourniert, zurückgeschickt, zurückgesendet, zurückgegeben
+returned | retourniert, zurückgeschickt, zurückgesendet, zurückgegeben, retoure, retouren, rücksendung, rücksendungen
     | retourné, retournée, retournés, retournées, renvoyé, renvoyée, renvoyées
     | devuelto, devueltos, devuelta, devueltas
 won | gewonnen, gewonnene, gewonnenen | gagné, gagnée, gagnés, gagnées, remporté, remportées

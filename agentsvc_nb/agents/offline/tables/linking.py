@@ -203,7 +203,13 @@ class TableLinks(TableValues):
     def _is_known(self, word: str) -> bool:
         spelled = forms(word)
         known = not (spelled.isdisjoint(self._known_forms) and spelled.isdisjoint(_nouns(self.language.code)))
-        return known or self._is_done(word) or self._is_short_for(word)
+        return known or self._is_done(word) or self._is_short_for(word) or word in self._numbers
+
+    @cached_property
+    def _numbers(self) -> dict[str, str]:
+        """The headers that are called `Bestell-Nr`, by what German calls them: `bestellnummer`."""
+        short = {name: header for name, header in self.headers.items() if header[-1:] == ("nr",) and header[1:]}
+        return {f"{''.join(header[:-1])}nummer{ending}": name for name, header in short.items() for ending in ("", "n")}
 
     def _is_short_for(self, word: str) -> bool:
         return any(word.startswith(short) for some in self.shortened.values() for short in some)
@@ -254,6 +260,8 @@ class TableLinks(TableValues):
         header, opened_header = self.headers[name], self.opened_headers[name]
         if len(asked) == 1 and asked[0] in self.language.light and not self._is_yes_or_no(asked, name):
             return None
+        if len(asked) == 1 and self._numbers.get(asked[0]) == name:
+            return FORM
         found = [self._header_distance(asked, opened_header)] if opened_header != header else []
         for phrase in self._called(asked):
             near = [one for header in {header, opened_header} if (one := translated(phrase, header)) is not None]

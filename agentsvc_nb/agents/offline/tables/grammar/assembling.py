@@ -102,7 +102,11 @@ def assembled(items: Sequence[Item], links: TableLinks) -> QuestionReading | Non
         return None  # `how many goals has Ann`, who has one row, counts none
     named = _computed(parts.core)
     amounts = [one for one in named if not is_identifier(links.profile(one), links.table)]
-    if has(parts.core, "much") and not any(links.profile(one).kind in ("number", "time") for one in amounts):
+    if (
+        has(parts.core, "much")
+        and not has(parts.core, "share")
+        and not any(links.profile(one).kind in ("number", "time") for one in amounts)
+    ):
         return None  # `how much have we won per region` counts no rows
     units = {links.profile(one).unit for one in named} | {word for one in named for word in links.headers[one.name]}
     parts.core = [item for item in parts.core if item.tag != "unit" or item.value not in units]
@@ -338,12 +342,12 @@ _FORMS: Final[tuple[tuple[tuple[_Slot, ...], _Make], ...]] = tuple(
         ("wh* top|bottom number|ordinal? column* period? ordered|by? measure|ordered_by? rows*", top),
         ("wh* sup number|ordinal? column* ordered|by|ordered_by column? measure? rows*", top),
         ("wh* ordinal column* period? ordered|by? measure|ordered_by? rows*", top),
-        ("wh* share op? column|measure? rows* count? in_percent?", share),
-        ("wh* share column column in_percent?", share_of_each),
-        ("wh* along along? op? column|measure|count? rows* to_before? in_percent?", along),
-        ("wh* along periods op? column|measure|count? rows* in_percent? count?", between_periods),
-        ("wh* difference periods op? column|measure|count? rows*", between_periods),
-        ("wh* difference sup sup column and?", extent),
+        ("wh* much? share op? column|measure? rows* count? in_percent?", share),
+        ("wh* much? share column column in_percent?", share_of_each),
+        ("wh* much? along along? op? column|measure|count? rows* to_before? in_percent?", along),
+        ("wh* much? along periods op? column|measure|count? rows* in_percent? count?", between_periods),
+        ("wh* much? difference periods op? column|measure|count? rows*", between_periods),
+        ("wh* much? difference sup sup column and?", extent),
         ("wh* much? difference pair? column|measure? count? rows*", difference),
         ("wh* count|much more|less column|rows pair rows*", difference),
     )
