@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Final
 
 USAGE: Final = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
@@ -53,16 +55,21 @@ class Reply:
 
 class ChatServer:
     """`asked` are the bodies that came, in order; each takes the next reply, and the last one stays. `keys` are those
-    that came along; where one is `wanted`, a question with another is refused."""
+    that came along; where one is `wanted`, a question with another is refused. `certificate` is a file with one and its
+    key, for TLS."""
 
-    def __init__(self, replies: list[Reply], wanted: str | None = None) -> None:
+    def __init__(self, replies: list[Reply], wanted: str | None = None, certificate: Path | None = None) -> None:
         self.replies, self.wanted = replies, wanted
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.cut_off = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        if certificate is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(certificate)
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
+        self.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self._http.server_port}/v1"
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def next(self, body: dict[str, Any]) -> Reply:
@@ -118,8 +125,8 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
 
 @contextlib.contextmanager
-def chat_server(*replies: Reply, wanted: str | None = None) -> Iterator[ChatServer]:
-    server = ChatServer(list(replies), wanted)
+def chat_server(*replies: Reply, wanted: str | None = None, certificate: Path | None = None) -> Iterator[ChatServer]:
+    server = ChatServer(list(replies), wanted, certificate)
     try:
         yield server
     finally:

@@ -12,12 +12,14 @@ import pytest
 from agentsvc_nb import agents
 from agentsvc_nb.agents.language import patience, served
 from agentsvc_nb.agents.language.patience import Away, Patience
+from agentsvc_nb.agents.language.trying import fault_of
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import WorkFailure
 from tests.agents.chat_server import ChatServer, Reply, chat_server
 from tests.agents.messages import Reply as ClaudeReply
 from tests.agents.test_claude import claude
 from tests.agents.test_language import ANGLES, language_service
+from tests.oauth.connector import certificate
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 HALF: Final = Reply(("Once upon", " a time"), reason=None, done=False, usage=None)
@@ -86,6 +88,19 @@ def test_what_does_not_pass_is_not_waited_for(status: int, tmp_path: Path) -> No
     with chat_server(Reply(status=status)) as server, pytest.raises(WorkFailure) as failed:
         played(server, tmp_path)
     assert (failed.value.code, len(server.asked)) == ("model_refused", 1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_certificate_that_is_not_trusted_is_not_waited_for(tmp_path: Path) -> None:
+    with chat_server(DONE, certificate=certificate(tmp_path)) as server, pytest.raises(WorkFailure) as failed:
+        played(server, tmp_path)
+    assert not isinstance(failed.value, Away), "it would be asked again"
+    assert failed.value.code == "model_unavailable"
+    assert failed.value.message.replace("self signed", "self-signed") == (
+        "The model's server has a certificate that is not trusted here: self-signed certificate. If it is your own,"
+        " name its file in SSL_CERT_FILE, and there `agentsvc restart`."
+    )
+    assert fault_of(failed.value) == "other", "the network is not what to check"
 
 
 @pytest.mark.usefixtures("quick")

@@ -40,7 +40,7 @@ from agentsvc_nb.agents.language.lengths import (
     count_schema,
 )
 from agentsvc_nb.agents.language.patience import Away, Patience, TooLong
-from agentsvc_nb.agents.language.reasons import reason, why_malformed
+from agentsvc_nb.agents.language.reasons import reason, why_malformed, why_untrusted
 from agentsvc_nb.agents.language.sending import Outbox, part_of
 from agentsvc_nb.agents.language.served import Served, microcents, priced, settings_of
 from agentsvc_nb.agents.language.tool_definitions import tool_count
@@ -195,6 +195,8 @@ async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
         code = "output_schema_mismatch" if structured else "model_failed"
         raise WorkFailure(code, f"The model's answer could not be used: {reason(error)}") from error
     except _AWAY as error:
+        if untrusted := why_untrusted(error):
+            raise WorkFailure("model_unavailable", untrusted) from error
         said = f"The model did not answer: {reason(error)}"
         if _NO_CREDIT in said:
             raise WorkFailure("model_unavailable", said) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import Any, Final
 
 from pydantic_ai.exceptions import ModelConnectionError, ModelTimeoutError
@@ -25,6 +26,23 @@ def reason(error: BaseException) -> str:
     status = None if getattr(error, "in_stream", False) else getattr(error, "status_code", None)
     text = " ".join(said.split())[:REASON_CHARS].rstrip(".")
     return f"{text} ({status})." if status else f"{text}."
+
+
+_OF_NOBODY: Final = frozenset({18, 19, 20, 21})
+"""OpenSSL's numbers of certificates whose issuer is not known here, or that are their own issuer."""
+_TRUST: Final = " If it is your own, name its file in SSL_CERT_FILE, and there `agentsvc restart`."
+
+
+def why_untrusted(error: BaseException) -> str | None:
+    """Why a server's certificate was not accepted, in a sentence; None for an error of another kind."""
+    below: BaseException | None = error
+    while below is not None and not isinstance(below, ssl.SSLCertVerificationError):
+        below = below.__cause__ or below.__context__
+    if below is None:
+        return None
+    said = " ".join(below.verify_message.split())[:REASON_CHARS].rstrip(".")
+    hint = _TRUST if below.verify_code in _OF_NOBODY else ""
+    return f"The model's server has a certificate that is not trusted here: {said}.{hint}"
 
 
 def why_malformed(part: ToolReturnPart) -> str:

@@ -11,6 +11,7 @@ from pydantic_ai.settings import ModelSettings
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.loop import translated
 from agentsvc_nb.agents.language.model_choice import Fault, Tried
+from agentsvc_nb.agents.language.reasons import why_untrusted
 from agentsvc_nb.agents.language.served import Served, microcents, published_price, settings_of
 from agentsvc_nb.tools.port import WorkFailure
 
@@ -47,4 +48,5 @@ def fault_of(failure: WorkFailure) -> Fault:
         return "unknown"
     if status == 402 or (status in (400, 403, 429) and _OF_CREDIT.search(failure.message)):
         return "credit"
-    return "network" if isinstance(error, exceptions.ModelConnectionError) else "other"
+    reached = not isinstance(error, exceptions.ModelConnectionError) or why_untrusted(error) is not None
+    return "other" if reached else "network"
