@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.browser import Browser
 from agentsvc_nb.notebook.widgets.browser_rows import ROWS
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback
-from agentsvc_nb.notebook.widgets.uploads import TOGETHER
+from agentsvc_nb.notebook.widgets.uploads import TOGETHER, Uploads
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from tests.faults.network import tcp_sockets
@@ -206,6 +206,28 @@ def test_an_upload_that_cannot_be_is_a_sentence_and_leaves_nothing(browser: Brow
     assert browser.front.parts("upload/") == {}
     does(browser, "refresh")
     says(browser, "3 files in all")
+
+
+@pytest.mark.parametrize("slices", [[b"ab", b"cdefgh"], [b"abcdefgh"], [b"", b"abcdefgh"]])
+def test_more_than_was_announced_is_refused_before_it_is_written(
+    browser: Browser, slices: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, written = Uploads.done, list[int]()
+
+    def done(uploads: Uploads, key: str) -> None:
+        path = uploads._arriving[key].path
+        written.append(path.stat().st_size if path.exists() else 0)
+        kept(uploads, key)
+
+    monkeypatch.setattr(Uploads, "done", done)
+    at = 0
+    for content in slices:
+        say(browser.front, "file", content, id="1", name="a.txt", size=4, at=at)
+        at += len(content)
+    assert went_wrong(browser, "a.txt is larger than its page said, and was not sent.")
+    assert written == [len(slices[0]) if len(slices) > 1 else 0]
+    assert browser.front.parts("upload/") == {}
+    assert browser._uploads._arriving == {}
 
 
 def test_a_file_that_is_gone_is_said_and_the_rest_stays(browse: Browse) -> None:

@@ -20,6 +20,7 @@ from agentsvc_nb.wire.text import label
 TOGETHER: Final = 10
 """How many files may be on their way: those that a page left behind when it was closed, too."""
 TOO_LARGE: Final = f"More than {size(FILE_MAX_BYTES)} can't be sent: {{}}"
+LARGER: Final = "{} is larger than its page said, and was not sent."
 UNREADABLE: Final = "{} can't be read; folders can't be dropped, their files can."
 
 
@@ -66,8 +67,10 @@ class Uploads:
             try:
                 if at == 0:
                     self._begin(key, content)
-                if (file := self._arriving.get(key)) is None or file.at != at:
-                    return  # cancelled
+                if (file := self._arriving.get(key)) is None or file.at != at or 0 < file.size == at:
+                    return  # cancelled, or it has come
+                if at + sum(slice_.nbytes for slice_ in buffers) > file.size:
+                    raise AskError(LARGER.format(_told(content)))
                 with file.path.open("ab") as into:
                     file.at += sum(into.write(slice_) for slice_ in buffers)
             except AskError as error:
