@@ -42,13 +42,13 @@ class BackgroundResult(DisplayedResult, Generic[K]):
     def run_here(self) -> K:
         """Do the work in the calling thread, for hosts that lose updates of an output after its cell has ended.
 
-        Returns and raises as `wait`.
+        Returns and raises as `wait`; the caller shows what is raised.
         """
         self._run()
         return self.wait()
 
     def start(self) -> None:
-        threading.Thread(target=self._run, name="agentsvc-background", daemon=True).start()
+        threading.Thread(target=self._run, args=(self.left_alone,), name="agentsvc-background", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> K:
         """Wait for the result and return it; `timeout` is in seconds (None: no limit).
@@ -120,12 +120,12 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         failed = self._future.exception()
         return getattr(failed, "answer", None) if failed else self._future.result()
 
-    def _run(self) -> None:
+    def _run(self, left_alone: Callable[[BaseException], None] = lambda _: None) -> None:
         try:
             self._future.set_result(self.make())
         except BaseException as error:  # `wait` raises it in the caller's thread
             if getattr(error, "answer", None) is None:
-                self.left_alone(error)
+                left_alone(error)
             self._future.set_exception(error)
         self.after()
 

@@ -38,6 +38,7 @@ FEWEST_VARIANTS: Final = 2
 MOST_VARIANTS: Final = 8
 KERNEL: Final = ("off", "look", "ask")
 """Those of `kernel.desk.KernelMode`, which takes long to import."""
+_NOTHING: Final = {"text/plain": "", "text/html": ""}
 _LISTED: Final = re.compile(r"list\[\s*(\w+)\s*\]")
 _EXCLUSIVE: Final = (
     ("--n", ("--bg", "--code", "--chat", "--session")),
@@ -335,7 +336,9 @@ class Ask(MagicsGroup):
         try:
             background = commands.ask_in_background(self.session, question, card, reuse=self.reuse, then=ring)
         except BaseException as error:  # also an interrupt: nothing else would ever update the card
-            card.finish(error_bundle(str(error) or "The cell was interrupted.", getattr(error, "hint", "")))
+            shown = error_bundle(str(error) or "The cell was interrupted.", getattr(error, "hint", ""))
+            # Elsewhere the cell, which fails with it, shows it itself.
+            card.finish(shown if self.context.mode == "page" else _NOTHING)
             raise
         card.cancels(background.cancel)
         return background
