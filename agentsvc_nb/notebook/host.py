@@ -5,6 +5,7 @@ Also the session of the notebook, for public functions called without a magic (`
 
 from __future__ import annotations
 
+import atexit
 import functools
 import getpass
 import hashlib
@@ -143,4 +144,6 @@ def kernel_offer_here() -> Any:
 def _alone(notebook: str | None) -> Session:
     from agentsvc_nb.notebook.state.session import Session
 
-    return Session(notebook)
+    session = Session(notebook)
+    atexit.register(session.close)  # nothing else ends it
+    return session

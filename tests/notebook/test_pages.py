@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -64,6 +66,16 @@ def test_the_readme(
 def test_the_chat_of_the_page_of_notebooks(kernel: Any) -> None:
     (block,) = blocks("docs/notebook.md")
     assert isinstance(kernel.cell(block), Chat)
+
+
+@pytest.mark.usefixtures("connected")
+def test_a_program_that_has_ended_leaves_no_connection_open(client: AgentService) -> None:
+    chat = client.runs.start("write a.txt x", sync=True).chat
+    program = f"import agentsvc_nb\nprint(agentsvc_nb.Files({chat!r}).df.path[0])"
+    command = [sys.executable, "-X", "dev", "-W", "ignore", "-W", "default::ResourceWarning", "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout == "a.txt\n"
+    assert "ResourceWarning" not in ended.stderr
 
 
 @pytest.mark.usefixtures("connected")
