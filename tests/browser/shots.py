@@ -31,6 +31,8 @@ from tests.oauth.connector import connected
 from tests.waiting import until
 
 WIDE: Final = 1280
+SIDE_HEIGHT: Final = 900
+"""Of a picture with more than the notebook in it."""
 PATIENCE: Final = 900.0
 _HEIGHT: Final = """() => {
     const shown = document.querySelector('.jp-NotebookPanel .jp-WindowedPanel-outer');
@@ -111,6 +113,7 @@ def _shot(page: Page, panel: str, path: Path) -> None:
     size = page.viewport_size
     assert size is not None
     height: int = page.evaluate(_HEIGHT)
+    height = height if panel == Surface.panel else max(height, SIDE_HEIGHT)
     page.set_viewport_size({"width": size["width"], "height": height})
     page.wait_for_timeout(500)
     page.evaluate(_HEIGHT)

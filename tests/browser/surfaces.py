@@ -52,6 +52,10 @@ RECORDS: Final = '{"name": "lamp", "price": 39}'
 PICTURES: Final = '%%job create_images\nrequest.brief: Autumn sale\nrequest.outputs: {"mode": "count", "count": 2}'
 CODE: Final = "# Visits by city\ntop = df.sort_values('visits', ascending=False)\ntop"
 IN_KERNEL: Final = json.dumps({"code": CODE, "why": "To see where most visits are"})
+PREVIEWED: Final = (
+    *("brief.docx", "plan.pdf", "prices.xlsx", "prices.csv", "chart.png", "facts.json", "notes.md"),
+    *("page.html", "deck.pptx", "brief.txt"),
+)
 SENT: Final = json.dumps({"steps": 0, "text": "Dear Ana, the autumn plan is done."})
 
 SURFACES: Final[Mapping[str, Surface]] = {
@@ -131,20 +135,24 @@ SURFACES: Final[Mapping[str, Surface]] = {
         ],
         shows={1: "reading", 2: "of 100", 6: "running"},
     ),
+    "files": Surface(
+        [
+            LOAD,
+            f"%%ask\n{ANSWER}",
+            "%files put " + " ".join(f"samples/{name}" for name in PREVIEWED),
+            PICTURES.replace("2}", "13}"),
+            "%files browse",
+            "%files gallery",
+        ]
+    ),
     "chat": Surface([LOAD, "import agentsvc_nb\nagentsvc_nb.Chat()"], chats=True),
     "side": Surface([LOAD, "import agentsvc_nb\nagentsvc_nb.Chat(where='side')"], chats=True, panel=".jp-LabShell"),
     "previews": Surface(
         [
             LOAD,
             "%%ask\nsay hello",
-            "%files put samples/*",
-            *(
-                f"%files preview uploads/{name}"
-                for name in (
-                    *("brief.docx", "plan.pdf", "prices.xlsx", "prices.csv", "chart.png", "facts.json", "notes.md"),
-                    *("page.html", "deck.pptx", "model.bin"),
-                )
-            ),
+            "%files put " + " ".join(f"samples/{name}" for name in PREVIEWED),
+            *(f"%files preview uploads/{name}" for name in PREVIEWED),
         ]
     ),
 }
