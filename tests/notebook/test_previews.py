@@ -23,8 +23,8 @@ from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview
 
 SEEN = {
-    "chart.png": ("PNG picture, 1,200 × 800 pixels", 'alt="chart.png: PNG picture, 1,200 × 800 pixels"'),
-    "photo.jpg": ("JPEG picture, 1,200 × 800 pixels", "<figcaption"),
+    "chart.png": ("1,200 × 800 pixels", 'alt="chart.png: PNG picture, 1,200 × 800 pixels"'),
+    "photo.jpg": ("1,200 × 800 pixels", "<figcaption"),
     "plan.pdf": ("page 1 of 4: The autumn plan", 'alt="plan.pdf, page 3 of 4: Dates"'),
     "prices.parquet": ("text     number", ">12.5</td>"),
     "prices.xlsx": ("text     number", ">chair</td>"),
@@ -224,8 +224,8 @@ def test_an_answer_that_is_none_is_a_sentence(answer: str, monkeypatch: pytest.M
     ("name", "make", "said"),
     [
         ("a.png", samples.wide_picture, "it has 20,000 × 20,000 pixels"),
-        ("a.jpg", lambda: samples.picture("JPEG", (20_000, 20_000), "L"), "JPEG picture, 20,000 × 20,000 pixels"),
-        ("a.pdf", lambda: samples.pdf(["The plan"], 5_000), "PDF, 5,000 pages"),
+        ("a.jpg", lambda: samples.picture("JPEG", (20_000, 20_000), "L"), "20,000 × 20,000 pixels"),
+        ("a.pdf", lambda: samples.pdf(["The plan"], 5_000), "5,000 pages"),
         ("a.docx", lambda: samples.word("<w:p>" * 5_000), "it has no text"),
         ("a.docx", lambda: samples.word(samples.paragraph("word " * 100) * 50_000), "its text, the beginning"),
         ("a.docx", lambda: samples.word("<!--" + "x" * 60_000_000), "it has no text"),

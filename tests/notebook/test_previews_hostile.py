@@ -43,7 +43,7 @@ def _page(text: str) -> Bundle:
 
 def _sheet(text: str) -> Bundle:
     found = {"names": [text], "types": [text], "rows": [[text], [text, None]], "sheets": [text, text], "notes": [text]}
-    return table_bundle("Table", found, [])
+    return table_bundle("Table", found)
 
 
 PLACES: dict[str, Callable[[str], Bundle]] = {

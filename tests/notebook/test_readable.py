@@ -62,7 +62,7 @@ def test_numbers_have_separators_and_years_and_ids_have_none() -> None:
 
 def test_a_previewed_table_has_separators_whatever_its_decoder_says() -> None:
     found = {"names": ["a", "b"], "types": ["number €", "text"], "rows": [["1234567.50", "1234567"], ["x"]]}
-    text = table_bundle("t", found, [])["text/plain"]
+    text = table_bundle("t", found)["text/plain"]
     assert "1,234,567.50  1234567" in text
 
 

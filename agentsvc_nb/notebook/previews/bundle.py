@@ -97,8 +97,9 @@ def picture_bundle(subject: Subject, kind: Kind, found: dict[str, Any]) -> Bundl
     """The decoder's answer as an output. Raises `CannotShow` when it has no valid picture."""
     frames = found.get("frames", 1)
     animated = f", the first of {frames:,} frames" if isinstance(frames, int) and frames > 1 else ""
-    caption = label(f"{kind.noun}, {_number(found.get('width'))} × {_number(found.get('height'))} pixels{animated}")
-    return {"text/plain": caption, "text/html": _figure(found.get("picture"), f"{subject.name}: {caption}", caption)}
+    caption = label(f"{_number(found.get('width'))} × {_number(found.get('height'))} pixels{animated}")
+    alternative = f"{subject.name}: {kind.noun}, {caption}"
+    return {"text/plain": caption, "text/html": _figure(found.get("picture"), alternative, caption)}
 
 
 def _pdf_preview(subject: Subject, kind: Kind) -> Bundle:
@@ -114,7 +115,7 @@ def pdf_bundle(subject: Subject, found: dict[str, Any]) -> Bundle:
     """The decoder's answer as an output. Raises `CannotShow` when a page has no valid picture."""
     count = found.get("count", 0)
     figures: list[str] = []
-    lines = [label(f"PDF, {count:,} page{'s' * (count != 1)}")]
+    lines = [label(f"{count:,} page{'s' * (count != 1)}")]
     for number, page in enumerate(found.get("pages", ())[:3], 1):
         words = label(page.get("text", ""), 300)
         caption = f"page {number} of {count:,}"
@@ -130,7 +131,7 @@ def _document_preview(subject: Subject, kind: Kind) -> Bundle:
     """
     with subject.on_disk() as path:
         whole = plain(str(decoding.asked("documents", path).get("text", "")))
-    return markdown_bundle(whole[:CHARS], f"{kind.noun}, its text" + (", the beginning" if len(whole) > CHARS else ""))
+    return markdown_bundle(whole[:CHARS], "its text" + (", the beginning" if len(whole) > CHARS else ""))
 
 
 def _player(subject: Subject, kind: Kind) -> Bundle:
@@ -236,8 +237,8 @@ def _csv_preview(subject: Subject, kind: Kind) -> Bundle:
         found = _found(Subject(subject.file, _whole_lines(subject.head)) if part else subject, kind)
     except CannotShow as reason:
         return source_preview(subject, f"no table: {reason}")
-    notes = [f"the first {ROWS} rows of {size(subject.file.size_bytes)}, read by its beginning"] if part else []
-    return table_bundle("Table", found, notes or [_amount(found)])
+    beginning = f"the first {ROWS} rows of {size(subject.file.size_bytes)}, read by its beginning"
+    return table_bundle(beginning if part else _amount(found), found)
 
 
 def _sheet_preview(subject: Subject, kind: Kind) -> Bundle:
@@ -246,7 +247,7 @@ def _sheet_preview(subject: Subject, kind: Kind) -> Bundle:
     Raises `CannotShow` when the file cannot be decoded.
     """
     found = _found(subject, kind)
-    return table_bundle(kind.noun, found, [_amount(found)])
+    return table_bundle(_amount(found), found)
 
 
 def _found(subject: Subject, kind: Kind) -> dict[str, Any]:
@@ -274,7 +275,7 @@ def _amount(found: dict[str, Any]) -> str:
     return f"the first {shown} of {count:,} rows" if count > shown else f"{count:,} row{'s' * (count != 1)}"
 
 
-def table_bundle(caption: str, found: dict[str, Any], notes: Sequence[str]) -> Bundle:
+def table_bundle(caption: str, found: dict[str, Any]) -> Bundle:
     """The decoder's answer as a table of at most 20 rows of 20 columns, with the types below the names."""
     names, rows = found.get("names", []), found.get("rows", [])
     columns = [label(name, CELL_CHARS) for name in names[:COLUMNS]]
@@ -283,7 +284,7 @@ def table_bundle(caption: str, found: dict[str, Any], notes: Sequence[str]) -> B
     read = [_typed(row, types) for row in rows[:ROWS]]
     by_column = [separated(name, [row[at] for row in read]) for at, name in enumerate(columns)]
     shown = [[_value_cell(values[number]) for values in by_column] for number in range(len(read))]
-    told = [*notes]
+    told: list[str] = []
     if (sheets := found.get("sheets", []))[1:]:
         others = ", ".join(label(name, 40) for name in sheets[1:10])
         # The names come from a decoder that is trusted no more than the file: each is cut and made harmless.

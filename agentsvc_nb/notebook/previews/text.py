@@ -229,7 +229,7 @@ class _Tree:
         shown = f"<strong>{escape(name, KEY_CHARS)}</strong>: " if name else ""
         if not isinstance(value, dict | list) or not value:
             return f'<div style="{_INDENT}">{shown}<code>{_scalar(value)}</code></div>'
-        amount = f"{len(value):,} {'fields' if isinstance(value, dict) else 'items'}"
+        amount = f"{len(value):,} {'field' if isinstance(value, dict) else 'item'}{'s' * (len(value) != 1)}"
         summary = f'<summary>{shown}<span style="{MUTED}">{amount}</span></summary>'
         unfolded = " open" if depth < OPEN_DEPTH else ""
         return f'<details style="{_INDENT}"{unfolded}>{summary}{self._children(value, depth)}</details>'
