@@ -223,10 +223,24 @@ def test_a_job_moves_its_bar_and_leaves_its_files(kernel: Any) -> None:
     assert result.chat == kernel.cell("%%ask\nsay x").chat
 
 
+@pytest.mark.parametrize(
+    "cell", ["%%job echo_job\nsteps: 1\nseconds: 0\nfail: it broke", "%%tool web_search\nquery: x"]
+)
+def test_why_a_job_or_tool_failed_stands_in_the_exception_below_its_output(kernel: Any, cell: str) -> None:
+    with pytest.raises(RunFailed) as caught:
+        kernel.cell(cell)
+    assert "it broke" in str(caught.value) or "AGENTSVC_" in str(caught.value)
+    shown = kernel.shown.outputs[-1]["text/plain"]
+    assert "failed" in shown
+    assert "it broke" not in shown
+    assert "AGENTSVC_" not in shown
+
+
 def test_a_job_that_fails_fails_the_cell(terminal: Any) -> None:
-    with pytest.raises(RunFailed, match="is failed"):
+    with pytest.raises(RunFailed, match=r"\(echo_job\) failed: it broke"):
         terminal.cell("%%job echo_job -o done\nsteps: 1\nseconds: 0\nfail: it broke")
     assert terminal.user_ns["done"].status == "failed"
+    assert "echo_failed: it broke" in repr(terminal.user_ns["done"].shown)
     with pytest.raises(AskError, match="tool_not_found") as caught:
         terminal.cell("%%job no_such_tool\nx: 1")
     assert "create_images" in caught.value.hint

@@ -120,10 +120,23 @@ def test_a_job_of_nobody_is_told(terminal: Any) -> None:
         terminal.cell("%jobs show")
 
 
-def test_a_job_that_succeeded_is_done_whatever_its_tool_told_last() -> None:
-    for status, share in (("succeeded", "100 %"), ("failed", "0 %")):
-        job = Job(job_id="job_1", tool="find_angles", status=status, progress=Progress(done=0, total=1))
-        assert f" · {share} · " in job_bundle(job, 1.0)["text/plain"]
+def test_how_far_a_job_is_is_said_until_it_has_ended() -> None:
+    told = {"running": "● running · find_angles · 50 %", "succeeded": "✓ succeeded · find_angles"}
+    for status, line in {**told, "failed": "✗ failed · find_angles"}.items():
+        job = Job(job_id="job_1", tool="find_angles", status=status, progress=Progress(done=1, total=2))
+        assert job_bundle(job, 1.0)["text/plain"] == f"{line} · 1.0 s · job_1"
+
+
+def test_names_in_descriptions_are_code_and_never_between_backticks(terminal: Any) -> None:
+    for cell in ("%tools", "%tools create_images", "%tools send_email"):
+        shown = terminal.cell(cell)._repr_mimebundle_()["text/html"]
+        assert "<code>" in shown
+        assert "`" not in shown
+
+
+def test_a_column_that_would_be_empty_is_left_out(terminal: Any) -> None:
+    assert "required" not in repr(terminal.cell("%tools create_images")).partition("what it is")[0]
+    assert "required" in repr(terminal.cell("%tools send_email"))
 
 
 def test_why_a_tool_failed_is_said_once() -> None:

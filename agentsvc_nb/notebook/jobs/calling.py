@@ -146,7 +146,7 @@ def _failed(session: Session, tool: str, error: ToolResultError, bar: Bar, raise
         result = ToolResult.model_validate(error.body)
     except ValueError:
         raise to_ask_error(error, session.base_url) from None
-    answer = _shown(session, result, bar)
+    answer = _shown(session, result, bar, told_below=raise_error)
     if raise_error:
         why = f": {label(result.error.message or result.error.code, 300)}" if result.error else ""
         failure = RunFailed(f"Tool {label(tool, 64)} failed{why}", "`--no-raise-error` keeps the cell going.")
@@ -155,7 +155,8 @@ def _failed(session: Session, tool: str, error: ToolResultError, bar: Bar, raise
     return answer
 
 
-def _shown(session: Session, result: ToolResult, bar: Bar) -> ToolAnswer:
+def _shown(session: Session, result: ToolResult, bar: Bar, *, told_below: bool = False) -> ToolAnswer:
+    """Write a tool's answer; with `told_below` without why it failed, as the exception below the output says that."""
     pictured = {}
     if fetch := fetcher(session.client(), result.chat):
         for block in result.content[: file_table.PER_OUTPUT]:
@@ -163,19 +164,28 @@ def _shown(session: Session, result: ToolResult, bar: Bar) -> ToolAnswer:
                 path = str(block.get("path", ""))
                 data = fetch(WorkspaceFile(id="", path=path))
                 pictured[path] = file_table.thumbnail(data) if data else None
-    bundle = result_bundle(result, session.take_notes(), pictured)
-    bar.finish(bundle)
-    return ToolAnswer(result, bundle)
+    notes = session.take_notes()
+    bar.finish(result_bundle(result, notes, pictured, why=not told_below))
+    return ToolAnswer(result, result_bundle(result, notes, pictured))
 
 
-def result_bundle(result: ToolResult, notes: tuple[str, ...] = (), pictured: Mapping[str, str | None] = {}) -> Bundle:
-    """A tool's answer as an output: its content blocks, or else its data. `pictured` has data URIs by path."""
-    why = result.error.message if result.error else ""  # the status says it
-    parts = [_block(block, pictured) for block in result.content if not why or block.get("text") != why]
+def result_bundle(
+    result: ToolResult,
+    notes: tuple[str, ...] = (),
+    pictured: Mapping[str, str | None] = {},
+    *,
+    why: bool = True,
+) -> Bundle:
+    """A tool's answer as an output: its content blocks, or else its data; of one that failed the status says `why`.
+
+    `pictured` has data URIs by path.
+    """
+    told = result.error.message if result.error else ""
+    parts = [_block(block, pictured) for block in result.content if not told or block.get("text") != told]
     if not parts and result.data is not None:
         parts = [_json_bundle(result.data)]
     head = [mark("failed" if result.is_error else "completed"), label(result.tool, 60)]
-    if result.error is not None:
+    if result.error is not None and why:
         head.append(f"{label(result.error.code, 80)}: {label(result.error.message, 300)}")
     lines = [" · ".join(head), *(label(note, 400) for note in notes)]
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -16,11 +16,13 @@ from agentsvc_nb.notebook.jobs import calling, servers
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field, field, shown
 from agentsvc_nb.notebook.jobs.foreground import refusal
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
-from agentsvc_nb.wire.text import escape, excerpt, label, plain
+from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.tools import ToolDescription
 
 DEPTH: Final = 4
 """How many levels of nested objects are described."""
+ABOUT_CHARS: Final = 600
+"""Of a description."""
 KINDS_MAX: Final = 6
 """How many alternatives of a type are named."""
 _WORDS: Final = {
@@ -46,7 +48,7 @@ def lines(of: Field, path: str = "", depth: int = 0) -> Iterator[Line]:
             yield from lines(one, f"{at}.", depth + 1)
         else:
             said = one.schema.get("description")
-            yield at, label(kind(one), 120), one.required, label(said, 300) if isinstance(said, str) else ""
+            yield at, label(kind(one), 120), one.required, label(said, ABOUT_CHARS) if isinstance(said, str) else ""
 
 
 def kind(of: Field, depth: int = 0) -> str:
@@ -78,10 +80,9 @@ def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
     return found
 
 
-ABOUT_CHARS: Final = 300
 _FIELDS: Final = 100
 _CELL_CHARS: Final = 4_000
-_PRE: Final = f'<pre style="{WRAPPED}">'
+_PRE: Final = f'<pre style="{WRAPPED};margin-top:8px">'
 
 
 def tools(session: Session) -> ResultTable:
@@ -108,11 +109,11 @@ def tools_bundle(found: list[ToolDescription]) -> Bundle:
 
 def _catalog_row(tool: ToolDescription) -> Row:
     lacks = "" if tool.available else " (not configured)"
-    about = label(tool.description, ABOUT_CHARS)
+    magic, about = "%%job" if tool.asynchronous else "%%tool", label(tool.description, ABOUT_CHARS)
     return (
         code(tool.name),
-        Cell(("%%job" if tool.asynchronous else "%%tool") + lacks),
-        Cell(about, escape(about, ABOUT_CHARS)),
+        Cell(f"{magic}{lacks}", f"<code>{magic}</code>{lacks}"),
+        Cell(about, worded(about, ABOUT_CHARS)),
     )
 
 
@@ -128,6 +129,17 @@ def tools_describe(session: Session, name: str) -> Preview:
     return Preview(tool_bundle(tool))
 
 
+def _input_table(fields: Sequence[Line]) -> Bundle:
+    """The fields of an input; which are required, if any is."""
+    some = any(needed for _, _, needed, _ in fields)
+    columns = ("field", "type", *["required"] * some, "what it is")
+    rows = [
+        (code(path), kind, *["yes" if needed else ""] * some, Cell(about, worded(about, ABOUT_CHARS)))
+        for path, kind, needed, about in fields
+    ]
+    return grid("Input", columns, rows)
+
+
 def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics: bool = True) -> Bundle:
     """A tool's description, the fields of its input, and a cell to begin from, with the values `given`.
 
@@ -135,8 +147,7 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
     """
     whole = field(tool.input_schema, tool.input_schema)
     fields = [*islice(lines(whole), _FIELDS)]
-    rows = [(code(path), kind, "yes" if needed else "", about) for path, kind, needed, about in fields]
-    table = grid("Input", ("field", "type", "required", "what it is"), rows)
+    table = _input_table(fields)
     write = calling.as_cell if magics else calling.as_client_call
     cell = excerpt(write(tool.name, tool.asynchronous, {**beginning(whole), **given}), _CELL_CHARS)
     facts = ["job" if tool.asynchronous else "tool"]

@@ -74,6 +74,7 @@ Kind = Literal[
 # fmt: on
 FILE_FORMAT: Final = "workspace-path"
 """The `format` of a text that is the path of a file in the chat's workspace."""
+_INITIALS: Final = frozenset({"html", "url", "id", "cta", "json", "csv", "pdf", "seo"})
 LONG_CHARS: Final = 250
 """A text that may be longer than this gets an input of several lines."""
 _TYPES: Final[Mapping[object, Kind]] = {
@@ -194,11 +195,18 @@ class Field:
         return replace(some[0], name=self.name, title=self.title, schema=schema, required=True)
 
 
+def _spoken(name: str) -> str:
+    """A field's name as people write it: `Dry run`, `HTML`. Pydantic's own titles have capitals like a headline."""
+    first, *others = (part.upper() if part in _INITIALS else part for part in name.split("_"))
+    return " ".join([first[:1].upper() + first[1:], *others])
+
+
 def field(part: object, root: Schema, *, name: str = "", title: str = "", required: bool = True) -> Field:
     """Make a field of a schema (or true). Its title is that beside a `$ref`, not that of the referenced schema."""
     own = part if isinstance(part, Mapping) else {}
     schema = resolved(part, root)
     called = own.get("title") if isinstance(own.get("title"), str) and name else ""
+    called = _spoken(name) if called == name.replace("_", " ").title() else called
     return Field(
         name, label(called or title or name or "Value", 120) or "?", kind_of(schema, root), schema, root, required
     )

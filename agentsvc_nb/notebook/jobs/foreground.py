@@ -112,7 +112,7 @@ def follow(
     try:
         job, stopped = watch.follow(timeout)
         seen_job(session, job)
-        result = leave(session, job, bar)
+        result = leave(session, job, bar, told_below=raise_error and job.status == "failed" and not stopped)
     except (AskError, StefanBrainError) as error:
         raise _broken(session, error, watch) from None
     judge(result.job, result, stopped, raise_error)
@@ -209,10 +209,14 @@ class _JobPoller:
             self.sleep(min(LOOK_SECONDS, hint / 1000 if hint else JOB_POLL_SECONDS))
 
 
-def leave(session: Session, job: Job, bar: Bar) -> JobResult:
-    """Write the final output of a job, and return its result."""
-    result = made(session, job, session.take_notes())
-    bar.finish(result.shown)
+def leave(session: Session, job: Job, bar: Bar, *, told_below: bool = False) -> JobResult:
+    """Write the final output of a job, and return its result.
+
+    With `told_below` the output leaves out why the job failed: the exception below it says that.
+    """
+    job, extras = _looked_up(session, job, session.take_notes(), pictured=True)
+    result = JobResult(job, job_bundle(job, 0.0, extras))
+    bar.finish(job_bundle(job, 0.0, extras, why=False) if told_below else result.shown)
     return result
 
 
@@ -221,13 +225,18 @@ def made(session: Session, job: Job, notes: tuple[str, ...] = (), *, pictured: b
 
     Its table of files has thumbnails if `pictured`. Raises `AskError` when the service fails.
     """
+    job, extras = _looked_up(session, job, notes, pictured=pictured)
+    return JobResult(job, job_bundle(job, 0.0, extras))
+
+
+def _looked_up(session: Session, job: Job, notes: tuple[str, ...], *, pictured: bool) -> tuple[Job, Extras]:
     client = session.client()
     if job.ended:
         with errors_as_cells(session):
             job = client.jobs.result(job.job_id, chat=job.chat)
     fetch = fetcher(client, job.chat) if pictured else None
     files = files_bundle(job.files, fetch, "Files of this job") if job.files else None
-    return JobResult(job, job_bundle(job, 0.0, Extras(notes, files)))
+    return job, Extras(notes, files)
 
 
 def judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
@@ -243,10 +252,16 @@ def judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None
     if job.status == "succeeded" and not job.is_error:
         return
     why = f": {label(job.error.message or job.error.code, 300)}" if job.error else ""
-    failed = RunFailed(f"Job {name} is {label(job.status, 30)}{why}", "`--no-raise-error` keeps the cell going.")
+    failed = RunFailed(f"Job {name} {_outcome(job)}{why}", "`--no-raise-error` keeps the cell going.")
     failed.answer = result
     if raise_error:
         raise failed
+
+
+def _outcome(job: Job) -> str:
+    """What became of a job that did not succeed, as a sentence about it says it."""
+    known = {"failed": "failed", "cancelled": "was cancelled", "succeeded": "answered with an error"}
+    return known.get(job.status, f"is {label(job.status, 30)}")
 
 
 def job_doing(job: Job) -> list[str]:
@@ -258,23 +273,21 @@ def job_doing(job: Job) -> list[str]:
 
 
 def job_amounts(job: Job, elapsed: float) -> list[str]:
-    """Return a job's progress in percent, and its seconds: `elapsed`, or by the service's clock once it has ended."""
-    # A tool need not report its last step, so a job that has succeeded counts as 100 %.
-    progress, succeeded = job.progress, job.status == "succeeded"
-    amount = percent(progress.total if succeeded else progress.done, progress.total) if progress else ""
-    seconds = seconds_of(job)
+    """Return a job's progress in percent until it has ended, and its seconds: `elapsed`, or by the service's clock."""
+    progress, seconds = job.progress, seconds_of(job)
+    amount = percent(progress.done, progress.total) if progress and not job.ended else ""
     return [*([amount] if amount else []), f"{elapsed if seconds is None else seconds:.1f} s"]
 
 
-def job_bundle(job: Job, elapsed: float, extras: Extras | None = None) -> Bundle:
-    """A job's progress bar, and once it has ended its result."""
+def job_bundle(job: Job, elapsed: float, extras: Extras | None = None, *, why: bool = True) -> Bundle:
+    """A job's progress bar, and once it has ended its result; of one that failed it says `why`."""
     extras = extras or Extras()
     state, *now = job_doing(job)
-    pieces = [state, *now[:1], *job_amounts(job, elapsed), *now[1:], f"job {label(job.job_id, 64)}"]
+    pieces = [state, *now[:1], *job_amounts(job, elapsed), *now[1:], label(job.job_id, 64)]
     said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
     if job.error is not None:
         said = [text for text in said if text != plain(job.error.message)]
-        said.insert(0, f"{label(job.error.code, 80)}: {plain(job.error.message)}")
+        said[:0] = [f"{label(job.error.code, 80)}: {plain(job.error.message)}"] * why
     tables, notes = [extras.files] if extras.files else [], [label(note, LINE_CHARS) for note in extras.notes]
     html_parts = [
         bar_html(job),
