@@ -80,7 +80,7 @@ def test_pictures_stand_side_by_side_and_other_files_in_the_table() -> None:
     bundle = files_bundle(files, lambda _: small, caption="Files of this job")
     pictures, _, table = bundle["text/html"].partition("<table")
     assert (pictures.count("<figure"), pictures.count("<img"), table.count("<img")) == (2, 2, 0)
-    assert "p1.png, 1.0 kB</figcaption>" in pictures
+    assert "p1.png<div>1.0 kB</div></figcaption>" in pictures
     assert "<code>p2.png</code>" in table
     assert bundle["text/html"].count("Files of this job") == 1
     assert offences(bundle["text/html"]) == []

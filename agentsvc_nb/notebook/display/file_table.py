@@ -12,7 +12,7 @@ from agentsvc_nb.client import cards
 from agentsvc_nb.client.downloads import SCHEMA_ENDING, TABLE
 from agentsvc_nb.formats.kinds import called
 from agentsvc_nb.formats.media_types import HEAD_BYTES, media_type
-from agentsvc_nb.notebook.display.markdown import SHORT_CHARS, SMALL, WRAPPED_EM
+from agentsvc_nb.notebook.display.markdown import SMALL, wrapping
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.wire.files import FileFacts, StagedFile, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
@@ -68,9 +68,9 @@ Fetch = Callable[[WorkspaceFile], bytes | None]
 """Returns the bytes of a file, or None if they cannot be read."""
 
 ROWS: Final = 50
-_CELL: Final = "text-align:left;vertical-align:middle;padding:4px 10px"
+_CELL: Final = "text-align:left;vertical-align:baseline;padding:4px 10px"
 _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
-_NUMBER: Final = "text-align:right;vertical-align:middle;padding:4px 10px;font-variant-numeric:tabular-nums"
+_NUMBER: Final = "text-align:right;vertical-align:baseline;padding:4px 10px;font-variant-numeric:tabular-nums"
 _COLUMNS: Final = (("path", _CELL), ("size", _NUMBER), ("type", _CELL))
 _PICTURE: Final = "max-width:100%;background:#fff"
 
@@ -105,15 +105,16 @@ def _is_schema(file: WorkspaceFile) -> bool:
 FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4px 12px 8px 0;overflow-wrap:anywhere"
 
 
-def figure(shown: str, caption: str) -> str:
-    """A picture with its caption, to stand beside others; `shown` is safe HTML."""
-    said = f'<figcaption style="{SMALL};max-width:{EDGE_PIXELS}px">{escape(caption, 400)}</figcaption>'
+def figure(shown: str, caption: str, fact: str = "") -> str:
+    """A picture with its caption, to stand beside others, and a `fact` below that; `shown` is safe HTML."""
+    apart = f"<div>{escape(fact)}</div>" if fact else ""
+    said = f'<figcaption style="{SMALL};max-width:{EDGE_PIXELS}px">{escape(caption, 400)}{apart}</figcaption>'
     return f'<figure style="{FIGURE}">{shown}{said}</figure>'
 
 
 def _thumbnail_figure(file: WorkspaceFile, thumb: str) -> str:
     image = f'<img src="{thumb}" alt="{escape(file.name or file.file_name or file.path)}">'
-    return figure(image, f"{label(file.path)}, {size(file.size_bytes)}")
+    return figure(image, label(file.path), size(file.size_bytes))
 
 
 def charts_bundle(files: Sequence[WorkspaceFile], fetch: Fetch) -> Bundle | None:
@@ -162,11 +163,11 @@ def _head(caption: str) -> str:
 
 
 def _row(file: WorkspaceFile) -> str:
-    wide = f";min-width:{WRAPPED_EM}em" if len(file.path) > SHORT_CHARS else ""
+    size_style, kind_style = f"{_NUMBER};white-space:nowrap", f"{_CELL};white-space:nowrap"
     return (
-        f'<tr><td style="{_CELL}{wide}"><code>{escape(file.path)}</code></td>'
-        f'<td style="{_NUMBER};white-space:nowrap" title="{int(file.size_bytes)} bytes">{size(file.size_bytes)}</td>'
-        f'<td style="{_CELL}" title="{escape(file.media_type, 80)}">{escape(kind_of(file))}</td></tr>'
+        f'<tr><td style="{_CELL};{wrapping(file.path)}"><code>{escape(file.path)}</code></td>'
+        f'<td style="{size_style}" title="{int(file.size_bytes)} bytes">{size(file.size_bytes)}</td>'
+        f'<td style="{kind_style}" title="{escape(file.media_type, 80)}">{escape(kind_of(file))}</td></tr>'
     )
 
 

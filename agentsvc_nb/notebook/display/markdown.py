@@ -52,10 +52,18 @@ def _block_parser() -> MarkdownIt:
     return parser
 
 
-SHORT_CHARS: Final = 24
+SHORT_CHARS: Final = 28
 """A cell of at most this many characters is not wrapped: an id, a state, a price."""
-WRAPPED_EM: Final = 14
-"""The least width of a longer one: where the page is narrow, the table scrolls; no line has one word of it."""
+_WRAPPED_EM: Final = (14, 22)
+_LONG_CHARS: Final = 80
+
+
+def wrapping(text: str) -> str:
+    """How the text of a cell is wrapped: a longer one has a least width, so that no line has one word of it. Where the
+    page is narrow, the table scrolls."""
+    if len(text) <= SHORT_CHARS:
+        return "white-space:nowrap"
+    return f"min-width:{_WRAPPED_EM[len(text) > _LONG_CHARS]}em"
 
 
 def cell_style(align: str) -> str:
@@ -67,10 +75,10 @@ def cell_style(align: str) -> str:
 CODE_CHARS: Final = 8_000
 """A longer block of code is not coloured, as the notebook keeps its HTML."""
 MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
-SMALL: Final = f"{MUTED};font-size:90%"
+SMALL: Final = f"{MUTED};font-size:90%;overflow-wrap:anywhere"
 LINE_CHARS: Final = 400
 """Of a line of our own text."""
-_LINK: Final = '<a style="text-decoration:underline" href="'
+LINK: Final = '<a style="text-decoration:underline" href="'
 """The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
 
 
@@ -95,8 +103,8 @@ class _Renderer(SafeRenderer):
 
 
 def _td_style(tokens: Sequence[Token], idx: int) -> str:
-    wide = f";min-width:{WRAPPED_EM}em" if len(tokens[idx + 1].content) > SHORT_CHARS else ""
-    return cell_style(edge(tokens, idx)) + wide
+    said = tokens[idx + 1].content
+    return cell_style(edge(tokens, idx)) + (f";{wrapping(said)}" if len(said) > SHORT_CHARS else "")
 
 
 class _ColouringRenderer(_Renderer):
@@ -119,7 +127,7 @@ def to_html(text: str, app_url: str = "", *, coloured: bool = True) -> str:
     """
     known = {"text_page": f"{app_url.partition('?')[0]}/text?path="} if linkable(app_url) else {}
     shown = markdown.to_html(text, parser(coloured), ": the whole text is in the answer's .text", known)
-    return shown.replace('<a href="', _LINK)  # safe: in text of others every < is escaped
+    return shown.replace('<a href="', LINK)  # safe: in text of others every < is escaped
 
 
 def line_html(line: str) -> str:

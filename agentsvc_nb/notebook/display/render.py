@@ -264,7 +264,7 @@ def stacked(bundles: Sequence[Bundle]) -> Bundle:
     """Bundles stacked below each other."""
     return {
         "text/plain": "\n\n".join(bundle["text/plain"] for bundle in bundles),
-        "text/html": "".join(f"<div>{bundle['text/html']}</div>" for bundle in bundles),
+        "text/html": "".join(f'<div style="margin-bottom:10px">{bundle["text/html"]}</div>' for bundle in bundles),
     }
 
 

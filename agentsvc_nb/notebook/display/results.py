@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.cards import Showing, aligned, side
 from agentsvc_nb.client.models import TIME_DTYPE, frame
-from agentsvc_nb.notebook.display.markdown import SHORT_CHARS, SMALL, WRAPPED_EM
+from agentsvc_nb.notebook.display.markdown import SMALL, wrapping
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.numbers import separated
@@ -69,7 +69,7 @@ JOBS: Final[Mapping[str, Any]] = {
 
 ROWS: Final = 50
 TEXT_CHARS: Final = 60
-_CELL: Final = "vertical-align:top;padding:4px 10px"
+_CELL: Final = "vertical-align:baseline;padding:4px 10px"
 _LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
 
 
@@ -104,7 +104,7 @@ def grid(caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Seque
     title = f'<caption style="text-align:left;{MUTED}">{escape(caption)}</caption>'
     sides = [side(row[at].text for row in shown) for at in range(len(columns))]
     head = "".join(
-        f'<th scope="col" style="text-align:{edge};{_CELL};{_LINE}">{escape(name)}</th>'
+        f'<th scope="col" style="text-align:{edge};{_CELL};{_LINE};white-space:nowrap">{escape(name)}</th>'
         for name, edge in zip(columns, sides, strict=True)
     )
     body = "".join(f"<tr>{''.join(map(_td, row, sides))}</tr>" for row in shown)
@@ -136,8 +136,7 @@ def _cell(value: object) -> Cell:
 def _td(cell: Cell, edge: str) -> str:
     title = f' title="{escape(cell.title, 400)}"' if cell.title else ""
     digits = ";font-variant-numeric:tabular-nums" if edge == "right" else ""
-    wrapped = ";white-space:nowrap" if len(cell.text) <= SHORT_CHARS else f";min-width:{WRAPPED_EM}em"
-    style = f"text-align:{edge};{_CELL}{digits}{wrapped}"
+    style = f"text-align:{edge};{_CELL}{digits};{wrapping(cell.text)}"
     return f'<td style="{style}"{title}>{cell.html or escape(cell.text)}</td>'
 
 

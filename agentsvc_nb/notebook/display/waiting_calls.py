@@ -8,9 +8,10 @@ from typing import Final
 
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.client.cards import Bundle
-from agentsvc_nb.notebook.display.markdown import LINE_CHARS, WRAPPED, line_html
+from agentsvc_nb.formats.markdown import linkable
+from agentsvc_nb.notebook.display.markdown import LINE_CHARS, LINK, WRAPPED, line_html
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.wire.text import exact, label
+from agentsvc_nb.wire.text import escape, exact, label
 
 INPUT_CHARS: Final = 4_000
 """How much of a call's input is shown; `%approve -o calls` has all of it."""
@@ -20,6 +21,7 @@ _ELSEWHERE: Final = (
     "This cell waits. Answer in another notebook: `%approve {call}`, or `%approve --refuse {call}`;"
     " in a terminal: `agentsvc runs approve {run}`{page}. Stop cancels the run, and nothing is called."
 )
+_ON_PAGE: Final = "on the page of its chat"
 _INPUT_PRE: Final = f'<pre style="{WRAPPED};max-height:24em;overflow:auto;margin:2px 0 6px">'
 
 
@@ -32,8 +34,7 @@ def asked_bundle(view: RunView) -> Bundle:
     """The waiting calls of a run in the foreground, whose cell blocks the notebook; once decided, the decision."""
     if not view.asked:
         return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
-    page = f"; on the page {label(view.page)}" if view.page else ""
-    return _asked_bundle([*view.asked.values()], _ELSEWHERE, page)
+    return _asked_bundle([*view.asked.values()], _ELSEWHERE, view.page)
 
 
 def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
@@ -67,8 +68,11 @@ def call_bundle(call: WaitingCall) -> Bundle:
 
 
 def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
-    shown, hint = call_bundle(call), how.format(call=label(call.call_id, 64), run=label(call.run_id, 64), page=page)
+    """The call, and how it is answered: with the address of the `page` in text, and a link to it in HTML."""
+    shown, ids = call_bundle(call), {"call": label(call.call_id, 64), "run": label(call.run_id, 64)}
+    hint = line_html(how.format(**ids, page=f"; {_ON_PAGE}" if linkable(page) else ""))
+    link = f'{LINK}{escape(page, LINE_CHARS)}" target="_blank" rel="noopener">{_ON_PAGE}</a>'
     return (
-        f"{shown['text/plain']}{hint}\n",
-        f'<div style="margin-bottom:10px">{shown["text/html"]}{line_html(hint)}</div>',
+        f"{shown['text/plain']}{how.format(**ids, page=f'; {_ON_PAGE}: {label(page)}' if page else '')}\n",
+        f'<div style="margin-bottom:10px">{shown["text/html"]}{hint.replace(_ON_PAGE, link)}</div>',
     )
