@@ -82,7 +82,7 @@ def _filled_in_by_keyboard(notebook: Notebook) -> None:
     keyboard.press("Space")
     form.get_by_role("button", name="Add").focus()
     keyboard.press("Enter")
-    expect(form.get_by_label("Brand Colors 1")).to_be_focused()
+    expect(form.get_by_label("Brand colors 1")).to_be_focused()
     keyboard.type("#123456")
     form.get_by_role("button", name="As a cell").click()
     cell = form.get_by_label("As a cell")

@@ -134,6 +134,21 @@ def test_files_by_keyboard_under_a_strict_policy(host: Host, opened: Opened, ses
     nothing_ran(host, page)
 
 
+CUT: Final = """cell => [...cell.querySelectorAll(".asvc-cut > span")]
+    .map(part => [part.scrollWidth > part.clientWidth, part.textContent])"""
+"""Of the parts of a name, which is cut."""
+
+
+def test_where_there_is_no_room_for_a_name_its_middle_is_cut(host: Host, opened: Opened, session: Session) -> None:
+    name = "a-headline-of-the-autumn-sale-that-is-rather-long-and-has-versions-13.png"
+    page = opened(lambda: Browser(session, [file(name), file("short.md")]))
+    page.set_viewport_size({"width": axe.NARROW, "height": 900})
+    whole, short = (page.get_by_role("gridcell", name=each) for each in (name, "short.md"))
+    assert whole.evaluate(CUT) == [[True, name[:-9]], [False, name[-9:]]]
+    assert not any(cut for cut, _ in short.evaluate(CUT))
+    nothing_ran(host, page)
+
+
 def test_files_by_mouse_sorted_and_a_page_in_its_sandbox(host: Host, opened: Opened, session: Session) -> None:
     page = opened(lambda: Browser(session, list(session.client().files.list(session.address().chat or ""))))
     page.get_by_role("button", name="Size").click()

@@ -53,7 +53,7 @@ CELLS = [
     "%%ask --n 2\nsay a headline",
     "%runs show nothing",
 ]
-CARD, BARS = 3, 6
+CARD, BARS, GALLERY = 3, 6, 10
 
 
 def test_nothing_that_we_show_violates_a_rule_in_any_look(place: Place) -> None:
@@ -63,6 +63,7 @@ def test_nothing_that_we_show_violates_a_rule_in_any_look(place: Place) -> None:
         notebook.wait_idle()
     until(lambda: notebook.output(BARS).count("running") == 2 and "of an answer" in notebook.output(CARD))
     assert "in the background" not in notebook.output(CARD) + notebook.output(BARS), "that is for a saved notebook"
+    assert "brings this back" not in notebook.output(GALLERY), "that, too"
     assert "2 failed" in notebook.output(1)
     assert "'nothing' is no run id" in notebook.output(len(CELLS) - 1)
     axe.check(notebook)

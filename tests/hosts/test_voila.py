@@ -119,7 +119,7 @@ def _pictures_are_opened(gallery: Locator) -> None:
     gallery.locator("img.asvc-after[alt^='Travel far']").wait_for(timeout=PATIENCE)
     expect(gallery.get_by_alt_text("Before: Pack light")).to_be_visible()
     enlarge_and_close(gallery)
-    expect(gallery).to_contain_text("1 to 2 of 2 pictures")
+    expect(gallery).to_contain_text("2 pictures, newest first")
 
 
 def _a_form_says_what_is_wrong_and_sends_what_is_right(mail: Locator) -> None:

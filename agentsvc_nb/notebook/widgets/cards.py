@@ -220,6 +220,7 @@ class JobBar:
         self._amounts = design.text("", "muted")
         self._meter = ipywidgets.HTML(bar_html(job))
         self._end = design.place()
+        self._end.add_class("asvc-end")
         self._end.layout.display = "none"
         button = design.button("Cancel", f"Stop job {label(job.job_id, 64)} ({label(job.tool, 60)}) on the service")
         design.once(button, "Cancelling", lambda: cancel(job.job_id))

@@ -81,7 +81,7 @@ STYLE: Final = """<style>
     background: none; color: var(--jp-ui-font-color2, #767676); font-size: 90%; line-height: 1.4;
     white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; }
 /* What stands for a widget in a saved notebook is not shown above the widget. */
-.jp-OutputArea-child:has([role=note]):has(+ .jp-OutputArea-child .asvc-live):not(
+.jp-OutputArea-child:has([role=note]):has(+ .jp-OutputArea-child :is(.asvc-live, .asvc-form)):not(
     :has(+ .jp-OutputArea-child .jupyter-widgets-disconnected)) { display: none; }
 .asvc progress { width: 160px; max-width: 100%; accent-color: var(--jp-brand-color1, #1976d2); }
 .asvc-row { flex-wrap: wrap; align-items: center; gap: 0 8px; }
@@ -96,9 +96,16 @@ STYLE: Final = """<style>
 .asvc .asvc-log td { overflow-wrap: anywhere; }
 .asvc .widget-htmlmath:has(> .widget-htmlmath-content:empty), .asvc .widget-box:empty { display: none; }
 .asvc .asvc-heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-.asvc .jupyter-button { border-radius: 4px; }
-.asvc .jupyter-button.mod-danger { background: none; color: var(--jp-error-color1, #dd3333); box-shadow: none;
-    border: 1px solid currentColor; line-height: calc(var(--jp-widgets-inline-height, 28px) - 2px); }
+.asvc .jupyter-button { border: 1px solid var(--jp-border-color1, #8888); border-radius: 4px; box-shadow: none;
+    margin: 2px; padding: 0 10px; line-height: calc(var(--jp-widgets-inline-height, 28px) - 2px); }
+.asvc .jupyter-button.mod-primary { border-color: transparent; }
+.asvc .jupyter-button.mod-danger { background: none; color: var(--jp-error-color1, #dd3333);
+    border-color: currentColor; }
+.asvc :is(input, textarea, select) { font-family: inherit; border-radius: 4px; }
+.asvc .widget-html > .widget-html-content, .asvc .widget-htmlmath > .widget-htmlmath-content { flex: 1; min-width: 0; }
+.asvc .asvc-row .widget-html > .widget-html-content { flex: none; max-width: 100%; }
+.asvc .asvc-end { margin-top: 6px; }
+.asvc .asvc-end p:last-child { margin-bottom: 0; }
 @media (forced-colors: active) { .asvc button { border: 1px solid ButtonText; } }
 @media (prefers-reduced-motion: reduce) {
     .asvc * { animation: none !important; transition: none !important; }
@@ -151,8 +158,8 @@ def put(part: ipywidgets.HTML, said: str, look: Literal["", "muted", "wrong"] = 
 def reason() -> ipywidgets.Text:
     """The field for why a call is refused. Its label begins where the card's text does."""
     return ipywidgets.Text(
-        description="Reason",
-        placeholder="for a refusal; the agent is told",
+        description="Reason to refuse",
+        placeholder="the agent is told",
         style={"description_width": "initial"},
         layout={"width": "auto", "max_width": "26em"},
     )

@@ -56,7 +56,7 @@ class Gallery:
             parts |= {f"thumb/{place}": self._thumb(file) for place, file in enumerate(shown)}
             parts["page"] = {"from": self._first, "total": len(files), "per": PER_OUTPUT}
             self.front.change(parts)
-            self._say(f"{self._first + 1} to {self._first + len(shown)} of {len(files)} pictures, newest first.")
+            self._say(_counted(self._first, len(shown), len(files)))
             first = self._first
         if any(self._pictures.known(file) is None for file in shown):
             self._worker.do("page", lambda: self._filled(first))
@@ -122,6 +122,13 @@ class Gallery:
 
     def _say(self, said: str, *, wrong: bool = False) -> None:
         self.front.change({"said": {"html": worded(said, SAID_CHARS), "wrong": wrong}})
+
+
+def _counted(first: int, shown: int, whole: int) -> str:
+    if whole == 1:
+        return "1 picture."
+    some = f"{first + 1} to {first + shown} of " if whole > shown else ""
+    return f"{some}{whole} pictures, newest first."
 
 
 def _name(file: WorkspaceFile) -> str:

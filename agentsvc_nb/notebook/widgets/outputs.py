@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.cards import Showing, untypeset_bundle
 from agentsvc_nb.notebook import host
+from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen, SavedOutput, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.host import Mode
@@ -169,5 +170,6 @@ def fallback(said: str, again: str, shown: Bundle) -> Bundle:
     line = f"{label(said, 300)} In a notebook that was opened again, {again} brings this back."
     return {
         "text/plain": f"{line}\n{shown['text/plain']}",
-        "text/html": f"<details><summary>{worded(line, 600)}</summary>{shown['text/html']}</details>",
+        "text/html": f'<div role="note"><details><summary style="{SMALL}">{worded(line, 600)}</summary>'
+        f"{shown['text/html']}</details></div>",
     }

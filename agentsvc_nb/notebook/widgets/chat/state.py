@@ -115,7 +115,7 @@ def summary(conversation: Conversation) -> Bundle:
     turns = f"{conversation.count} turn{'s' * (conversation.count != 1)}"
     if conversation.closed:
         return _line(f"{where}, {turns}, closed. Run this cell again to go on with it.")
-    return standin_bundle(f"{where}, {turns}. Where no widget is shown below, run this cell again to bring it back.")
+    return standin_bundle(f"{where}, {turns}. Where the chat is not shown, run this cell again to bring it back.")
 
 
 def transcript(conversation: Conversation) -> Bundle:

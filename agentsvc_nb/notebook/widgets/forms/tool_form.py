@@ -115,8 +115,9 @@ class ToolForm(Showing):
         """Show three outputs: a static one for the saved notebook, the form, and an empty one for the answer."""
         gone = f"Form of {label(self.tool.name, 64)}. In a notebook that was opened again, run the cell again."
         fields = tool_bundle(self.tool, self._given)
-        html = f"<details><summary>What it takes</summary>{fields['text/html']}</details>"
-        output.keep({"text/plain": gone, "text/html": f'<div style="{SMALL}">{escape(gone, 400)}</div>{html}'})
+        fold = f'<details><summary style="{SMALL}">What it takes</summary>{fields["text/html"]}</details>'
+        html = f'<div role="note"><div style="{SMALL}">{escape(gone, 400)}</div>{fold}</div>'
+        output.keep({"text/plain": gone, "text/html": html})
         output.show({"text/plain": "(the form)", **self.view.box._repr_mimebundle_()})
         self._below = _Below(output, secrets.token_hex(4))
         output.show({"text/plain": "", "text/html": ""}, display_id=self._below.display_id)

@@ -38,6 +38,8 @@ STYLE: Final = """<style>
 .asvc-form .widget-inline-hbox > select:not([multiple]), .asvc-form .widget-inline-hbox > input[type="text"] {
     flex: none; width: 100%; height: var(--jp-widgets-inline-height, 28px); }
 .asvc-form .asvc-muted p { margin: 0; }
+.asvc-form .widget-vbox > .asvc-field, .asvc-form .widget-vbox > .asvc-group { margin-bottom: 8px; }
+.asvc-form .widget-checkbox { height: auto; line-height: 1.5; margin-bottom: 0; }
 .asvc-form .asvc-field > .widget-checkbox { flex-flow: row; }
 .asvc-form .widget-inline-hbox .widget-label, .asvc-form .widget-checkbox .widget-label-basic {
     width: auto; max-width: 100%; text-align: left; white-space: normal; overflow-wrap: anywhere; line-height: 1.5;
@@ -46,7 +48,7 @@ STYLE: Final = """<style>
 .asvc-form .widget-html-content { overflow-wrap: anywhere; line-height: 1.4; }
 .asvc-form .widget-html > .widget-html-content { align-self: stretch; }
 .asvc-form .asvc-group .asvc-group, .asvc-form .asvc-item {
-    border-left: 2px solid var(--jp-border-color2, #8884); padding-left: 10px; margin: 4px 0; }
+    border-left: 2px solid var(--jp-border-color2, #8884); padding-left: 10px; margin: 4px 0 8px; }
 .asvc-form .asvc-inner > .asvc-field > .widget-inline-hbox:not(.widget-checkbox) > .widget-label,
 .asvc-form .asvc-inner > .asvc-group > .asvc-title {
     position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

@@ -252,7 +252,7 @@ class Live {
 
 /** The card of a call that waits: Approve, Edit if it is code, and Refuse with a reason. */
 function approval(key, { shown, code, tool, failed }, say) {
-  const reason = element("input", { type: "text", placeholder: "for a refusal; the agent is told", maxLength: 2000 });
+  const reason = element("input", { type: "text", placeholder: "the agent is told", maxLength: 2000 });
   const edited = element("textarea", { value: code ?? "", rows: Math.min(20, (code ?? "").split("\n").length + 1) });
   const text = element("label", { className: "asvc-area asvc-codearea" }, "Code to run", edited);
   const wrong = element("div", { className: "asvc-wrong", role: "alert" });
@@ -271,7 +271,7 @@ function approval(key, { shown, code, tool, failed }, say) {
   });
   const buttons = code === null ? [approve, refuse] : [approve, edit, refuse];
   const row = element("div", { className: "asvc-row" }, ...buttons);
-  const label = element("label", { className: "asvc-field" }, "Reason", reason);
+  const label = element("label", { className: "asvc-field asvc-reason" }, "Reason to refuse", reason);
   const card = element("div", { className: "asvc-card", role: "group", "aria-label": `${tool} waits for your approval` });
   card.append(markup(shown), text, label, row, wrong);
   const tell = (words) => {

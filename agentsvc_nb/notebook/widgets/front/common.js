@@ -85,6 +85,18 @@ function picture(uri, alt, look = "") {
   return element("img", { src: IMAGE.test(uri ?? "") ? uri : "", alt, className: look });
 }
 
+const ENDING = 9; // characters of a name that are always shown
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+
+/** The name of a file in two parts: where there is no room for it, its middle is left out (`asvc-cut`). Names of pictures
+ * and of versions differ in their ends. */
+function inTheMiddle(name) {
+  const letters = [...name];
+  const at = RIGHT_TO_LEFT.test(name) ? letters.length : Math.max(0, letters.length - ENDING);
+  const parts = [letters.slice(0, at), letters.slice(at)].filter((part) => part.length);
+  return parts.map((part) => element("span", { textContent: part.join("") }));
+}
+
 /** Mark whether a button is of use now; one that is `disabled` would lose the focus. */
 function offered(made, use) {
   made.setAttribute("aria-disabled", String(!use));

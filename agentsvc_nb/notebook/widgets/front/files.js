@@ -112,7 +112,7 @@ class Top {
     this.say = say;
     this.path = element("ol", { className: "asvc-path" });
     this.narrow = element("input", { type: "search", placeholder: "a part of the path" });
-    this.find = element("input", { type: "search", placeholder: 'words, "phrases", -without' });
+    this.find = element("input", { type: "search", placeholder: 'words "a phrase" -not' });
     const where = element("nav", { "aria-label": "Folders" }, this.path);
     const names = element("label", { className: "asvc-field" }, "Names", this.narrow);
     const contents = element("label", { className: "asvc-field" }, "Contents", this.find);
@@ -216,7 +216,9 @@ class List {
 
   row([kind, name, what, size, when, whole], at) {
     const cell = (look, ...parts) => element("div", { role: "gridcell", className: `asvc-${look}` }, ...parts);
-    const cells = [cell("name", icon(kind), element("bdi", { textContent: name })), cell("kind", what), cell("size", size), cell("when", when)];
+    const called = cell("name", icon(kind), element("bdi", { className: "asvc-cut" }, ...inTheMiddle(name)));
+    called.setAttribute("aria-label", name);
+    const cells = [called, cell("kind", what), cell("size", size), cell("when", when)];
     const look = { role: "row", "aria-rowindex": String(at + 2), "aria-selected": "false", tabIndex: -1, title: whole };
     return element("div", look, ...cells);
   }

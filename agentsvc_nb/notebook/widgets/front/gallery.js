@@ -94,15 +94,16 @@ class Grid {
     }
     const { name, alt, caption, uri } = value;
     made.still.replaceChildren(...(uri ? [picture(uri, alt)] : []));
-    made.name.textContent = name;
+    made.name.replaceChildren(...inTheMiddle(name));
     made.press.title = caption;
+    made.press.setAttribute("aria-label", [...new Set([uri ? alt : "", name, value.size])].filter(Boolean).join(", "));
     made.size.textContent = value.size;
     this.choose(this.chosen, false);
   }
 
   thumb(place) {
     const still = element("span", { className: "asvc-still" });
-    const name = element("span");
+    const name = element("span", { className: "asvc-cut" });
     const size = element("span", { className: "asvc-muted" });
     const press = button("", "", () => this.say({ do: "view", at: this.from + place }), "asvc-thumb");
     press.append(still, name, size);
