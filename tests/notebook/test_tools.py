@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.calling import result_bundle
+from agentsvc_nb.notebook.jobs.catalog import lines
+from agentsvc_nb.notebook.jobs.fields import field
 from agentsvc_nb.notebook.jobs.foreground import job_bundle
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import offences
@@ -42,6 +45,27 @@ def test_a_tool_tells_its_fields_and_a_cell_to_begin_from(terminal: Any) -> None
     with pytest.raises(AskError, match="tool_not_found") as caught:
         terminal.cell("%tools no_such_tool")
     assert "ask_stefanbrain" in caught.value.hint
+
+
+def test_a_tool_tells_the_limits_of_its_fields_and_shows_code_as_code(terminal: Any) -> None:
+    text, html = _shown(terminal.cell("%tools create_images"))
+    (count,) = [line for line in text.splitlines() if line.split()[:1] == ["request.outputs.count"]]
+    assert "From 1 to 20." in count
+    for shown in (html, _shown(terminal.cell("%tools"))[1]):
+        cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", shown, re.DOTALL)
+        assert cells
+        assert not [cell for cell in cells if "`" in cell]
+    assert "<code>" in re.sub(r"<code style.*?</code>", "", html), "what a description names"
+
+
+def test_limits_are_those_of_a_value_that_may_be_null_and_of_each_item() -> None:
+    tags = {"type": "array", "maxItems": 5, "items": {"type": "string", "minLength": 1, "maxLength": 40}}
+    depth = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 9}, {"type": "null"}], "description": "How deep."}
+    schema = {"type": "object", "properties": {"tags": tags, "depth": depth}}
+    assert [told for *_, told, _ in lines(field(schema, schema))] == [
+        "At most 5 items. Each: from 1 to 40 characters.",
+        "From 0 to 9.",
+    ]
 
 
 def test_input_that_does_not_fit_says_where_its_fields_are_told(terminal: Any) -> None:

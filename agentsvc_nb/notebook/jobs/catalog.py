@@ -13,7 +13,7 @@ from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.jobs import calling, servers
-from agentsvc_nb.notebook.jobs.fields import MISSING, Field, field, shown
+from agentsvc_nb.notebook.jobs.fields import MISSING, Field, field, limits, shown
 from agentsvc_nb.notebook.jobs.foreground import refusal
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
@@ -36,8 +36,8 @@ _WORDS: Final = {
     "json": "anything",
 }
 
-Line = tuple[str, str, bool, str]
-"""A field in the table of a tool: its path, its type in words, whether it is required, its description."""
+Line = tuple[str, str, bool, str, str]
+"""A field in the table of a tool: its path, its type in words, whether it is required, its limits, its description."""
 
 
 def lines(of: Field, path: str = "", depth: int = 0) -> Iterator[Line]:
@@ -48,7 +48,8 @@ def lines(of: Field, path: str = "", depth: int = 0) -> Iterator[Line]:
             yield from lines(one, f"{at}.", depth + 1)
         else:
             said = one.schema.get("description")
-            yield at, label(kind(one), 120), one.required, label(said, ABOUT_CHARS) if isinstance(said, str) else ""
+            about = label(said, ABOUT_CHARS) if isinstance(said, str) else ""
+            yield at, label(kind(one), 120), one.required, " ".join(limits(one)), about
 
 
 def kind(of: Field, depth: int = 0) -> str:
@@ -130,12 +131,19 @@ def tools_describe(session: Session, name: str) -> Preview:
 
 
 def _input_table(fields: Sequence[Line]) -> Bundle:
-    """The fields of an input; which are required, if any is."""
-    some = any(needed for _, _, needed, _ in fields)
-    columns = ("field", "type", *["required"] * some, "what it is")
+    """The fields of an input; which are required, and their limits, if any has one."""
+    needs = any(required for _, _, required, _, _ in fields)
+    bounded = any(bounds for *_, bounds, _ in fields)
+    columns = ("field", "type", *["required"] * needs, *["limits"] * bounded, "what it is")
     rows = [
-        (code(path), kind, *["yes" if needed else ""] * some, Cell(about, worded(about, ABOUT_CHARS)))
-        for path, kind, needed, about in fields
+        (
+            code(path),
+            kind,
+            *["yes" if required else ""] * needs,
+            *[bounds] * bounded,
+            Cell(about, worded(about, ABOUT_CHARS)),
+        )
+        for path, kind, required, bounds, about in fields
     ]
     return grid("Input", columns, rows)
 

@@ -201,6 +201,15 @@ def _spoken(name: str) -> str:
     return " ".join([first[:1].upper() + first[1:], *others])
 
 
+def limits(of: Field) -> list[str]:
+    """What a value must keep to, in sentences; that of a list says what each of its items must, too."""
+    given = of.nullable or of
+    found = [*_bounds(given.schema)]
+    if given.kind == "array":
+        found += [f"Each: {said[0].lower()}{said[1:]}" for said in _bounds(given.item().schema)]
+    return found
+
+
 def field(part: object, root: Schema, *, name: str = "", title: str = "", required: bool = True) -> Field:
     """Make a field of a schema (or true). Its title is that beside a `$ref`, not that of the referenced schema."""
     own = part if isinstance(part, Mapping) else {}
