@@ -74,6 +74,14 @@ def test_all_ways_of_asking_name_it(terminal: Any, several: RunningService) -> N
     assert Chat(model="offline", effort="low")._first.model == "offline"
 
 
+def test_the_offline_agent_writes_no_code_and_says_so(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.user_ns["sold"] = pd.DataFrame({"region": ["North", "South"], "amount": [307, 408]})
+    answer = terminal.cell("%%ask --code --df sold --model offline\nWhich region has the highest amount?")
+    assert "408" in answer.text
+    assert "No cell is proposed: --code needs a language model" in capsys.readouterr().out
+    assert not hasattr(terminal, "rl_next_input"), "no cell is put below"
+
+
 def test_a_default_of_the_notebook(terminal: Any) -> None:
     assert get_args(Effort) == EFFORTS
     terminal.cell("%config Ask.model = 'offline'\n%config Ask.effort = 'low'")

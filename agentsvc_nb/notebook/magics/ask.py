@@ -22,7 +22,7 @@ from agentsvc_nb.wire.text import label
 if TYPE_CHECKING:
     import argparse
 
-    from agentsvc_nb.notebook.ask.answer import AnswerShape
+    from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
     from agentsvc_nb.notebook.ask.background import Background
     from agentsvc_nb.notebook.ask.question import Question
     from agentsvc_nb.notebook.ask.several import RowsQuestion
@@ -39,6 +39,11 @@ MOST_VARIANTS: Final = 8
 KERNEL: Final = ("off", "look", "ask")
 """Those of `kernel.desk.KernelMode`, which takes long to import."""
 _NOTHING: Final = {"text/plain": "", "text/html": ""}
+_OFFLINE: Final = "offline"
+_WITHOUT_CODE: Final = (
+    "No cell is proposed: --code needs a language model (%agentsvc model), and the offline agent has answered, which"
+    " computes and writes no code."
+)
 _LISTED: Final = re.compile(r"list\[\s*(\w+)\s*\]")
 _EXCLUSIVE: Final = (
     ("--n", ("--bg", "--code", "--chat", "--session")),
@@ -220,7 +225,9 @@ class Ask(MagicsGroup):
         arg("--image", metavar="NAME", action="append", default=[], help="attach a figure, a picture or its file"),
         arg("--error", action="store_true", help="attach the last cell that failed and its traceback, without keys"),
         arg("--schema", metavar="NAME", help="what `.data` is to be: a pydantic model, list[Model] or a JSON Schema"),
-        arg("--code", action="store_true", help="propose the next cell; it is never run by itself"),
+        arg(
+            "--code", action="store_true", help="propose the next cell, by a language model; it is never run by itself"
+        ),
         arg(
             "--fix",
             action="store_true",
@@ -290,7 +297,7 @@ class Ask(MagicsGroup):
             screen = self.context.screen(kernel=question.kernel is not None and question.kernel.buttons)
             answer = commands.ask(self.session, question, screen, reuse=self.reuse)
         if args.code and not answer.again:
-            self._propose(answer.code)
+            self._propose(answer)
         if target is not None and not answer.again:
             changing.propose(self.context, target, answer.code)
         if args.notify:
@@ -343,9 +350,11 @@ class Ask(MagicsGroup):
         card.cancels(background.cancel)
         return background
 
-    def _propose(self, code: str | None) -> None:
-        """Insert the code as the next cell, without running it; print a line if there is no code."""
-        if code is None:
-            print("The answer holds no Python code block; no cell is proposed.")
+    def _propose(self, answer: CellAnswer) -> None:
+        """Insert the answer's code as the next cell, without running it; print a line if there is none."""
+        if answer.code is not None:
+            self.shell.set_next_input(answer.code)
+        elif answer.run.model == _OFFLINE:
+            print(_WITHOUT_CODE)
         else:
-            self.shell.set_next_input(code)
+            print("The answer holds no Python code block; no cell is proposed.")
