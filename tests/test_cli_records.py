@@ -209,7 +209,7 @@ def test_models_are_listed_and_named(tmp_path: Path) -> None:
     with running_service(models="scripted,offline,openai-chat:gone", model_url="http://127.0.0.1:1") as service:
         of_it = {URL_VARIABLE: service.base_url, KEY_VARIABLE: service.api_key}
         lines = [line.split(maxsplit=1) for line in agentsvc("model", **of_it).stdout.splitlines()]
-        assert lines[1] == ["scripted", "the default, 100/100 cents a million tokens"]
+        assert lines[1] == ["scripted", "the default, $1.00 in / $1.00 out per million tokens"]
         assert lines[3] == ["openai-chat:gone", "not available: unreachable"]
         listed = json.loads(agentsvc("model", "--json", **of_it).stdout)
         assert [model["id"] for model in listed] == ["scripted", "offline", "openai-chat:gone"]

@@ -99,21 +99,25 @@ def _list(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from agentsvc_nb.model_switch.listing import models_here
-    from agentsvc_nb.model_switch.switching import PER
+    from agentsvc_nb.model_switch.prices import PER
 
     here = models_here(arguments.data_folder(args.data).path)
     if args.json:
         print_json([asdict(one) for one in here])
         return 0
-    print_rows(("model", "state", "to install first", PER), [(m.id, m.state, m.needs, m.cost) for m in here], "")
+    print_rows(
+        ("model", "state", "to install first", f"price {PER}"), [(m.id, m.state, m.needs, m.cost) for m in here], ""
+    )
     print_note("`agentsvc model NAME` switches, also to any other: PROVIDER:MODEL, ollama:NAME, gguf:FILE.")
     return 0
 
 
 def _state(model: ModelInfo) -> str:
+    from agentsvc_nb.model_switch.prices import PER, price_text
+
     told = ["the default"] if model.default else []
-    if None not in (model.input_cents_per_million, model.output_cents_per_million):
-        told.append(f"{model.input_cents_per_million:g}/{model.output_cents_per_million:g} cents a million tokens")
+    if model.input_cents_per_million is not None and model.output_cents_per_million is not None:
+        told.append(f"{price_text((model.input_cents_per_million, model.output_cents_per_million))} {PER}")
     return ", ".join([*told, *([] if model.available else [f"not available: {model.reason}"])])
 
 

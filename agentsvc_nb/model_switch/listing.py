@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.agents.language.model_choice import ollama_models
-from agentsvc_nb.model_switch.switching import price_text
+from agentsvc_nb.model_switch.prices import price_text
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import PLACES, ModelKeys
 from agentsvc_nb.service.plan import model_of, plan_of, provider_of

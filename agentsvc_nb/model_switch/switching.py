@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import __version__, embedded
+from agentsvc_nb.model_switch.prices import PER, price_text
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import MODEL_KEY, PLACES, ModelKeys
 from agentsvc_nb.service.model_trial import Trial, try_model
@@ -30,11 +31,15 @@ AskKey = Callable[[str], str]
 """Prompts for a key without echo, and returns it."""
 AskYes = Callable[[str], bool]
 POLL_SECONDS: Final = 0.3
+BRINGS: Final = {
+    "agentsvc-nb[agents]": "some 25 packages, 60 MB",
+    "agentsvc-nb[local-model]": "some 30 packages, 180 MB",
+}
+"""What an extra adds to an installation without it, roughly (docs/performance.md)."""
 START_SECONDS: Final = 90.0
 """The library of a hosted model takes long to load on a busy machine."""
 _OWN: Final = ("ollama", "gguf")
 _LINE: Final = 200
-PER: Final = "cents a million tokens, in and out"
 
 
 class SwitchError(Exception):
@@ -109,10 +114,6 @@ class Switched:
 def is_own(model: str, trial: Trial) -> bool:
     """Whether it runs on this machine, or on a server of one's own."""
     return provider_of(model) in _OWN or bool(trial.address)
-
-
-def price_text(price: tuple[float, float]) -> str:
-    return f"{price[0]:,g} / {price[1]:,g}"
 
 
 def cents(microcents: int) -> str:
@@ -205,9 +206,11 @@ class _Preparation:
 
     def _install(self, trial: Trial) -> None:
         by_hand = f"pip install '{trial.package}'"
-        question = f"{model_id(self._model)} needs {trial.package}, which is not installed here. Install it now? [y/n] "
+        brings = f" ({BRINGS[trial.package]})" if trial.package in BRINGS else ""
+        lacks = f"{model_id(self._model)} needs {trial.package}{brings}, which is not installed here."
+        question = f"{lacks} Install it now? [y/n] "
         if self._talk.ask_yes is None or not self._talk.ask_yes(question):
-            raise SwitchError(f"{trial.said} {self._stays}", f"Install it, then `{self._talk.again}` again.")
+            raise SwitchError(f"{trial.said} {self._stays}", f"Install it{brings}, then `{self._talk.again}` again.")
         if find_spec("pip") is None:
             raise SwitchError(f"There is no pip in this environment; {by_hand} where it was made. {self._stays}")
         install(trial.package, self._talk.say)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.models import frame, of
+from agentsvc_nb.model_switch.prices import PER, dollars
 from agentsvc_nb.notebook.connection import service_models
 from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, code, grid
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 SWITCH = "%agentsvc model"
 _COLUMNS = {"id": "string", "default": "boolean", "state": "string", "needs": "string"}
-_CENTS = ("cents a million tokens in", "out")
+_PER_MILLION = (f"in, {PER}", "out")
 _PRICES = {"input_cents_per_million": "Float64", "output_cents_per_million": "Float64"}
 
 
@@ -40,11 +41,11 @@ def _here(session: Session) -> ResultTable:
     session.known.switches = [model.id for model in found]
     lacking = any(model.needs for model in found)
     rows = [
-        (code(each.id), each.state, *([each.needs] if lacking else ()), *_cents(each.price, each.cost))
+        (code(each.id), each.state, *([each.needs] if lacking else ()), *_dollars(each.price, each.cost))
         for each in found
     ]
     notes = [f"`{SWITCH} NAME` switches, also to any other: PROVIDER:MODEL, ollama:NAME, gguf:FILE."]
-    columns = ("model", "state", *(("to install first",) if lacking else ()), *_CENTS)
+    columns = ("model", "state", *(("to install first",) if lacking else ()), *_PER_MILLION)
     records = [
         {"id": each.id, "default": each.default, "state": each.state, "needs": each.needs}
         | dict(zip(_PRICES, each.price or (None, None), strict=True))
@@ -56,7 +57,7 @@ def _here(session: Session) -> ResultTable:
 def _offered(session: Session) -> ResultTable:
     found = service_models(session)
     rows = [(code(model.id), _hindered(model), _tokens(model), *_price(model)) for model in found]
-    columns = ("model", "state", "context tokens", *_CENTS)
+    columns = ("model", "state", "context tokens", *_PER_MILLION)
     notes = [f"`{SWITCH} NAME` asks another from now on in this notebook; which there are is the operator's to say."]
     return ResultTable(grid("Models", columns, rows, notes), lambda: of(ModelInfo, found))
 
@@ -71,12 +72,12 @@ def _tokens(model: ModelInfo) -> str:
 
 def _price(model: ModelInfo) -> tuple[str, str]:
     given, made = model.input_cents_per_million, model.output_cents_per_million
-    return ("not known", "") if given is None or made is None else _cents((given, made), "nothing")
+    return ("not known", "") if given is None or made is None else _dollars((given, made), "nothing")
 
 
-def _cents(price: tuple[float, float] | None, otherwise: str) -> tuple[str, str]:
-    """Two cells of numbers; `otherwise` where there is no price, or it is nothing."""
-    return (f"{price[0]:,g}", f"{price[1]:,g}") if price and any(price) else (otherwise, "")
+def _dollars(price: tuple[float, float] | None, otherwise: str) -> tuple[str, str]:
+    """Two cells; `otherwise` where there is no price, or it is nothing."""
+    return (dollars(price[0]), dollars(price[1])) if price and any(price) else (otherwise, "")
 
 
 def choose_model(session: Session, name: str) -> PrintedText:

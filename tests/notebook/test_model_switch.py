@@ -133,7 +133,7 @@ def test_a_key_is_asked_for_once_kept_and_used_by_whoever_starts_the_service_nex
     assert user.prompts == [f"Key for {gateway.url} (not shown): "]
     assert told.startswith(f"{MODEL} answers from now on.\n")
     assert "'Blue'" in told
-    assert "300 / 1,500 cents a million tokens, in and out" in told
+    assert "Price: $3.00 in / $15.00 out per million tokens." in told
     assert "said 'Blue', which cost " in told
     assert "kept in a file that only you can read" in told
     assert "The one before again: %agentsvc model offline" in told
@@ -360,6 +360,17 @@ def test_a_key_in_the_keyring_is_in_no_file_and_the_service_gets_it(
         assert files_with(data, KEY) == []
     finally:
         keyring.set_keyring(before)
+
+
+def test_how_much_an_extra_brings_is_told_before_it_is_installed(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lacks = Trial(said="It needs the agent library.", package="agentsvc-nb[agents]")
+    monkeypatch.setattr(switching, "try_model", lambda *given: lacks)
+    user = Talk(yes=False)
+    with pytest.raises(SwitchError, match=r"Install it \(some 25 packages, 60 MB\), then"):
+        user.switch("x:y")
+    assert user.prompts == [
+        "x:y needs agentsvc-nb[agents] (some 25 packages, 60 MB), which is not installed here. Install it now? [y/n] "
+    ]
 
 
 def test_a_package_that_lacks_is_offered_and_pip_tells_what_it_does(

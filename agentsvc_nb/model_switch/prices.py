@@ -1,0 +1,26 @@
+"""What models cost, for people: in dollars a million tokens, as their providers say it. On the wire, and in
+`AGENTSVC_PRICES`, prices are in cents."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PER: Final = "per million tokens"
+
+
+def dollars(cents: float) -> str:
+    """
+    >>> dollars(300.0), dollars(1_500), dollars(7.5), dollars(0)
+    ('$3.00', '$15.00', '$0.075', '$0.00')
+    """
+    exact = f"{cents / 100:,.6f}".rstrip("0")
+    whole, _, part = exact.partition(".")
+    return f"${whole}.{part:0<2}"
+
+
+def price_text(price: tuple[float, float]) -> str:
+    """
+    >>> price_text((300.0, 1_500.0))
+    '$3.00 in / $15.00 out'
+    """
+    return f"{dollars(price[0])} in / {dollars(price[1])} out"
