@@ -192,3 +192,21 @@ def test_a_text_made_to_be_slow_is_read() -> None:
         assert orders.without_placed(f"An ad with our logo{slow}.")
         assert orders.sizes(f"{slow} in square") == ["square"]
         assert in_lines(f"Headline: Go\n{slow}").startswith("Headline: Go")
+
+
+@pytest.mark.parametrize(
+    ("brief", "action"),
+    [
+        ("Herbstjacken im Angebot", "Mehr erfahren"),
+        ("Neue Kollektion jetzt im Shop", "Mehr erfahren"),
+        ("Trail Shell Jacket, 219 EUR, wasserdicht und leicht", "Mehr erfahren"),
+        ("Zielgruppe: Eltern\nProdukt: Rucksack Korg 28", "Mehr erfahren"),
+        ("Nouveau sac à dos", "En savoir plus"),
+        ("Nueva mochila ligera", "Más información"),
+        ("Autumn sale on tents", "Get the offer"),
+        ("Die Hard marathon in Las Vegas", "Learn more"),
+        ("Open on Saturday in Zürich", "Learn more"),
+    ],
+)
+def test_a_few_words_tell_the_language_of_the_call_to_action(brief: str, action: str) -> None:
+    assert wordings(brief, 1)[0].action == action

@@ -8,11 +8,13 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class BriefLanguage:
-    """The words of one language; each is alternatives of a regular expression, but for `code`, `common` and `more`."""
+    """The words of one language; each is alternatives of a regular expression, but for the first five."""
 
     code: str
     common: str
     """Frequent words, by which the language is known."""
+    telling: str
+    """Those of them, and other words, that no other language has: one is enough."""
     letters: str
     """Letters that few other languages have."""
     more: str
@@ -49,7 +51,8 @@ class BriefLanguage:
 
 ENGLISH: Final = BriefLanguage(
     code="en",
-    common="the and for with of to is your our a",
+    common="and for of to is a",
+    telling="the with your our",
     letters="",
     more="Learn more",
     polite=r"please|kindly|make sure|ensure|be sure|remember to|note that|we(?:'d| would)? (?:need|want|like|require)|"
@@ -89,7 +92,9 @@ ENGLISH: Final = BriefLanguage(
 
 GERMAN: Final = BriefLanguage(
     code="de",
-    common="der die das und für mit von zu ist bis ein eine nicht den",
+    common="der die das von zu bis ein den",
+    telling="und für mit ist eine nicht im auf aus bei nach oder zum zur vom wir unsere jetzt neue anzeige angebot "
+    "rabatt zielgruppe marke überschrift",
     letters="äöüß",
     more="Mehr erfahren",
     polite=r"bitte|achtet? (?:auf|darauf)|denkt? (?:daran|an)|beachtet?|wir (?:brauchen|benötigen|möchten|"
@@ -127,7 +132,8 @@ GERMAN: Final = BriefLanguage(
 
 FRENCH: Final = BriefLanguage(
     code="fr",
-    common="le les et pour avec de des est votre une du",
+    common="le les et pour de des est une du",
+    telling="avec votre notre nouveau nouvelle",
     letters="çœèêàù",
     more="En savoir plus",
     polite=r"merci de|veuillez|s'il vous plaît|nous (?:voulons|souhaitons|avons besoin)|je (?:veux|voudrais|souhaite)|"
@@ -158,7 +164,8 @@ FRENCH: Final = BriefLanguage(
 
 SPANISH: Final = BriefLanguage(
     code="es",
-    common="el los y para con de es su una del las",
+    common="el los y con de es su una del las",
+    telling="para nuestro nuestra nuevo nueva",
     letters="ñ¿¡",
     more="Más información",
     polite=r"por favor|queremos|necesitamos|quiero|necesito|nuestro objetivo|el objetivo|asegúrate|asegúrese|recuerda",

@@ -95,7 +95,9 @@ def language(text: str) -> BriefLanguage | None:
     words = Counter(re.findall(r"\w+", text[:4_000].casefold()))
     letters = Counter(text[:4_000].casefold())
     scores = {
-        one.code: sum(words[word] for word in one.common.split()) + sum(letters[letter] for letter in one.letters)
+        one.code: sum(words[word] for word in one.common.split())
+        + 2 * sum(words[word] for word in one.telling.split())
+        + sum(letters[letter] for letter in one.letters)
         for one in LANGUAGES
     }
     best = max(LANGUAGES, key=lambda one: scores[one.code])
