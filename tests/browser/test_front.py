@@ -250,3 +250,36 @@ def test_the_page_itself_shows_only_what_is_listed_whatever_it_is_sent(host: Hos
     assert page.evaluate("window.executed") == []
     assert host.requests == []
     page.close()
+
+
+def test_a_message_stays_until_the_kernel_has_it(page: Page, host: Host) -> None:
+    message = page.get_by_label("Message")
+    send = page.get_by_role("button", name="Send")
+    send.evaluate(
+        "(_, silent) => { window.kernelWas = window.kernel; window.kernel = silent ? async () => [] : 0 }", True
+    )
+    message.fill("say one")
+    message.press("Enter")
+    expect(message).to_have_value("say one")
+    message.press("Enter")
+    expect(message).to_have_value("say one")
+    assert host.errors == []
+
+
+def test_a_folder_that_is_dropped_is_said_and_the_files_beside_it_come(page: Page, host: Host) -> None:
+    page.evaluate(
+        """element => {
+            const data = new DataTransfer();
+            for (const name of ["folder", "file.txt"]) data.items.add(new File(["content"], name));
+            const slice = File.prototype.slice;  // a browser says so of a folder only when it is read
+            File.prototype.slice = function (...given) {
+                if (this.name === "folder") throw new DOMException("a folder", "NotFoundError");
+                return slice.apply(this, given);
+            };
+            element.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: data }));
+        }""",
+        page.locator(".asvc-chat").element_handle(),
+    )
+    page.get_by_role("button", name="✕ file.txt").wait_for()
+    expect(page.locator(".asvc-chat")).to_contain_text("folder can't be read; folders can't be dropped")
+    assert host.errors == []

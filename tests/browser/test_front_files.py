@@ -297,3 +297,29 @@ def test_hostile_pictures_are_text(host: Host, opened: Opened) -> None:
         page.locator(f"[aria-label^='Picture {number + 1} of 99']").wait_for()
         assert page.locator(".asvc img[src]:not([src=''])").count() == 0
     _nothing_happened(host, page)
+
+
+DROPPED: Final = """([element, count]) => {
+    const dataTransfer = new DataTransfer();
+    for (let at = 0; at < count; at += 1) dataTransfer.items.add(new File(["content"], `${at}.txt`));
+    element.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer }));
+}"""
+
+
+def test_many_files_that_are_dropped_at_once_all_come(opened: Opened, session: Session) -> None:
+    page = opened(lambda: Browser(session, []))
+    page.evaluate(DROPPED, [page.locator(".asvc-files").element_handle(), 25])
+    expect(page.get_by_role("status")).to_contain_text("1 sent: 24.txt", timeout=60_000)
+    listed = session.client().files.list(session.address().chat or "")
+    assert {f"uploads/{at}.txt" for at in range(25)} <= {each.path for each in listed}
+
+
+def test_a_field_that_had_the_focus_follows_another_page(opened: Opened, session: Session) -> None:
+    browser = Browser(session, [file("plan.md"), file("a.csv")])
+    page = opened(lambda: browser)
+    names = page.get_by_label("Names")
+    names.fill("plan")
+    expect(page.get_by_role("row", name="a.csv")).to_have_count(0)
+    browser.front._handle_custom_msg({"do": "narrow", "words": ""}, [])  # as another page of it would
+    row(page, "a.csv").click()
+    expect(names).to_have_value("")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -147,17 +149,55 @@ def test_typing_narrows_and_search_reads_contents(browser: Browser) -> None:
     assert (names(browser), browser.front.part("rows")["empty"][:18]) == ([], "No file below here")
     does(browser, "narrow", words="")
 
-    def found() -> bool:
-        does(browser, "find", words="return spend")
-        return "1 file found" in until(lambda: status(browser), lambda said: "Searching" not in said)
-
-    until(found)  # what was written is found by its words a moment later
+    found(browser, "return spend", 1)
     assert names(browser) == ["reports/q3.md"]
     assert "<mark>return</mark>" in browser.front.part("pane")["html"]
     does(browser, "find", words="x" * 2_000)
     assert went_wrong(browser, "invalid_query")
     does(browser, "find", words="")
     assert names(browser) == ["out", "reports", "a.csv"]
+
+
+def found(browser: Browser, words: str, count: int) -> None:
+    """Search until there are so many: what was written is found by its words a moment later."""
+
+    def searched() -> bool:
+        does(browser, "find", words=words)
+        return f"{count} file" in until(lambda: status(browser), lambda said: "Searching" not in said)
+
+    until(searched)
+
+
+def test_what_was_found_is_sorted_and_stays_until_somebody_goes_on(browser: Browser, session: Session) -> None:
+    session.client().runs.start("write d.md it rose and rose", sync=True, chat=session.address().chat)
+    found(browser, "rose", 2)
+    pane = browser.front.part("pane")
+    for _ in range(2):
+        does(browser, "sort", by="size")
+    assert names(browser) == ["d.md", "reports/q3.md"]
+    does(browser, "refresh")
+    says(browser, "2 files found.")
+    assert (browser.front.part("find"), browser.front.part("pane")) == ("rose", pane)
+    does(browser, "go", depth=0)
+    assert names(browser)[:2] == ["out", "reports"]
+    assert (browser.front.part("find"), browser.front.part("pane")) == (None, None)
+
+
+def test_what_comes_late_moves_nobody(browser: Browser) -> None:
+    found(browser, "return", 1)
+    does(browser, "find", words="")
+    for late in ({"what": "find", "words": "return"}, {"what": "open", "name": "a.csv"}):
+        held = threading.Event()
+        browser._worker.do("hold", held.wait)
+        does(browser, **late)
+        does(browser, "close" if late["what"] == "open" else "open", "" if late["what"] == "open" else "out")
+        here = names(browser)
+        held.set()
+        done = threading.Event()
+        browser._worker.do("done", done.set)
+        assert done.wait(60)
+        assert (names(browser), browser.front.part("pane")) == (here, None)
+        does(browser, "up")
 
 
 def test_uploads_come_into_the_chat_and_refresh_lists_them(
@@ -206,6 +246,27 @@ def test_an_upload_that_cannot_be_is_a_sentence_and_leaves_nothing(browser: Brow
     assert browser.front.parts("upload/") == {}
     does(browser, "refresh")
     says(browser, "3 files in all")
+
+
+@pytest.mark.parametrize("name", ["", "\\", "/", ".", "..", "a/..", "..\\", None])
+def test_a_name_that_is_none_is_a_file_in_a_folder_of_its_own(
+    browser: Browser, name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
+    (temporary / "of others").write_text("x")
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    say(browser.front, "file", b"x", id="1", name=name, size=1, at=0)
+    says(browser, "1 sent: None" if name is None else "1 sent: file")
+    assert [path.name for path in temporary.iterdir()] == ["of others"]
+
+
+def test_a_disk_that_is_full_is_no_matter_of_the_name(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "open", full)
+    attach(browser.front, "a.txt", b"content")
+    assert went_wrong(browser, "a.txt can't be kept on the kernel's machine: No space left on device.")
 
 
 @pytest.mark.parametrize("slices", [[b"ab", b"cdefgh"], [b"abcdefgh"], [b"", b"abcdefgh"]])

@@ -235,6 +235,24 @@ def test_what_can_be_chosen_and_attached_is_bounded() -> None:
     assert len(front.part("chips")) == 1, "what comes beyond the told size is no other file"
 
 
+def test_a_file_whose_page_was_closed_can_be_removed_and_blocks_no_other() -> None:
+    front = Front("writing", "chat")
+    attaching = Attaching(front)
+    say(front, "file", b"x", id="left", name="left.bin", size=19_000_000, at=0)
+    assert front.part("chips") == [["left", "left.bin …"]]
+    attach(front, "other.bin", b"y" * 2_000_000, slice_bytes=1_000_000)
+    assert "other.bin" in text(front)
+    say(front, "unattach", key="left")
+    attach(front, "other.bin", b"y" * 2_000_000, slice_bytes=1_000_000)
+    assert [name for _, name in front.part("chips")] == ["other.bin"]
+    say(front, "file", b"x", id="left", name="left.bin", size=19_000_000, at=1)
+    say(front, "file", b"x", id="gap", name="gap.bin", size=3, at=0)
+    say(front, "file", b"x", id="gap", name="gap.bin", size=3, at=2)
+    assert [file.path.name for file in attaching.take()[0]] == ["other.bin"]
+    say(front, "unreadable", name="folder")
+    assert "folder can't be read" in text(front)
+
+
 def test_the_next_turn_begins_with_nothing_of_the_last() -> None:
     page, talk, script = ChatPage(lambda *_: None), Conversation(), Script()
     for word in ("first", "second"):

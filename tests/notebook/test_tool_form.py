@@ -10,6 +10,7 @@ import agentsvc_nb
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.catalog import tool_bundle
 from agentsvc_nb.notebook.jobs.foreground import JobResult
+from agentsvc_nb.notebook.widgets.forms.tool_form import _without_null_defaults
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.tools import ToolDescription
 from tests.notebook.allowlist import FORBIDDEN, offences
@@ -138,3 +139,8 @@ def test_where_outputs_are_not_updated_it_is_one_static_output(kernel: Any) -> N
     (shown,) = kernel.shown.outputs
     assert set(shown) == {"text/plain", "text/html"}
     assert "%%tool web_search" in shown["text/plain"]
+
+
+def test_a_field_that_may_be_anything_keeps_its_null() -> None:
+    schema = {"properties": {"any": True, "left": {"default": None}}}
+    assert _without_null_defaults({"any": None, "left": None, "more": None}, schema, {}) == {"any": None, "more": None}

@@ -16,7 +16,7 @@ from agentsvc_nb.notebook.ask.history import runs, the_run
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle
 from agentsvc_nb.notebook.display.markdown import WRAPPED
 from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, mark, price, seconds_of
-from agentsvc_nb.notebook.display.results import PrintedText, QuotedText, grid
+from agentsvc_nb.notebook.display.results import QuotedText, grid
 from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
@@ -134,7 +134,7 @@ def sent(session: Session, given: str) -> QuotedText:
     return QuotedText("\n".join(lines) or f"Run {run_id} sent nothing to a language model.")
 
 
-def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> PrintedText:
+def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> QuotedText:
     """Export this notebook's runs, or those given, to a file; its suffix decides the format.
 
     `.jsonl` has a line for each run with its record and all its events, `.csv` the table of `%runs`, `.md` the
@@ -156,7 +156,7 @@ def export(session: Session, target: str | Path, given: Iterable[str] = ()) -> P
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise AskError(f"{path} can't be written: {error.strerror}.", "Name another file.") from None
-    return PrintedText(f"{len(chosen)} run{'s' * (len(chosen) != 1)} in {path}")
+    return QuotedText(f"{len(chosen)} run{'s' * (len(chosen) != 1)} in {path}")
 
 
 def _jsonl(session: Session, chosen: list[str]) -> str:

@@ -6,7 +6,7 @@ import glob
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from agentsvc_nb.client.api import AgentService
@@ -21,6 +21,16 @@ from agentsvc_nb.wire.text import label
 COLUMNS_DESCRIBED: Final = 8
 """How many columns of a DataFrame its description names."""
 _PICTURES: Final = (".png", ".jpg", ".gif", ".webp")
+
+
+def base_name(name: str) -> str:
+    """The name of a file as a page tells it, without folders; `file` if nothing is left that could be a file's.
+
+    >>> base_name("C:\\\\data\\\\a.csv"), base_name("\\\\"), base_name("..")
+    ('a.csv', 'file', 'file')
+    """
+    last = PurePosixPath(name.replace("\\", "/")).name
+    return last if last.strip(".") else "file"
 
 
 def in_memory_file(name: str, data: bytes) -> AttachedFile:

@@ -80,7 +80,7 @@ class Folders:
         end = bisect_left(self._paths, f"{folder[:-1]}0") if folder else len(self._paths)
         if wanted := _folded(words).split():
             found = self._fitting(start, end, wanted, len(_folded(folder)))
-            return _sorted([FolderEntry(file.path, file.path[len(folder) :], file) for file in found], sort)
+            return in_order([FolderEntry(file.path, file.path[len(folder) :], file) for file in found], sort)
         inside: dict[str, list[WorkspaceFile]] = {}
         here: list[FolderEntry] = []
         for path, file in zip(self._paths[start:end], self._files[start:end], strict=True):
@@ -89,7 +89,7 @@ class Folders:
             else:
                 inside.setdefault(path[len(folder) : slash + 1], []).append(file)
         folders = [_folder(folder, name, files) for name, files in inside.items()]
-        return _sorted(folders, sort) + _sorted(here, sort)
+        return in_order(folders, sort) + in_order(here, sort)
 
     def _fitting(self, start: int, end: int, wanted: list[str], cut: int) -> list[WorkspaceFile]:
         among = zip(self._files[start:end], self._names[start:end], strict=True)
@@ -121,8 +121,8 @@ def _folder(where: str, name: str, files: Sequence[WorkspaceFile]) -> FolderEntr
     return FolderEntry(where + name, name, None, len(files), sum(file.size_bytes for file in files), newest)
 
 
-def _sorted(entries: list[FolderEntry], sort: Sort) -> list[FolderEntry]:
-    """Sort entries that are sorted by their paths: those that are alike stay so."""
+def in_order(entries: list[FolderEntry], sort: Sort) -> list[FolderEntry]:
+    """Return the entries sorted; those that are alike stay in the order in which they are."""
     keys: Mapping[By, Callable[[FolderEntry], Any]] = {
         "name": lambda entry: _folded(entry.name),
         "kind": lambda entry: kind_of(entry.file) if entry.file else "",

@@ -129,14 +129,14 @@ class FilesMagics(MagicsGroup):
         `%files preview reports/plan.md`, `%files gallery`, `%files browse`
         """
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.display.results import PrintedText
+        from agentsvc_nb.notebook.display.results import QuotedText
 
         session, paths = self.session, args.paths
         match args.action:
             case "browse":
                 return commands.files_browse(session, widgets=self.context.widgets)
             case "put":
-                return PrintedText(commands.files_put(session, paths))
+                return QuotedText(commands.files_put(session, paths))
             case "get":
                 return self._get(paths, args.dir, force=args.force)
             case "preview":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.files.folders import BY, FolderEntry, Folders, Sort, above, position
+from agentsvc_nb.notebook.files.folders import BY, FolderEntry, Folders, Sort, above, in_order, position
 from agentsvc_nb.notebook.files.workspace import (
     chat_of,
     files_get,
@@ -58,6 +58,8 @@ class Browser:
         self._words = ""
         self._wanted = ""
         """The words that contents are searched for."""
+        self._awaited = ""
+        """The path of the file that is read to be shown."""
         self._sort = Sort()
         self._from = 0
         self._found: FileSearch | None = None
@@ -83,7 +85,7 @@ class Browser:
             "sort": lambda content: self._order(content.get("by")),
             "narrow": lambda content: self._narrow(str(content.get("words", ""))),
             "find": lambda content: self._find(str(content.get("words", "")).strip()),
-            "close": lambda _: self.front.change({"pane": None}),
+            "close": lambda _: self._close(),
             "refresh": lambda _: self._worker.do("list", self._relist),
         }
         for name, act in heard.items():
@@ -102,18 +104,24 @@ class Browser:
     def _go(self, folder: str, chosen: str = "") -> None:
         """Show a folder, with the entry at the path `chosen`, or the first, chosen."""
         self._folder = folder
+        self._wanted = self._awaited = ""  # what comes of them later would move who went on
+        if self._found is not None:
+            self._found = None
+            self.front.change({"find": None, "pane": None})
         self._listed()
         self._turn(max(0, position(self._entries, chosen)) if chosen else 0)
 
     def _again(self) -> None:
-        """Show the folder as it is now; the page chooses what was chosen, if it is there."""
+        """Show the folder, or what was found, as it is now; the page chooses what was chosen, if it is there."""
         self._listed()
         self._from = 0
         self._show(None)
 
     def _listed(self) -> None:
-        self._found = None
-        self._entries = self._folders.entries(self._folder, self._words, self._sort)
+        if self._found is None:
+            self._entries = self._folders.entries(self._folder, self._words, self._sort)
+        else:
+            self._entries = in_order(self._entries, self._sort)
         self._list += 1
 
     def _turn(self, at: object) -> None:
@@ -157,6 +165,7 @@ class Browser:
         if (file := entry.file) is None:
             self._go(entry.path)
         else:
+            self._awaited = file.path
             self._say(f"Reading {label(file.path)} …")
             self._worker.do("preview", lambda: self._preview(file))
 
@@ -167,8 +176,11 @@ class Browser:
             self._say(f"Searching for {label(words)} …")
             self._worker.do("search", lambda: self._searched(words))
         elif self._found is not None:
-            self.front.change({"pane": None})
             self._go(self._folder)
+
+    def _close(self) -> None:
+        self._awaited = ""
+        self.front.change({"pane": None})
 
     def _get(self, content: Message) -> None:
         if file := self._file(content):
@@ -202,8 +214,9 @@ class Browser:
     def _preview(self, file: WorkspaceFile) -> None:
         shown = files_preview(self._session, file)._repr_mimebundle_()["text/html"]
         with self._lock:
-            self.front.change({"pane": {"name": label(file.path), "html": shown}})
-            self._say(f"{label(file.path)}, {size(file.size_bytes)}: its beginning is shown.")
+            if file.path == self._awaited:
+                self.front.change({"pane": {"name": label(file.path), "html": shown}})
+                self._say(f"{label(file.path)}, {size(file.size_bytes)}: its beginning is shown.")
 
     def _searched(self, words: str) -> None:
         found = searched(self._session, words, chat_of(self._session))

@@ -59,8 +59,10 @@ class Worker:
         self._pool.submit(self._turn, kind, mark, work)
 
     def _turn(self, kind: str, mark: object, work: Callable[[], object]) -> None:
-        if self._newest[kind] is not mark:
-            return
+        with self._lock:
+            if self._newest.get(kind) is not mark:
+                return
+            del self._newest[kind]
         try:
             work()
         except AskError as error:

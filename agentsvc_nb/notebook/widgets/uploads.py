@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import threading
 import weakref
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.files.attachments import base_name
 from agentsvc_nb.notebook.widgets.front import Front
 from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.text import label
@@ -21,6 +23,7 @@ TOGETHER: Final = 10
 """How many files may be on their way: those that a page left behind when it was closed, too."""
 TOO_LARGE: Final = f"More than {size(FILE_MAX_BYTES)} can't be sent: {{}}"
 LARGER: Final = "{} is larger than its page said, and was not sent."
+_NO_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR})
 UNREADABLE: Final = "{} can't be read; folders can't be dropped, their files can."
 
 
@@ -28,9 +31,14 @@ UNREADABLE: Final = "{} can't be read; folders can't be dropped, their files can
 class ArrivingFile:
     """A file in a folder of its own; `at` bytes of it have come."""
 
-    path: Path
+    folder: Path
+    name: str
     size: int
     at: int = 0
+
+    @property
+    def path(self) -> Path:
+        return self.folder / self.name
 
 
 class Uploads:
@@ -58,7 +66,7 @@ class Uploads:
         """Delete a file, which has been sent or is not wanted."""
         with self._lock:
             if file := self._arriving.pop(key, None):
-                shutil.rmtree(file.path.parent, ignore_errors=True)
+                shutil.rmtree(file.folder, ignore_errors=True)
         self._front.change({f"upload/{key}": None})
 
     def _slice(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
@@ -75,22 +83,21 @@ class Uploads:
                     file.at += sum(into.write(slice_) for slice_ in buffers)
             except AskError as error:
                 return self._refused(key, str(error))
-            except (OSError, ValueError) as error:  # the disk is full, or it is no name of a file
-                why = (isinstance(error, OSError) and error.strerror) or "it is no name of a file"
-                return self._refused(key, f"{_told(content)} can't be sent under this name: {why}. Rename it.")
+            except (OSError, ValueError) as error:
+                return self._refused(key, _why_not(_told(content), error))
             self._front.change({f"upload/{key}": {"name": _told(content), "at": file.at, "size": file.size}})
         if file.at >= file.size:
             self._come(key, file.path)
 
     def _begin(self, key: str, content: Mapping[str, Any]) -> None:
-        whole, name = content.get("size"), Path(str(content.get("name")).replace("\\", "/")).name
+        whole, name = content.get("size"), base_name(str(content.get("name")))
         self._front.change({f"upload/{key}": {"name": _told(content), "at": 0, "size": whole}})
         if not isinstance(whole, int) or whole > FILE_MAX_BYTES:
             raise AskError(TOO_LARGE.format(_told(content)))
         if len(self._arriving) >= TOGETHER:
             raise AskError(f"{TOGETHER} files are on their way; not sent: {_told(content)}. Cancel one.")
-        folder = mkdtemp(prefix="agentsvc-upload-")
-        self._arriving[key] = file = ArrivingFile(Path(folder) / name, whole)
+        folder = Path(mkdtemp(prefix="agentsvc-upload-"))
+        self._arriving[key] = file = ArrivingFile(folder, name, whole)
         weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
 
     def _refused(self, key: str, why: str) -> None:
@@ -100,3 +107,10 @@ class Uploads:
 
 def _told(content: Mapping[str, Any]) -> str:
     return label(content.get("name"), 80)
+
+
+def _why_not(name: str, error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and error.errno not in _NO_NAME:
+        return f"{name} can't be kept on the kernel's machine: {error.strerror}."
+    why = error.strerror if isinstance(error, OSError) else "it is no name of a file"
+    return f"{name} can't be sent under this name: {why}. Rename it."

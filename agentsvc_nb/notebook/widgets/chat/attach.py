@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any, Final
 
 from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.files.attachments import AttachedFile, in_memory_file
+from agentsvc_nb.notebook.files.attachments import AttachedFile, base_name, in_memory_file
 from agentsvc_nb.notebook.widgets.design import SAID_CHARS
 from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.uploads import UNREADABLE
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.text import label, worded
 
@@ -43,6 +43,7 @@ class Attaching:
         front.change({"limit": HELD_BYTES})
         front.on("file", self._slice)
         front.on("toolarge", lambda content, _: self._refuse(str(content.get("name"))))
+        front.on("unreadable", lambda content, _: self.say(UNREADABLE.format(label(content.get("name"), 80))))
         front.on("choose", lambda content, _: self._choose(str(content.get("path"))))
         front.on("unattach", lambda content, _: self._remove(str(content.get("key"))))
 
@@ -57,6 +58,7 @@ class Attaching:
             self._files = []
             self._paths = []
             self._show()
+            self.say("")
         return taken
 
     def give_back(self, files: Sequence[AttachedFile], paths: Sequence[str]) -> None:
@@ -80,9 +82,10 @@ class Attaching:
                 if not isinstance(whole, int) or count >= ATTACHMENTS_MAX or held + whole > HELD_BYTES:
                     self._refuse(str(name))
                     return
-                self._arriving[str(key)] = ArrivingFile(_base_name(str(name)), whole, bytearray())
-            if (file := self._arriving.get(str(key))) is None:
-                return  # refused with its first slice
+                self._arriving[str(key)] = ArrivingFile(base_name(str(name)), whole, bytearray())
+                self._show()
+            if (file := self._arriving.get(str(key))) is None or len(file.data) != at:
+                return  # refused with its first slice, or removed since
             for slice_ in buffers:
                 file.data += slice_
             if len(file.data) >= file.size:
@@ -97,22 +100,22 @@ class Attaching:
         with self._lock:
             self._paths += [path] if path not in self._paths else []
             self._show()
+            self.say("")
 
     def _remove(self, key: str) -> None:
         with self._lock:
             self._files = [file for file in self._files if _key(file) != key]
             self._paths = [path for path in self._paths if path != key]
+            self._arriving.pop(key, None)
             self._show()
+            self.say("")
 
     def _show(self) -> None:
         uploads = [[_key(file), label(file.path.name, 80)] for file in self._files]
         chosen = [[path, label(path, 80)] for path in self._paths]
-        self._front.change({"note": None, "chips": [*uploads, *chosen] or None})
-
-
-def _base_name(name: str) -> str:
-    """The name of a file as the page tells it, without folders."""
-    return PurePosixPath(name.replace("\\", "/")).name or "file"
+        # One whose page was closed meanwhile comes no further; its chip removes it.
+        arriving = [[key, f"{label(file.name, 80)} …"] for key, file in self._arriving.items()]
+        self._front.change({"chips": [*uploads, *chosen, *arriving] or None})
 
 
 def _key(file: AttachedFile) -> str:

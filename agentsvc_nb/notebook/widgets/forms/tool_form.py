@@ -188,7 +188,8 @@ def _without_null_defaults(given: dict[str, Any], schema: dict[str, Any], define
     fields = defined.get(schema.get("$ref", "").rpartition("/")[2], schema).get("properties", {})
     said: dict[str, Any] = {}
     for name, value in given.items():
-        field = fields.get(name, {})
+        field = fields.get(name)
+        field = field if isinstance(field, dict) else {}  # a schema may be `true`
         if value is None and field.get("default", "") is None:
             continue
         said[name] = _without_null_defaults(value, field, defined) if isinstance(value, dict) else value

@@ -121,6 +121,11 @@ class Top {
     this.narrow.addEventListener("input", () => this.narrowed());
     this.find.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && this.searched());
     this.find.addEventListener("input", () => this.find.value || this.searched());
+    this.missed = new Map(); // what another page set while this one's field had the focus
+    for (const kind of ["narrow", "find"]) {
+      this[kind].addEventListener("input", () => this.missed.delete(kind));
+      this[kind].addEventListener("blur", () => this.missed.has(kind) && this.set(kind, this.missed.get(kind)));
+    }
   }
 
   focus() {
@@ -139,8 +144,14 @@ class Top {
   part(kind, value) {
     if (kind === "folder") this.show(value ?? []);
     else if (kind === "narrow" || kind === "find") {
-      if (focusedIn(this.box) !== this[kind]) this[kind].value = value ?? ""; // not under the fingers of who types
+      if (focusedIn(this.box) === this[kind]) this.missed.set(kind, value); // not under the fingers of who types
+      else this.set(kind, value);
     }
+  }
+
+  set(kind, value) {
+    this.missed.delete(kind);
+    this[kind].value = value ?? "";
   }
 
   show(names) {

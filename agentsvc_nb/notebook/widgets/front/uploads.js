@@ -1,6 +1,7 @@
 // Files that are sent to the kernel, with their progress. Put behind common.js.
 
-/** Files on their way: the page sends the next slice when the kernel has the one before, so that none piles up. */
+/** Files on their way: the page sends the next slice when the kernel has the one before, and the next file when the one
+ * before is in the chat, so that none piles up. */
 class Uploads {
   constructor(model, say, leave) {
     this.model = model;
@@ -36,7 +37,10 @@ class Uploads {
   async send(file) {
     if (file.size > this.limit) return this.say({ do: "toolarge", name: file.name });
     try {
-      await sendFile(this.model, file, (id, bytes) => new Promise((heard) => this.waiting.set(id, { bytes, heard })));
+      await sendFile(this.model, file, (id, bytes) => {
+        const last = bytes >= file.size;
+        return new Promise((heard) => this.waiting.set(id, { bytes, last, heard }));
+      });
     } catch {
       this.say({ do: "unreadable", name: file.name }); // a folder, or it has changed since
     }
@@ -44,7 +48,7 @@ class Uploads {
 
   part(id, value) {
     const waiting = this.waiting.get(id);
-    if (waiting && (!value || value.at >= waiting.bytes)) {
+    if (waiting && (!value || (value.at >= waiting.bytes && !waiting.last))) {
       this.waiting.delete(id);
       waiting.heard(!!value);
     }

@@ -76,7 +76,7 @@ class Writing {
   reset() {
     this.limit = Infinity;
     this.active = null;
-    this.pending = false;
+    this.pending = null;
     for (const kind of ["chips", "files", "note", "active"]) this.part(kind, null);
   }
 
@@ -96,37 +96,44 @@ class Writing {
 
   giveBack(text) {
     if (!text) return;
-    this.pending = false;
+    this.pending = null;
     if (!this.input.value) this.input.value = text;
   }
 
   tell(html) {
-    this.pending = false;
+    if (html) this.pending = null;
     this.note.replaceChildren(markup(html ?? ""));
   }
 
   activate(state) {
     this.active = state;
-    this.pending = false;
+    if (state) this.taken();
     this.stop.hidden = !state;
     this.stop.disabled = state === "stopping";
     this.stop.textContent = state === "stopping" ? "Stopping" : "Stop";
     this.send.setAttribute("aria-disabled", String(!!state)); // not `disabled`, which would lose the focus
   }
 
+  /** The kernel has the message: what was written since then stays. */
+  taken() {
+    const { value } = this.input;
+    if (this.pending !== null && value.startsWith(this.pending)) this.input.value = value.slice(this.pending.length);
+    this.pending = null;
+  }
+
   sent() {
-    if (this.active || this.pending) return;
+    if (this.active || this.pending !== null) return;
     this.tell("");
-    this.pending = true; // until the kernel answers
-    this.say({ do: "send", text: this.input.value });
-    this.input.value = "";
+    this.pending = this.input.value; // it stays there until the kernel has it, which may have gone
+    this.say({ do: "send", text: this.pending });
     this.input.focus();
   }
 
   async attach(files) {
     for (const file of files) {
-      if (file.size > this.limit) this.say({ do: "toolarge", name: file.name });
-      else await sendFile(this.model, file);
+      const { name } = file;
+      if (file.size > this.limit) this.say({ do: "toolarge", name });
+      else await sendFile(this.model, file).catch(() => this.say({ do: "unreadable", name })); // a folder, or it has changed
     }
   }
 }
