@@ -13,7 +13,7 @@ from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import answer_bundle, price, status_bundle
 from agentsvc_nb.notebook.display.results import grid
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.notebook.models import _cents
+from agentsvc_nb.notebook.models import _dollars
 from agentsvc_nb.notebook.previews.bundle import pdf_bundle, table_bundle
 from agentsvc_nb.notebook.previews.kinds import Subject
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -135,9 +135,9 @@ def test_a_file_has_a_kind_and_no_media_type(name: str, media: str, said: str) -
     assert f">{media}<" not in html
 
 
-def test_prices_of_models_are_numbers_in_columns_of_their_own() -> None:
-    assert _cents((300.0, 1500.0), "nothing") == ("300", "1,500")
-    assert _cents((0.0, 0.0), "nothing") == _cents(None, "nothing") == ("nothing", "")
+def test_dollars_of_models_are_numbers_in_columns_of_their_own() -> None:
+    assert _dollars((300.0, 1500.0), "nothing") == ("$3.00", "$15.00")
+    assert _dollars((0.0, 0.0), "nothing") == _dollars(None, "nothing") == ("nothing", "")
 
 
 def test_a_long_cell_is_not_squeezed_to_a_word_a_line() -> None:
