@@ -96,7 +96,9 @@ _MEANINGS: Final = {
     "wh:place": "wo|woher",
     "wh:list": "liste|zeige|zeig|nenne|nenn|gib|gib mir|zeige mir|zeig mir|nenne mir|liste auf|zeigen|nennen"
     "|liste mir|listen|führe auf|gib mir eine liste",
-    "count": "wie viele|wieviele|anzahl|anzahl der|anzahl an|zahl der|anzahl von|die anzahl der|wie vielen|gesamtzahl"
+    "count": "wie hoch ist die anzahl|wie hoch ist die anzahl der|wie hoch war die anzahl|wie hoch war die anzahl der"
+    "|wie groß ist die anzahl|wie groß ist die anzahl der|wie hoch ist die zahl der|wie hoch ist die zahl"
+    "|wie viele|wieviele|anzahl|anzahl der|anzahl an|zahl der|anzahl von|die anzahl der|wie vielen|gesamtzahl"
     "|gesamtanzahl|gesamtzahl der|zahl",
     "much": "wie viel|wieviel|wie hoch|wie groß|wieviele|wie hohe|wie hoher",
     "rows": "zeilen|zeile|einträge|eintrag|datensätze|datensatz|mal|häufigsten|oft|häufig|seltensten",

@@ -286,6 +286,10 @@ education | bildung, ausbildung | formation, éducation | educación, formación
 experience | erfahrung, berufserfahrung | expérience | experiencia
 value, values | wert, werte | valeur, valeurs | valor, valores
 number | nummer, nr | numéro | número
+email, e-mail, email address
+    | e-mail, e-mails, email, emails, e-mail-adresse, e-mail-adressen, mailadresse, mailadressen
+    | e-mail, e-mails, courriel, courriels, adresse e-mail, adresses e-mail
+    | correo, correos, correo electrónico, correos electrónicos
 total | gesamt, gesamtbetrag, summe | total | total
 """
 STATES: Final = """

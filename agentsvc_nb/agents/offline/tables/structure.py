@@ -3,7 +3,7 @@ word has a part in it, or the question is not read here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,20 +11,16 @@ from agentsvc_nb.agents.offline.languages import LANGUAGES
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
 from agentsvc_nb.agents.offline.languages.structure import STRUCTURE, Phrases, StructureWords
 from agentsvc_nb.agents.offline.tables.columns import title_words
-from agentsvc_nb.agents.offline.tables.grammar.items import paths
 from agentsvc_nb.agents.offline.tables.grammar.meanings import phrase_of
-from agentsvc_nb.agents.offline.tables.grammar.rules import Item, values
-from agentsvc_nb.agents.offline.tables.linking import TableLinks
+from agentsvc_nb.agents.offline.tables.linking import PART, SPAN_MAX, TableLinks
+from agentsvc_nb.agents.offline.tables.links import Link
 from agentsvc_nb.agents.offline.tables.mending import mended
-from agentsvc_nb.agents.offline.tables.question import Word, edits, parted, words
+from agentsvc_nb.agents.offline.tables.question import Word, alike, edits, parted, words
 from agentsvc_nb.agents.offline.words import meanings
 from agentsvc_nb.formats.normalization import tokens
 from agentsvc_nb.formats.plans.profiles import TableProfile
 
-_MARGIN: Final = 0.45
-"""Readings that are so much further from the words than the nearest are no rivals to it."""
 _TYPO_LETTERS_MIN: Final = 6
-_JOINING: Final = frozenset({"column", "and", "comma", "by", "per", "rows"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +71,26 @@ def _spelled(word: Word, known: StructureWords, tables: Sequence[TableProfile]) 
     written = word.tokens[0] if len(word.tokens) == 1 and not word.quoted else ""
     if len(written) < _TYPO_LETTERS_MIN or meanings().spells(written) or _is_said(frozenset({(written,)}), tables):
         return word
-    single = {phrase[0] for phrase in known.columns | known.duplicates if len(phrase) == 1}
-    near = [one for one in single if edits(written, one) is not None]
-    return word if written in single or not near else replace(word, tokens=(sorted(near)[0],))
+    if any((written,) in one.columns | one.duplicates for one in STRUCTURE.values()):
+        return word
+    single = sorted(phrase[0] for phrase in known.columns | known.duplicates if len(phrase) == 1)
+    near = next((one for one in single if edits(written, one) is not None), None)
+    return replace(word, tokens=(near,)) if near else word
 
 
-def _split(asked: Sequence[Word], *phrases: Phrases) -> tuple[list[Word], list[int]]:
-    """The words without the phrases, the longest first, and how often each of these sets was met."""
+def _split(
+    asked: Sequence[Word], tables: Sequence[TableProfile], named: Phrases, *others: Phrases
+) -> tuple[list[Word], list[int]]:
+    """The words without the phrases, the longest first, and how often each of these sets was met. A word of a header
+    (`name`, `value`) rather is one, unless it says what is asked for (`named`)."""
+    headers = {token for table in tables for column in table.columns for token in tokens(column.name)}
+    phrases = (named, *others)
     left, met, at = list[Word](), [0] * len(phrases), 0
     while at < len(asked):
         for length in range(min(PHRASE_MAX, len(asked) - at), 0, -1):
             phrase = phrase_of(asked[at : at + length])
             place = next((place for place, some in enumerate(phrases) if phrase in some), None)
-            if place is not None and not asked[at].quoted:
+            if place is not None and not asked[at].quoted and (not place or not _has_any(headers, phrase)):
                 met[place] += 1
                 at += length
                 break
@@ -95,6 +98,10 @@ def _split(asked: Sequence[Word], *phrases: Phrases) -> tuple[list[Word], list[i
             left.append(asked[at])
             at += 1
     return left, met
+
+
+def _has_any(headers: Collection[str], phrase: Sequence[str]) -> bool:
+    return any(alike(one, word) for one in headers for word in phrase)
 
 
 def _is_said(phrases: Phrases, tables: Sequence[TableProfile]) -> bool:
@@ -105,7 +112,7 @@ def _is_said(phrases: Phrases, tables: Sequence[TableProfile]) -> bool:
 
 
 def _columns(asked: Sequence[Word], known: StructureWords, tables: Sequence[TableProfile]) -> Columns | NotRead | None:
-    left, [named, counted, *_] = _split(asked, known.columns, known.count, known.asking, known.tables)
+    left, [named, counted, *_] = _split(asked, tables, known.columns, known.count, known.asking, known.tables)
     if named != 1 or counted > 1 or _is_said(known.columns, tables):
         return None
     said = {token for word in left for token in word.tokens}
@@ -117,7 +124,7 @@ def _duplicates(
     asked: Sequence[Word], known: StructureWords, tables: Sequence[TableProfile], language: Vocabulary
 ) -> tuple[Duplicates, ...] | NotRead | None:
     parts = (known.duplicates, known.count, known.asking, known.tables, known.by)
-    left, [named, *_] = _split(asked, *parts)
+    left, [named, *_] = _split(asked, tables, *parts)
     if not named or _is_said(known.duplicates, tables):
         return None
     if not left:
@@ -133,14 +140,29 @@ def _compared(
     """Duplicates by the columns that the words name; None where they say something else, or may be two things."""
     links = TableLinks(table, language, len(tables) == 1)
     said, mendings = mended(parted(left, language, links.stands), links)
-    ways = [way for way in paths(said, links, language) if not way.unknown and all(map(_joins, way.items))]
-    near = [way for way in ways if way.cost <= ways[0].cost + _MARGIN]
-    named = {tuple(dict.fromkeys(column.name for column in values(way.items, "column"))) for way in near}
-    if len(named) != 1:
-        return None
-    told = dict.fromkeys(line for item in near[0].items if item.tag == "column" for line in item.told)
-    return Duplicates(table, named.pop(), (*mendings, *told))
+    found: list[Link] = []
+    at = 0
+    while at < len(said):
+        if said[at].tokens == (",",):
+            at += 1
+            continue
+        spans = (said[at : at + length] for length in range(min(SPAN_MAX, len(said) - at), 0, -1))
+        link, length = next(((one, len(span)) for span in spans if (one := _header(span, links))), (None, 1))
+        is_rows = all(map(links.is_title, said[at].tokens)) and (link is None or link.distance >= PART)
+        if not is_rows and link is None:
+            return None
+        found += [link] if link and not is_rows else []
+        at += length
+    by = tuple(dict.fromkeys(link.column.name for link in found))
+    told = tuple(dict.fromkeys(link.told for link in found if link.told))
+    # A part of a header is one of several columns only by chance.
+    return None if len(by) > 1 and told else Duplicates(table, by, (*mendings, *told))
 
 
-def _joins(item: Item) -> bool:
-    return item.tag in _JOINING and (item.tag != "rows" or item.value in ("", "title"))
+def _header(span: Sequence[Word], links: TableLinks) -> Link | None:
+    """The one column that the words name."""
+    near = sorted((link for link in links.links(span) if link.cell is None), key=lambda link: link.distance)
+    if not near and len(span) == 1:
+        near = [link for link in links.mistyped(span[0], links.language) if link.cell is None]
+    rivals = {link.column for link in near if link.distance == near[0].distance}
+    return near[0] if len(rivals) == 1 else None

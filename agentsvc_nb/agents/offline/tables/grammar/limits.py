@@ -332,14 +332,15 @@ def _quota(items: Sequence[Item], links: TableLinks) -> Made:
 def _noun_counted(items: Sequence[Item], links: TableLinks) -> Made:
     """`how many returns`, where a column of yes and no says of each row whether it is one."""
     made = _yes(items[1:], links) if items[1].plural else None
-    return [items[0], Item("rows", ""), made] if isinstance(made, Item) else None
+    counts = Item("count", "") if items[0].tag == "much" else items[0]  # `wie viel Retouren`
+    return [counts, Item("rows", ""), made] if isinstance(made, Item) else None
 
 
 # Rules that need more come before those that need less: the first that fits takes the items.
 CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("column quote", _quota),
     # `how many paid tents` may be pieces, and is left to other rules.
-    Rule(re.compile(r"(?<!\S)count column (?!cells?|column|rows|not|no|prep|quote)"), _noun_counted),
+    Rule(re.compile(r"(?<!\S)(?:count|much|most) column (?!cells?|column|rows|not|no|prep|quote)"), _noun_counted),
     rule("top|bottom number column", first_ones),
     rule("among column", run_out),
     rule("ordinal column", numbered),
