@@ -95,6 +95,9 @@ RETURNED: Final = "where Retoure = true"
         ("Summe der Bestellnummern", ""),
         ("Wie viele zurückgesendete Schuhe gab es?", ""),  # pieces, or orders
         ("Wie viel wurde verkauft?", ""),
+        ("Wie hoch sind die Retouren?", ""),  # an amount
+        ("How many duplicates are in Schuhe?", ""),
+        ("Wie viele Dubletten gab es im Mai?", ""),
     ],
 )
 def test_yes_and_no_is_counted_and_numbers_are_not_added_up(question: str, expected: str) -> None:
@@ -103,7 +106,12 @@ def test_yes_and_no_is_counted_and_numbers_are_not_added_up(question: str, expec
 
 @pytest.mark.parametrize(
     "question",
-    ["Wie hoch ist die Retourenquote?", "Wie hoch ist der Anteil der Retouren?", "share of returns"],
+    [
+        "Wie hoch ist die Retourenquote?",
+        "Wie hoch ist die Retourerate?",
+        "Wie hoch ist der Anteil der Retouren?",
+        "share of returns",
+    ],
 )
 def test_a_quota_is_the_share_of_rows_that_say_yes(question: str) -> None:
     assert _read(question, ORDERS) == f"count(rows {RETURNED}) / count(rows) in %"

@@ -95,6 +95,7 @@ def test_rows_are_compared_whole_or_by_columns(question: str, by: tuple[str, ...
         "total lead value without duplicates",
         "duplicates by name and value",
         "doppelt so viel Umsatz",
+        "number of duplicates per source",
     ],
 )
 def test_a_word_without_a_part_is_not_read_over(question: str) -> None:

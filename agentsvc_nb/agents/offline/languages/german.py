@@ -100,7 +100,8 @@ _MEANINGS: Final = {
     "|wie groß ist die anzahl|wie groß ist die anzahl der|wie hoch ist die zahl der|wie hoch ist die zahl"
     "|wie viele|wieviele|anzahl|anzahl der|anzahl an|zahl der|anzahl von|die anzahl der|wie vielen|gesamtzahl"
     "|gesamtanzahl|gesamtzahl der|zahl",
-    "much": "wie viel|wieviel|wie hoch|wie groß|wieviele|wie hohe|wie hoher",
+    "much": "wie viel|wieviel|wieviele",
+    "much:high": "wie hoch|wie groß|wie hohe|wie hoher",
     "rows": "zeilen|zeile|einträge|eintrag|datensätze|datensatz|mal|häufigsten|oft|häufig|seltensten",
     "op:sum": "gesamtwert der|gesamthöhe der|summe|summe der|summe des|gesamt|insgesamt|gesamte|gesamter|gesamtes"
     "|gesamten|summe von|zusammen"

@@ -43,7 +43,7 @@ STRUCTURE: Final = {
         " could you we i us our my this that it here contain contains display print find name names see exist exists"
         " whats s appear appears occur occurs listed stand some for with and these want to check",
         tables="table|file|dataset|data set|data|csv|sheet|spreadsheet|dataframe|data frame|df",
-        by="by|based on|on|per|with the same|the same|same|for each|column|value|values|field|row|rows|record|records"
+        by="by|based on|on|with the same|the same|same|column|value|values|field|row|rows|record|records"
         "|entry|entries|line|lines",
     ),
     "de": _words(
@@ -55,7 +55,7 @@ STRUCTURE: Final = {
         " im von vom alle bitte kannst du wir ich nenne nenn liste auf enthält enthalten finde da dort hier denn"
         " irgendwelche vor kommen kommt vorkommen vorhanden heißen wie existieren sie diese dieser unsere unserer",
         tables="tabelle|datei|datensatz|daten|csv|blatt|dataframe|df",
-        by="nach|anhand|bei|pro|je|mit gleicher|mit gleichem|mit gleichen|mit derselben|mit demselben|mit der gleichen"
+        by="nach|anhand|bei|mit gleicher|mit gleichem|mit gleichen|mit derselben|mit demselben|mit der gleichen"
         "|mit der selben|spalte|wert|werte|feld|zeile|zeilen|eintrag|einträge|datensätze|und",
     ),
     "fr": _words(
@@ -78,3 +78,8 @@ STRUCTURE: Final = {
     ),
 }  # fmt: skip
 """By the codes of languages."""
+
+
+def is_structural(word: str) -> bool:
+    """Whether a folded word is of a table's columns or of rows that stand there twice, and so no name of its rows."""
+    return any((word,) in words.columns | words.duplicates for words in STRUCTURE.values())

@@ -182,6 +182,8 @@ def _parted(word: Word, language: Vocabulary, stands: Callable[[str], bool]) -> 
         return
     parts = _divided(written)
     if len(parts) == 1:
+        parts = _after_header(written, stands)
+    if len(parts) == 1:
         yield word
         return
     # German puts the operation last, and the rules of all languages expect it first.
@@ -204,6 +206,16 @@ def _divided(word: str) -> tuple[str, ...]:
         head, tail = word[:at], word[at:]
         if _is_second_part(tail) and (first := _first_part(head)):
             return (first, tail)
+    return (word,)
+
+
+def _after_header(word: str, stands: Callable[[str], bool]) -> tuple[str, ...]:
+    """`Stornoquote`, where a header is `Storno`: a word of the table, and one that is known. Itself otherwise."""
+    for at in range(_PART_MIN, len(word) - _PART_MIN + 1):
+        nouns = [word[:at].removesuffix(joint) for joint in _JOINTS if word[:at].endswith(joint)]
+        noun = next((one for one in nouns if len(one) > _PART_MIN and stands(one)), "")
+        if noun and _is_second_part(word[at:]):
+            return (noun, word[at:])
     return (word,)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages import LANGUAGES
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
-from agentsvc_nb.agents.offline.languages.structure import STRUCTURE, Phrases, StructureWords
+from agentsvc_nb.agents.offline.languages.structure import STRUCTURE, Phrases, StructureWords, is_structural
 from agentsvc_nb.agents.offline.tables.columns import title_words
 from agentsvc_nb.agents.offline.tables.grammar.meanings import phrase_of
 from agentsvc_nb.agents.offline.tables.linking import PART, SPAN_MAX, TableLinks
@@ -71,7 +71,7 @@ def _spelled(word: Word, known: StructureWords, tables: Sequence[TableProfile]) 
     written = word.tokens[0] if len(word.tokens) == 1 and not word.quoted else ""
     if len(written) < _TYPO_LETTERS_MIN or meanings().spells(written) or _is_said(frozenset({(written,)}), tables):
         return word
-    if any((written,) in one.columns | one.duplicates for one in STRUCTURE.values()):
+    if is_structural(written):
         return word
     single = sorted(phrase[0] for phrase in known.columns | known.duplicates if len(phrase) == 1)
     near = next((one for one in single if edits(written, one) is not None), None)

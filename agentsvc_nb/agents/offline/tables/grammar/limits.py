@@ -331,7 +331,9 @@ def _quota(items: Sequence[Item], links: TableLinks) -> Made:
 
 def _noun_counted(items: Sequence[Item], links: TableLinks) -> Made:
     """`how many returns`, where a column of yes and no says of each row whether it is one."""
-    made = _yes(items[1:], links) if items[1].plural else None
+    if not items[1].plural or items[0] == Item("much", "high"):
+        return None  # `wie hoch sind die Retouren` asks for an amount
+    made = _yes(items[1:], links)
     counts = Item("count", "") if items[0].tag == "much" else items[0]  # `wie viel Retouren`
     return [counts, Item("rows", ""), made] if isinstance(made, Item) else None
 

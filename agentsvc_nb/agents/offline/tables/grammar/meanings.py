@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from agentsvc_nb.agents.offline.languages.english import ENGLISH
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary, in_english
+from agentsvc_nb.agents.offline.languages.structure import is_structural
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, FORM, PART, TRANSLATED, TableLinks
 from agentsvc_nb.agents.offline.tables.links import Link
@@ -166,7 +167,7 @@ def _plural(noun: str, language: Vocabulary) -> str:
 def is_row_noun(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
     """Whether a noun that nothing in the table backs stands where rows are counted (`how many firms`), or limited
     (`of firms whose`, `for French firms`)."""
-    if not links.alone or len(words[start].tokens) != 1:
+    if not links.alone or len(words[start].tokens) != 1 or is_structural(words[start].tokens[0]):
         return False
     if language.code != "en" and is_person(words[start].tokens[0]):
         return False
