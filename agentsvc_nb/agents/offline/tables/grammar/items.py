@@ -9,7 +9,19 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.languages.language import PHRASE_MAX, Vocabulary
+from agentsvc_nb.agents.offline.languages.structure import is_structural
 from agentsvc_nb.agents.offline.tables.grammar.amounts import When
+from agentsvc_nb.agents.offline.tables.grammar.beside import (
+    asks_for_any,
+    asks_for_rows,
+    begins,
+    divides_share,
+    in_one,
+    is_compared,
+    is_out_of,
+    is_verb_next,
+    value_follows,
+)
 from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     LIGHT_BESIDES,
     WORD,
@@ -19,7 +31,6 @@ from agentsvc_nb.agents.offline.tables.grammar.meanings import (
     is_count,
     is_owner,
     is_row_noun,
-    may_be_called,
     may_be_noun,
     named_rate,
     of_rows,
@@ -110,58 +121,73 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
     """Items that begin with a word."""
     word = words[start]
     linked = list(_links_at(words, start, links))
-    if length := _in_one(words, start, links, language):
+    if length := in_one(words, start, links, language):
         yield Item("in_one"), length, WORD
         return
-    example = _asks_for_any(words, start, language)
-    for link, length in linked:
-        if example:
-            continue  # `name an experiment` is no `Experiment Name`
+    example = asks_for_any(words, start, language)
+    for link, length in linked if not example else ():  # `name an experiment` is no `Experiment Name`
         span = words[start : start + length]
         yield _linked(link, span, links), length, WORD + link.distance + _rivalry(link, span, links, language)
     if word.quoted:
         yield Item("text", word.text), 1, WORD + 0.5
         return
     told = told_by([link for link, length in linked if length == 1], links)
-    others = [
-        *_written(word),
-        *_phrases(words, start, links, language, told, example),
-        *of_rows(words, start, links, language, told),
-        *units(words, start, links),
-        *named_value(words, start, links),
-        *amounts(words, start, links, language, told),
-    ]
+    others = list(_of_language(words, start, links, language, told, example))
     yield from others
     if named := names_table(words, start, links) or all_of_period(words, start, links):
         # With the noun behind it, it is as near as a header of two words elsewhere.
         yield Item("light"), named, WORD if named > 1 else 0.0
     meant = told.any or any(length == 1 for _, length, _ in others)
+    yield from _of_noun(words, start, links, language, told, meant)
+    if start and divides_share(words, start, language):
+        yield Item("copula"), 1, WORD
+    elif not example and (start or not any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ()))):
+        # A question for yes or no is none for a number.
+        yield from _of_little(words, start, links, language, told, meant)
+
+
+def _of_language(
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: Told, example: bool
+) -> Iterator[Meaning]:
+    """What is said without a header or a value."""
+    yield from _written(words[start])
+    yield from _phrases(words, start, links, language, told, example)
+    yield from of_rows(words, start, links, language, told)
+    yield from units(words, start, links)
+    yield from named_value(words, start, links)
+    yield from amounts(words, start, links, language, told)
+
+
+def _of_noun(
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: Told, meant: bool
+) -> Iterator[Meaning]:
+    """A noun that nothing in the table backs may be what its rows are; the answer tells so (decision 0043)."""
+    word = words[start]
     is_title = len(word.tokens) == 1 and links.is_title(word.tokens[0])
     is_noun = word.tokens and not (told.known or is_title) and may_be_noun(word, meant, language)
-    # Decision 0043: a noun that nothing in the table backs may be what its rows are; the answer tells so.
     if is_noun and is_row_noun(words, start, links, language):
         line = f"{word.text} was read as the rows of {PurePosixPath(links.table.path).name}."
         yield Item("rows", "noun", (line,)), 1, WORD + _NOUN
-    if start and _divides_share(words, start, language):
-        yield Item("copula"), 1, WORD
-        return
-    if example or (not start and any(part == "yesno" for part, _ in language.phrases.get(word.tokens, ()))):
-        return  # a question for yes or no is none for a number
-    light = word.tokens and word.tokens[0] in language.light and not word.bracketed
-    if light and start and word.tokens[0] in _PEOPLE and is_count(words[:start], language):
-        # `how many people` counts rows if these are people's, and else nothing.
-        item = Item("rows", "noun") if links.named(*_OF_PEOPLE) else Item("unknown")
-        yield item, 1, WORD if item.tag == "rows" else _UNKNOWN
+
+
+def _of_little(
+    words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary, told: Told, meant: bool
+) -> Iterator[Meaning]:
+    """A word that says nothing by itself, or of which nothing is known."""
+    word = words[start]
+    light = bool(word.tokens) and word.tokens[0] in language.light and not word.bracketed
+    if light and is_count(words[:start], language) and (word.tokens[0] in _PEOPLE or is_structural(word.tokens[0])):
+        yield _counted(word, links)
         return
     is_verb = light and (len(word.tokens[0]) >= _VERB_LETTERS_MIN or word.tokens[0] in SHORT_VERBS)
     if light and asks_for_value(words, start, links):
         return
-    if light and (_is_compared(words, start, language) or _is_out_of(words, start, language)):
+    if light and (is_compared(words, start, language) or is_out_of(words, start, language)):
         return  # `more than one` is a number, and `out of stock` are no pieces in stock
     # `who` of `customers who` says nothing, and that which begins a question asks for somebody.
     light = light and not (not start and ("wh", "person") in language.phrases.get(word.tokens, ()))
     says_nothing = light and not (told.done and is_verb) and not told.amount and not links.done_in(word.tokens[0])
-    if says_nothing and not _asks_for_rows(words, start, links, language):
+    if says_nothing and not asks_for_rows(words, start, links, language):
         yield Item("light"), 1, WORD + (LIGHT_BESIDES if meant else 0.0)
     elif told.any and not told.known and is_participle(word.text, language.code):
         yield from _tied(word, links, language)
@@ -170,54 +196,11 @@ def _meanings(words: Sequence[Word], start: int, links: TableLinks, language: Vo
         yield from _unknown(words, start, links, language)
 
 
-def _asks_for_any(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
-    """Whether one of several is asked for, and none of them named: `name a song`, but not `give me a breakdown`."""
-    spans = (length for length in range(2, PHRASE_MAX + 1) if not start or words[start - 1].tokens == (",",))
-    ends = (start + length for length in spans
-            if any(part == "anyone" for part, _ in language.phrases.get(phrase_of(words[start : start + length]), ()))
-            )  # fmt: skip
-    return any(not _says_how(words[end : end + PHRASE_MAX], language) for end in ends)
-
-
-def _says_how(words: Sequence[Word], language: Vocabulary) -> bool:
-    """Whether a phrase of the language comes next, as `a list of`."""
-    lengths = range(1, len(words) + 1)
-    return any(language.phrases.get(phrase_of(words[:length])) for length in lengths)
-
-
-def _is_compared(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
-    """Whether a number in words stands behind a comparator."""
-    if not any(part == "number" for part, _ in language.phrases.get(words[start].tokens, ())):
-        return False
-    before = (phrase_of(words[max(start - length, 0) : start]) for length in range(1, PHRASE_MAX + 1))
-    return any(part == "cmp" for phrase in before for part, _ in language.phrases.get(phrase, ()))
-
-
-def _is_out_of(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
-    phrase = phrase_of(words[start : start + 2])
-    return ("among", "out") in language.phrases.get(phrase, ())
-
-
-def _in_one(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> int:
-    """The words between an amount with a superlative and what it is the most in: `the most wins in a year`."""
-    lengths = range(min(PHRASE_MAX, len(words) - start - 1), 1, -1)
-    phrases = ((length, phrase_of(words[start : start + length])) for length in lengths)
-    length = next((length for length, one in phrases if ("in_one", "") in language.phrases.get(one, ())), 0)
-    if not length or not any(link.cell is None for link in links.links(words[start - 1 : start])):
-        return 0
-    spans = (words[at:end] for at in range(start) for end in range(at + 1, min(start, at + PHRASE_MAX) + 1))
-    most = any(part in ("most", "sup") for span in spans for part, _ in language.phrases.get(phrase_of(span), ()))
-    of = words[start + length : start + length + 1]
-    is_period = any(part == "period" for part, _ in language.phrases.get(phrase_of(of), ()))
-    is_rows = any(map(links.is_title, phrase_of(of)))
-    return length if most and (is_period or is_rows or any(link.cell is None for link in links.links(of))) else 0
-
-
-def _asks_for_rows(words: Sequence[Word], start: int, links: TableLinks, language: Vocabulary) -> bool:
-    """Whether `which` asks for rows: `which orders have no coupon` wants their names, and not how many they are."""
-    asked = ("wh", "thing") in language.phrases.get(words[start].tokens, ())
-    nouns = words[start + 1].tokens if asked and start + 1 < len(words) else ()
-    return any(links.is_title(noun) or may_be_called(noun, links) for noun in nouns)
+def _counted(word: Word, links: TableLinks) -> Meaning:
+    """`how many people` counts rows if these are people's; else, and of `how many columns`, nothing is known."""
+    if word.tokens[0] in _PEOPLE and links.named(*_OF_PEOPLE):
+        return Item("rows", "noun"), 1, WORD
+    return Item("unknown"), 1, _UNKNOWN
 
 
 def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[tuple[Link, int]]:
@@ -233,7 +216,7 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
                 link.cell is not None
                 and start
                 and words[start - 1].tokens == ("which",)
-                and _is_verb_next(words[start + length :], links.language)
+                and is_verb_next(words[start + length :], links.language)
             ):
                 continue  # `which speaker led it` asks for a name, and not for what tickets of speakers have
             if words[start].tokens == ("total",) and start and words[start - 1].tokens == ("in",) and link.distance:
@@ -242,10 +225,6 @@ def _links_at(words: Sequence[Word], start: int, links: TableLinks) -> Iterator[
                 continue
             if not words[start].bracketed or link.distance < PART:
                 yield link, length
-
-
-def _is_verb_next(words: Sequence[Word], language: Vocabulary) -> bool:
-    return bool(words) and len(words[0].tokens) == 1 and words[0].tokens[0] in language.light
 
 
 def _is_part_of_period(link: Link, word: Word, links: TableLinks) -> bool:
@@ -292,7 +271,7 @@ def _phrases(
                 continue  # `the amount of won deals`, where a column is called so
             if part == "period" and which == "week" and (told.exact or _is_header(words[start], links)):
                 continue  # the weeks of the column
-            if part == "prep" and not _value_follows(words[start + length :], links, language):
+            if part == "prep" and not value_follows(words[start + length :], links, language):
                 continue
             if part == "here":
                 # `in the company`, where no column says in which.
@@ -305,7 +284,7 @@ def _phrases(
                     which, " ".join(word.text for word in words[start : start + length]), links, length
                 )
                 continue
-            aside = part == "wh" and phrase[0] in language.light and not _begins(words[:start], language)
+            aside = part == "wh" and phrase[0] in language.light and not begins(words[:start], language)
             besides = TRANSLATED if part == "each" and told.translated else 0.0  # `anuales`, where a value is `annual`
             besides += LIGHT_BESIDES if told.named and length == 1 else 0.7 if aside else 0.0
             if part == "not" and words[start].bracketed and phrase[-1] in _NOT:
@@ -332,26 +311,6 @@ def _tied(word: Word, links: TableLinks, language: Vocabulary) -> Iterator[Meani
         yield Item("light"), 1, WORD + PART  # `reservaron`, where the rows are `reservas`
     if columns := links.tied(word.tokens[0]):
         yield Item("tie", columns), 1, WORD + PART
-
-
-def _divides_share(words: Sequence[Word], start: int, language: Vocabulary) -> bool:
-    """Whether a verb says something of that of which the share is asked for: `what share of orders were returned`."""
-    if not any(part == "copula" for part, _ in language.phrases.get(words[start].tokens, ())):
-        return False
-    spans = (words[at : at + length] for at in range(start) for length in (1, 2))
-    return any(part == "share" for span in spans for part, _ in language.phrases.get(phrase_of(span), ()))
-
-
-def _begins(before: Sequence[Word], language: Vocabulary) -> bool:
-    """Whether nothing was said yet."""
-    return all(one.tokens[:1] in [(), (",",)] or one.tokens[0] in language.light for one in before)
-
-
-def _value_follows(words: Sequence[Word], links: TableLinks, language: Vocabulary) -> bool:
-    """Whether a value comes next, but for a light word before it."""
-    at = 1 if len(words) > 1 and words[0].tokens[:1] in [(one,) for one in language.light] else 0
-    spans = (words[begin:end] for begin in {0, at} for end in range(begin + 1, min(begin + SPAN_MAX, len(words)) + 1))
-    return any(link.cell is not None for span in spans for link in links.links(span))
 
 
 def _rivalry(link: Link, span: Sequence[Word], links: TableLinks, language: Vocabulary) -> float:

@@ -13,6 +13,7 @@ from agentsvc_nb.agents.offline.tables.grammar.negations import (
     emptiness,
     filled,
     is_never_done,
+    negated,
     neither,
     run_out,
     undone,
@@ -20,6 +21,7 @@ from agentsvc_nb.agents.offline.tables.grammar.negations import (
     without,
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
+from agentsvc_nb.agents.offline.tables.grammar.truths import noun_counted, quota, true, yes
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import is_form_of_any
 from agentsvc_nb.formats.plans.plan import (
@@ -75,12 +77,6 @@ def _ends(items: Sequence[Item], _: TableLinks) -> Made:
     return [cells[0], Item("and"), cells[1]] if len(columns) == 1 else None
 
 
-def _negated(items: Sequence[Item], condition: Condition | None) -> Made:
-    if condition is None:
-        return None
-    return Item("cond", Not(condition) if has(items, "not") else condition)
-
-
 def _bounded_twice(items: Sequence[Item], links: TableLinks) -> Made:
     """`fewer than 150 clicks but at least one`, `a total of at least 100 and at most 200`."""
     named = [item for item in items if item.tag == "column"]
@@ -112,7 +108,7 @@ def _in(items: Sequence[Item], links: TableLinks) -> Made:
     if any(named != column for named in values(items, "column")):
         return None
     condition = Criterion(column, "=", texts[0]) if len(texts) == 1 else OneOf(column, texts)
-    return _negated(items, condition)
+    return negated(items, condition)
 
 
 def _prefixed(items: Sequence[Item], _: TableLinks) -> Made:
@@ -133,7 +129,7 @@ def _columns_compared(items: Sequence[Item], links: TableLinks) -> Made:
         return None
     if any(is_rank(links.profile(one)) or is_identifier(links.profile(one), links.table) for one in (left, right)):
         return None
-    return _negated(items, Criterion(left, values(items, "cmp", "time")[0], right))
+    return negated(items, Criterion(left, values(items, "cmp", "time")[0], right))
 
 
 def _kept(items: Sequence[Item], links: TableLinks) -> Made:
@@ -147,7 +143,7 @@ def _of_verb(items: Sequence[Item], links: TableLinks) -> Made:
     operator, value = values(items, "bound")[0]
     made = [_against(column, operator, value, links) for column in values(items, "tie")[0]]
     found = [one for one in made if one is not None]
-    return _negated(items, found[0]) if len(found) == 1 else None
+    return negated(items, found[0]) if len(found) == 1 else None
 
 
 def _against(column: Column, operator: str, value: Any, links: TableLinks) -> Condition | None:
@@ -198,14 +194,14 @@ def _limited(items: Sequence[Item], links: TableLinks) -> Made:
     several = any(item.plural for item in items)
     if (items[-1].tag == "column" or several) and is_identifier(links.profile(column), links.table):
         return None  # `more than 5 orders` are counted
-    return _negated(items, _against(column, operator, value, links))
+    return negated(items, _against(column, operator, value, links))
 
 
 def _equal(items: Sequence[Item], links: TableLinks) -> Made:
     column, value = values(items, "column")[0], values(items, "number", "measured", "ordinal", "when")[0]
     if is_never_done(items, column, links):
         return None
-    return _negated(items, _against(column, "=", value, links))
+    return negated(items, _against(column, "=", value, links))
 
 
 def _time_columns(links: TableLinks, when: Any) -> list[Column]:
@@ -238,7 +234,7 @@ def _dated(items: Sequence[Item], links: TableLinks) -> Made:
         [told] = [one for one in links.main_dates() if links.column(one.name) in columns_of(found[0])]
         items = [*items, Item("told", told=(f"{DATES_TOLD} {told.name}.",))]
         return Item("cond", Not(found[0]) if has(items, "not") else found[0], items[-1].told)
-    return _negated(items, found[0])
+    return negated(items, found[0])
 
 
 DATES_TOLD: Final = "Dates are those of the column"
@@ -252,7 +248,7 @@ def _of_money(items: Sequence[Item], links: TableLinks) -> Made:
     found = [one for one in found if one in links.named(*_TOTALS)] if len(found) > 1 else found
     if len(found) != 1:
         return None
-    made = _negated(items, _against(links.column(found[0].name), operator, value, links))
+    made = negated(items, _against(links.column(found[0].name), operator, value, links))
     told = (f"The amount was read as the column {found[0].name}.",)
     return [items[0], Item("cond", made.value, told)] if isinstance(made, Item) else None
 
@@ -270,7 +266,7 @@ def _any_dated(items: Sequence[Item], links: TableLinks) -> Made:
         return None
     made = [_against(columns[0], "=", one, links) for one in several]
     found = tuple(one for one in made if one is not None)
-    return _negated(items, AnyOf(found)) if len(found) == len(several) else None
+    return negated(items, AnyOf(found)) if len(found) == len(several) else None
 
 
 def _any_dated_before(items: Sequence[Item], links: TableLinks) -> Made:
@@ -285,22 +281,14 @@ def _containing(items: Sequence[Item], links: TableLinks) -> Made:
     if len(columns) != 1 or links.profile(columns[0]).kind != "text":
         return None
     text = next(item.value if item.tag == "text" else item.value[1] for item in items if item.tag in ("text", "cell"))
-    return _negated(items, Contains(columns[0], text))
-
-
-def _true(items: Sequence[Item], links: TableLinks) -> Made:
-    """`smoker is yes`."""
-    column = items[0].value
-    if links.profile(column).kind != "boolean":
-        return None
-    return _negated(items, Criterion(column, "=", items[-1].value == "yes"))
+    return negated(items, Contains(columns[0], text))
 
 
 def _weekend(items: Sequence[Item], links: TableLinks) -> Made:
     dates = links.main_dates()
     if len(dates) != 1:
         return None
-    return _negated(items, Criterion(DatePart(links.column(dates[0].name), "weekday"), ">=", Decimal(6)))
+    return negated(items, Criterion(DatePart(links.column(dates[0].name), "weekday"), ">=", Decimal(6)))
 
 
 def _without_rows(items: Sequence[Item], _: TableLinks) -> Made:
@@ -315,34 +303,11 @@ def _or(items: Sequence[Item], _: TableLinks) -> Made:
     return Item("cond", AnyOf((items[0].value, items[2].value)))
 
 
-def _yes(items: Sequence[Item], links: TableLinks) -> Made:
-    """`returned orders`, `not paid`: a column of yes and no."""
-    column = values(items, "column")[0]
-    if links.profile(column).kind != "boolean":
-        return None
-    return _negated(items, Criterion(column, "=", True))
-
-
-def _quota(items: Sequence[Item], links: TableLinks) -> Made:
-    """`Retourenquote`, `return rate`: of all rows, those that a column of yes and no says it of."""
-    made = _yes(items[:1], links)
-    return [Item("share"), made] if isinstance(made, Item) else None
-
-
-def _noun_counted(items: Sequence[Item], links: TableLinks) -> Made:
-    """`how many returns`, where a column of yes and no says of each row whether it is one."""
-    if not items[1].plural or items[0] == Item("much", "high"):
-        return None  # `wie hoch sind die Retouren` asks for an amount
-    made = _yes(items[1:], links)
-    counts = Item("count", "") if items[0].tag == "much" else items[0]  # `wie viel Retouren`
-    return [counts, Item("rows", ""), made] if isinstance(made, Item) else None
-
-
 # Rules that need more come before those that need less: the first that fits takes the items.
 CONDITIONS: Final[tuple[Rule, ...]] = (
-    rule("column quote", _quota),
+    rule("column quote", quota),
     # `how many paid tents` may be pieces, and is left to other rules.
-    Rule(re.compile(r"(?<!\S)(?:count|much|most) column (?!cells?|column|rows|not|no|prep|quote)"), _noun_counted),
+    Rule(re.compile(r"(?<!\S)(?:count|much|most) column (?!cells?|column|rows|not|no|prep|quote)"), noun_counted),
     rule("top|bottom number column", first_ones),
     rule("among column", run_out),
     rule("ordinal column", numbered),
@@ -367,7 +332,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("bound column and? bound", _bounded_twice),
     rule("more|less column than column", _more_than),
     rule("having column", filled),
-    rule("column not? truth", _true),
+    rule("column not? truth", true),
     rule("having cond", _prefixed),
     rule("neither column or column", neither),
     rule("column not? cmp|time column", _columns_compared),
@@ -389,7 +354,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("empty|filled column", emptiness),
     rule("column not? empty|filled", emptiness),
     rule("not column", undone),
-    Rule(re.compile(r"(?<!\S)(?<!wh )(?<!by )(?<!per )(?<!distinct )(?:not )?column "), _yes),
+    Rule(re.compile(r"(?<!\S)(?<!wh )(?<!by )(?<!per )(?<!distinct )(?:not )?column "), yes),
     rule("not rows cond", _without_rows),
     rule("cond or cond", _or),
     rule("only cond", lambda items, _: items[1]),

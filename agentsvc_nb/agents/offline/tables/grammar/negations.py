@@ -13,6 +13,13 @@ from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.plan import Column, Condition, Criterion, Empty, Not
 
 
+def negated(items: Sequence[Item], condition: Condition | None) -> Made:
+    """The condition, or that it is not met."""
+    if condition is None:
+        return None
+    return Item("cond", Not(condition) if has(items, "not") else condition)
+
+
 def without(items: Sequence[Item], links: TableLinks) -> Made:
     """`no discount`: where there is none, if empty cells alone can say so."""
     column = values(items, "column")[0]
