@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from agentsvc_nb.agents.offline.tables.grammar.cheapest import implied
 from agentsvc_nb.agents.offline.tables.grammar.comparisons import (
     along,
     between_periods,
@@ -33,7 +34,7 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 )
 from agentsvc_nb.agents.offline.tables.grammar.restated import period_of_row, said_once
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
-from agentsvc_nb.agents.offline.tables.grammar.superlatives import implied, most_rows, superlative, top
+from agentsvc_nb.agents.offline.tables.grammar.superlatives import most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import compared, exists
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.formats.plans.plan import (

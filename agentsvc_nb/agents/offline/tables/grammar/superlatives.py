@@ -15,7 +15,6 @@ from agentsvc_nb.agents.offline.tables.grammar.firsts import (
     paired,
     row_or_extreme,
 )
-from agentsvc_nb.agents.offline.tables.grammar.implied import OF_PERIODS, SUMMED, charged, goods, implied_columns
 from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import (
     LIMIT_MAX,
@@ -62,7 +61,7 @@ def superlative(parts: Parts) -> QuestionReading | None:
     asks = sup.tag != "sup" or has(parts.core, "yesno") or first.tag == "number"
     asks = asks or (first.tag == "wh" and first.value != "list")
     asks = asks or first.tag == "rows" or (first.tag == "wh" and has(parts.core[1:at], "rows"))
-    if group is None and not named and asks and not is_value and (column := focus(parts) or _row_names(parts)):
+    if group is None and not named and asks and not is_value and (column := focus(parts) or row_names(parts)):
         named = [column]
     limit = how_many(parts)
     if not 1 <= limit <= LIMIT_MAX or (group is not None and named):
@@ -179,7 +178,7 @@ def _sums(measured: object, parts: Parts) -> bool:
     return is_of_groups and parts.links.adds_up(parts.links.profile(measured))
 
 
-def _row_names(parts: Parts) -> Column | None:
+def row_names(parts: Parts) -> Column | None:
     """What tells rows apart, if the question is for one of them."""
     asked = has(parts.core, "rows") and any(has(parts.core, tag) for tag in ("wh", "top", "bottom", "number"))
     asked = asked or has(parts.core[:1], "rows")
@@ -231,77 +230,6 @@ def _filled(named: list[Column], parts: Parts) -> list[Condition]:
     return [Not(Empty(one)) for one in named if parts.links.profile(one).empty]
 
 
-def implied(parts: Parts) -> QuestionReading | None:
-    """`the cheapest product`, `who is the oldest`: the superlative says of which column."""
-    item = next(item for item in parts.core if item.tag in ("implied", "implied_more"))
-    which, _, direction = item.value.partition(" ")
-    parts = paired(parts)
-    if item.tag == "implied_more" and not either(parts):
-        return None
-    links, named = parts.links, values(parts.core, "column")
-    if set(values(parts.core, "op")) - {"mean"}:
-        return None
-    found = implied_columns(which, links, direction == "desc")
-    if which == "cost" and len(found) != 1 and "title" in values(parts.core, "rows"):
-        found = [size] if (size := charged(links)) else []  # `the most expensive order` is that of the largest total
-    if which == "age" and not found:
-        found = [links.column(one.name) for one in links.named("birth", "born") if one.kind != "text"]
-        direction = "asc" if direction == "desc" else "desc"
-    explicit = [one for one in named if one in found]
-    subjects = [one for one in named if one not in explicit and not _only_names_rows(one, parts)]
-    if len(explicit) > 1 or len(subjects) > 1 or (not explicit and len(found) != 1):
-        return None
-    column = explicit[0] if explicit else found[0]
-    by_rows = parts.conditions or has(parts.core, "rows")
-    subject = subjects[0] if subjects else focus(parts) or (links.label() if by_rows else None)
-    if subject == column:
-        subject = None
-    limit = how_many(parts)
-    if not 1 <= limit <= LIMIT_MAX:
-        return None
-    if subject is None and which == "quantity":
-        subject = goods(links)
-    if subject is None and "period" in values(parts.core, "rows") and (days := links.row_dates()):
-        subject = days
-    if subject is None and limit > 1:
-        subject = _row_names(parts)
-    if subject is None and (group := period_asked(parts.core, parts)):
-        which = "mean" if has(parts.core, "op") else which
-        return at_place(_first_period(group, column, which, direction == "desc", limit, parts), parts)
-    if subject is None:
-        if has(parts.core, "op"):
-            return None
-        alone = limit == 1 and (explicit or (has(parts.core, "wh") and named))
-        return extreme(column, direction == "desc", parts) if alone else None
-    if has(parts.core, "op"):
-        mean = aggregate("mean", column, links)
-        first = first_of(subject, None, (mean,), True, direction == "desc", limit, parts) if mean else None
-    elif which in SUMMED:
-        first = first_of(subject, None, column, True, direction == "desc", limit, parts)
-    else:
-        first = row_or_extreme(subject, column, direction == "desc", limit, parts)
-    return at_place(first, parts)
-
-
-def _first_period(
-    group: Group, column: Column, which: str, descending: bool, limit: int, parts: Parts
-) -> QuestionReading | None:
-    """`the wettest month` by its sum, `the hottest month` by its highest."""
-    operation = "mean" if which == "mean" else "sum" if which in SUMMED else "max" if descending else "min"
-    made = aggregate(operation, column, parts.links) if which in (*OF_PERIODS, "mean") else None
-    return first_of(None, group, (made,), True, descending, limit, parts) if made else None
-
-
-def _only_names_rows(column: Column, parts: Parts) -> bool:
-    identifies = is_identifier(parts.links.profile(column), parts.links.table)
-    return (
-        identifies
-        and has(parts.core, "implied")
-        and parts.core[0].tag != "wh"
-        and len(values(parts.core, "column")) > 1
-    )
-
-
 def top(parts: Parts) -> QuestionReading | None:
     """`top 3 products by revenue`, `which class comes first by average age`, `the first date`."""
     descending = not has(parts.core, "bottom") and "asc" not in values(parts.core, "sup")
@@ -315,7 +243,7 @@ def top(parts: Parts) -> QuestionReading | None:
     if has(parts.core, "sup") and not _is_of_kinds(columns, measured, parts):
         return None  # `the highest salaries by department`
     group = period_asked(parts.core, parts)
-    if not columns and group is None and (column := focus(parts) or _row_names(parts)):
+    if not columns and group is None and (column := focus(parts) or row_names(parts)):
         columns = [column]
     if len(measured) != 1 or (len(columns) == 1) == (group is not None) or not 1 <= limit <= LIMIT_MAX:
         return None
