@@ -146,6 +146,7 @@ def test_where_there_is_no_room_for_a_name_its_middle_is_cut(host: Host, opened:
     whole, short = (page.get_by_role("gridcell", name=each) for each in (name, "short.md"))
     assert whole.evaluate(CUT) == [[True, name[:-9]], [False, name[-9:]]]
     assert not any(cut for cut, _ in short.evaluate(CUT))
+    expect(page.get_by_role("button", name="Next")).to_be_hidden()
     nothing_ran(host, page)
 
 
