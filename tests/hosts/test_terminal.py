@@ -66,13 +66,13 @@ def test_ctrl_c_cancels_and_the_shell_goes_on(ipython: Any) -> None:
 def asks(child: Any, code: str, *answers: str) -> None:
     """The agent asks to run code, and somebody answers."""
     type_cell(child, "%%ask --kernel", f"call run_in_kernel {json.dumps({'code': code})}", "say and on")
-    child.expect_exact("[n]o: ")
+    child.expect_exact("[n]o (and why): ")
     for answer in answers:
         child.sendline(answer)
 
 
 def test_code_runs_once_it_is_approved_and_the_shell_stays_usable(ipython: Any, tmp_path: Any) -> None:
-    asks(ipython, "n = 1", "n", "No.")
+    asks(ipython, "n = 1", "n Not now.")
     ipython.expect_exact("Refused")
     ipython.expect(PROMPT)
     asks(ipython, "n = 1", "e", "n = 7", ".")
@@ -89,7 +89,7 @@ def test_code_runs_once_it_is_approved_and_the_shell_stays_usable(ipython: Any, 
 def test_ctrl_c_stops_the_code_and_the_next_one_the_run(ipython: Any, tmp_path: Any) -> None:
     code = json.dumps({"code": "open('begun', 'x').close()\nwhile True: pass"})
     type_cell(ipython, "%%ask --kernel", f"call run_in_kernel {code}", "say and on", "wait 60", "say never")
-    ipython.expect_exact("[n]o: ")
+    ipython.expect_exact("[n]o (and why): ")
     ipython.sendline("y")
     until((tmp_path / "begun").exists)
     ipython.sendintr()

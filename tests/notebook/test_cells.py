@@ -109,7 +109,7 @@ def test_an_accepted_change_is_written_and_not_run(
         + json.dumps({"cell": "1", "old": "prnt", "new": "print", "why": "To mend a typo"})
     )
     assert page.cells["c1"] == f"key = '{KEY}'\nprint(key)"
-    assert asked == ["Write this into the cell? [y]es, [n]o: "] * 2
+    assert asked == ["Write this into the cell? [y]es, [n]o (and why): "] * 2
     listed, shown, changed = results(client, answer.run_id)
     assert listed["content"][0]["json"]["cells"][0]["cell"] == "c1"
     assert "prnt(key)" in shown["content"][0]["json"]["source"]
@@ -140,7 +140,7 @@ def test_a_refused_change_is_not_written(
     kernel: KernelShell, client: AgentService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = PlayedPage(kernel, "x = 1", monkeypatch)
-    answering(monkeypatch, "n", "I like it")
+    answering(monkeypatch, "n I like it")
     answer = kernel.cell(edit(new="x = 2") + "\ncall edit_cell " + json.dumps({"cell": "c1", "new": "x\u202e = 2"}))
     refused, invisible = results(client, answer.run_id)
     assert "I like it" in refused["content"][0]["text"]

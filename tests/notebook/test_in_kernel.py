@@ -118,7 +118,7 @@ def test_code_leaves_no_trace_but_its_variables(terminal: Any, monkeypatch: pyte
 def test_refused_code_does_not_run_and_the_reason_is_told(
     terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answering(monkeypatch, "n", "Not my data")
+    answering(monkeypatch, "n Not my data")
     answer = terminal.cell(f"%%ask --kernel\n{calling('ran = True')}\nsay and on")
     (told,) = results(client, answer.run_id)
     assert told["is_error"]

@@ -72,7 +72,7 @@ class KernelCall:
     tool: ClassVar[str] = "run_in_kernel"
     yes: ClassVar[tuple[str, str]] = ("Approve", "Run this code in your kernel")
     no_tip: ClassVar[str] = "The code is not run; the agent is told and goes on"
-    question: ClassVar[str] = "Run this code in your kernel? [y]es, [e]dit, [n]o: "
+    question: ClassVar[str] = "Run this code in your kernel? [y]es, [e]dit, [n]o (and why): "
     how: ClassVar[str] = "`%approve {call}` runs it; `%approve --refuse {call}` does not, and the agent is told."
     approved_line: ClassVar[str] = "Approved; it runs as soon as no cell does."
     refused_line: ClassVar[str] = "Refused; it is not run."

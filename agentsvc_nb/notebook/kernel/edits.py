@@ -135,7 +135,7 @@ class EditCall(KernelCall):
     tool: ClassVar[str] = "edit_cell"
     yes: ClassVar[tuple[str, str]] = ("Accept", "Write this into the cell; it is not run")
     no_tip: ClassVar[str] = "The cell stays as it is; the agent is told and goes on"
-    question: ClassVar[str] = "Write this into the cell? [y]es, [n]o: "
+    question: ClassVar[str] = "Write this into the cell? [y]es, [n]o (and why): "
     how: ClassVar[str] = "`%approve {call}` writes it; `%approve --refuse {call}` does not, and the agent is told."
     approved_line: ClassVar[str] = "Accepted; the page writes it."
     refused_line: ClassVar[str] = "Refused; the cell stays as it is."

@@ -18,11 +18,13 @@ def decide_by_prompt(call: KernelCall) -> None:
     """
     try:
         while call.state == "asked":
-            said = input(call.question).strip().casefold()
+            said, _, why = input(call.question).strip().partition(" ")
+            said = said.casefold().rstrip(",:")
             if said in ("y", "yes"):
                 call.decide(True)
             elif said in ("n", "no"):
-                call.decide(False, reason=label(input("Why not? The agent is told (may be empty): "), REASON_CHARS))
+                # In the same line: what is typed before JupyterLab shows the next one are its commands, such as cut.
+                call.decide(False, reason=label(why.strip(), REASON_CHARS))
             elif said in ("e", "edit") and call.on_main_thread:
                 print(_EDIT)
                 call.decide(True, "\n".join(iter(input, ".")))
