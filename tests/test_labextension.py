@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from agentsvc_nb import __version__
 
 FOLDER = Path(__file__).parent.parent / "share" / "jupyter" / "labextensions" / "agentsvc-nb"
+SURFACE = Path(__file__).parent / "public_surface.txt"
+
+
+def test_it_knows_the_names_of_the_magics_that_are_not_there_yet() -> None:
+    known = {name.lstrip("%") for name in SURFACE.read_text().split() if name.startswith("%")}
+    listed = re.search(r"const OURS = (\[.*?\]);", (FOLDER / "static" / "offer.js").read_text())
+    assert listed is not None
+    assert json.loads(listed[1]) == sorted(known)
 
 
 def test_its_scripts_have_an_address_of_their_own_in_each_version() -> None:

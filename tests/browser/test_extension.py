@@ -13,6 +13,7 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
+LOAD = "%load_ext agentsvc_nb"
 COMMENTS = f"cell => {CURRENT}.content.widgets[cell].editor.editor.state.languageDataAt('commentTokens', 0)[0]"
 """What begins a comment in a cell: Python and Markdown differ."""
 
@@ -32,10 +33,29 @@ def test_a_question_is_text_and_other_cells_are_python(tmp_path_factory: pytest.
         notebook.page.close()
 
 
+@pytest.mark.parametrize("app", APPS)
+def test_a_magic_that_is_not_there_yet_is_loaded_by_a_click(tmp_path_factory: pytest.TempPathFactory, app: App) -> None:
+    for place in placed(tmp_path_factory, app):
+        notebook = place.lab.open("new.ipynb", ["%%ask\nsay It is here", "%nonsense"])
+        notebook.run(1)
+        until(partial(notebook.output, 1), lambda said: "not found" in said)
+        notebook.run(0)
+        notebook.page.get_by_role("button", name="Load it and run this cell").click()
+        until(partial(notebook.output, 1), lambda said: "It is here" in said)
+        sources = f"() => {CURRENT}.content.widgets.map(cell => cell.model.sharedModel.getSource())"
+        assert notebook.page.evaluate(sources) == [LOAD, "%%ask\nsay It is here", "%nonsense"]
+        notebook.restart()
+        notebook.run(1)
+        notebook.page.get_by_role("button", name="Load it and run this cell").click()
+        until(partial(notebook.output, 1), lambda said: "It is here" in said)
+        assert len(notebook.page.evaluate(sources)) == 3, "the line is there already"
+        assert "Load it" not in json.dumps(notebook.save())
+        notebook.page.close()
+
+
 BAIT = "bait = '<img src=x onerror=\"window.executed = 1\">'"
 SOURCE = f"() => {CURRENT}.content.widgets[1].model.sharedModel.getSource()"
 CHANGE = f"text => {CURRENT}.content.widgets[1].model.sharedModel.setSource(text)"
-LOAD = "%load_ext agentsvc_nb"
 
 
 def test_a_change_is_accepted_by_keyboard_and_undone_and_never_written_over_another(place: Place) -> None:

@@ -1,10 +1,10 @@
 /** The plugin: what it does to each notebook that is opened. */
 export async function plugin(shared, load) {
   const { IEditorLanguageRegistry } = await shared("@jupyterlab/codemirror");
-  const { INotebookTracker } = await shared("@jupyterlab/notebook");
+  const { INotebookTracker, NotebookActions } = await shared("@jupyterlab/notebook");
   const { KernelMessage } = await shared("@jupyterlab/services");
-  const [{ asText }, { Channel }, { Reattached }, { actions }] = await Promise.all(
-    ["highlight.js", "channel.js", "reattach.js", "cells.js"].map(load),
+  const [{ asText }, { Channel }, { Reattached }, { actions }, { offer }] = await Promise.all(
+    ["highlight.js", "channel.js", "reattach.js", "cells.js", "offer.js"].map(load),
   );
   const known = new WeakSet();
 
@@ -32,6 +32,12 @@ export async function plugin(shared, load) {
     activate: (_, tracker, languages) => {
       tracker.forEach((panel) => void opened(panel, languages));
       tracker.widgetAdded.connect((_, panel) => void opened(panel, languages));
+      NotebookActions.executed.connect((_, { notebook, cell, success }) => {
+        const panel = tracker.find((each) => each.content === notebook);
+        if (panel && !success && cell.outputArea) {
+          offer(panel, cell, NotebookActions);
+        }
+      });
     },
   };
 }
