@@ -17,6 +17,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import Database
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
+from agentsvc_nb.notebook.kernel.duckdb_connection import DuckDb
 from agentsvc_nb.notebook.kernel.masking import Rules
 from agentsvc_nb.notebook.kernel.variables import BYTES
 from agentsvc_nb.testing import RunningService
@@ -117,6 +118,26 @@ def test_ctrl_c_ends_a_query_and_nothing_else(database: Database, kind: str) -> 
         query(database, ENDLESS[kind], Rules())
     assert time.monotonic() - begun < 10
     assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
+
+
+def test_ctrl_c_before_a_query_has_begun_ends_it() -> None:
+    import duckdb
+
+    connection, heard = duckdb.connect(), threading.Event()
+
+    class Watched:
+        def interrupt(self) -> None:
+            connection.interrupt()
+            heard.set()
+
+    class Late:
+        def fetchall(self) -> list[Any]:
+            assert heard.wait(60)
+            return connection.sql(ENDLESS["duckdb"]).fetchall()
+
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        DuckDb(Watched())._fetched(Late())
 
 
 @pytest.mark.parametrize("table", ['"/etc/hostname"', '"frame"', "nowhere", "summary.nowhere"])

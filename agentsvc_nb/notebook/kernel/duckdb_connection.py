@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -55,9 +55,11 @@ class DuckDb:
             rows: Future[list[Any]] = pool.submit(relation.fetchall)
             try:
                 return rows.result()
-            except KeyboardInterrupt:
-                self._connection.interrupt()
-                raise
+            finally:
+                # After Ctrl-C. DuckDB forgets an interrupt that comes before its query begins, so one may not be enough.
+                while not wait([rows], 0.0).done:
+                    self._connection.interrupt()
+                    wait([rows], 0.05)
 
     def _check(self, sql: str) -> None:
         """Raise `Refused` unless DuckDB itself reads it as one query of tables that there are: a table's name may also
