@@ -5,7 +5,6 @@ Also the session of the notebook, for public functions called without a magic (`
 
 from __future__ import annotations
 
-import atexit
 import functools
 import getpass
 import hashlib
@@ -144,6 +143,4 @@ def kernel_offer_here() -> Any:
 def _alone(notebook: str | None) -> Session:
     from agentsvc_nb.notebook.state.session import Session
 
-    session = Session(notebook)
-    atexit.register(session.close)  # nothing else ends it
-    return session
+    return Session(notebook)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -188,7 +189,9 @@ class Session:
             if self._client is None or self._client[:2] != (url, key):
                 self._leave()
                 revive = self._revived if self.base_url == EMBEDDED else None
-                self._client = (url, key, AgentService(key, url, revive=revive))
+                made = AgentService(key, url, revive=revive)
+                weakref.finalize(self, made.close)  # where nobody closes the session, when it or the program ends
+                self._client = (url, key, made)
             return self._client[2]
 
     def undecided(self) -> AskError | None:
