@@ -56,7 +56,7 @@ class DuckDb:
             try:
                 return rows.result()
             finally:
-                # After Ctrl-C. DuckDB forgets an interrupt that comes before its query begins, so one may not be enough.
+                # After Ctrl-C. DuckDB forgets an interrupt that comes before its query begins: one may not be enough.
                 while not wait([rows], 0.0).done:
                     self._connection.interrupt()
                     wait([rows], 0.05)
