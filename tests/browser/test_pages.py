@@ -151,6 +151,7 @@ def test_hostile_text_executes_nothing_and_fetches_nothing(scripted: Page, servi
         scripted.goto(str(run.app_url))
         until(scripted.locator(".answer").inner_text, lambda text: "the end" in text)
         until(lambda: scripted.locator(".status.completed").count() == 1)
+        until(lambda: scripted.locator("[data-run]").count() == 0)  # the page is loaded again when the run ends
     scripted.goto(f"{service.base_url}/app")
     scripted.goto(str(run.app_url))
     scripted.wait_for_load_state("networkidle")

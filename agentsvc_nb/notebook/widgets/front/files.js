@@ -278,6 +278,7 @@ class List {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const { at, total } = this;
     const moves = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + STEP, PageUp: at - STEP, Home: 0, End: total - 1 };
+    if (event.key !== "Shift" && event.key.length > 1) this.typed = ""; // who goes elsewhere begins another name
     if (event.key in moves) this.go(moves[event.key]);
     else if (event.key === "Enter") this.say({ do: "open", ...this.place() });
     else if (event.key === "Backspace") this.say({ do: "up" });
