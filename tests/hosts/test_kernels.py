@@ -91,7 +91,7 @@ def calling(code: str) -> str:
 
 def test_code_in_the_kernel_is_asked_for_with_a_prompt(kernel: Jupyter) -> None:
     assert "✓ Ran in your kernel" in shown(kernel.run(calling("n = 6 * 7"), cell_id="c1", answers=("y",)))
-    assert "■ Refused" in shown(kernel.run(calling("n = 0"), cell_id="c2", answers=("n", "No.")))
+    assert "■ Refused" in shown(kernel.run(calling("n = 0"), cell_id="c2", answers=("n No.",)))
     assert kernel.run("print(n)").printed == "42\n"
 
 

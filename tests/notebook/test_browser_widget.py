@@ -387,3 +387,8 @@ def test_another_chats_connection_is_closed_with_the_notebooks(session: Session)
 def test_a_notebook_without_a_chat_says_so(kernel: Any) -> None:
     shown = kernel.cell("%files browse", cell_id="c1")
     assert "0 files" in repr(shown)
+
+
+def test_slices_are_bytes_in_some_hosts(browser: Browser) -> None:
+    browser.front._handle_custom_msg({"do": "file", "id": "1", "name": "a.txt", "size": 2, "at": 0}, [b"hi"])  # marimo
+    says(browser, "1 sent: a.txt")

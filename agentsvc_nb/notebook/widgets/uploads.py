@@ -77,7 +77,7 @@ class Uploads:
                     self._begin(key, content)
                 if (file := self._arriving.get(key)) is None or file.at != at or 0 < file.size == at:
                     return  # cancelled, or it has come
-                if at + sum(slice_.nbytes for slice_ in buffers) > file.size:
+                if at + sum(memoryview(slice_).nbytes for slice_ in buffers) > file.size:
                     raise AskError(LARGER.format(_told(content)))
                 with file.path.open("ab") as into:
                     file.at += sum(into.write(slice_) for slice_ in buffers)
