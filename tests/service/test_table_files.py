@@ -130,6 +130,18 @@ def test_a_column_is_read_for_what_it_means(tmp_path: Path, case: Case) -> None:
     assert case.said or not table.notes.remarks
 
 
+@pytest.mark.parametrize("clock", ["", " 18:05", " 18:05:30"])
+def test_a_long_column_of_dates_with_points_is_read_as_a_short_one(tmp_path: Path, clock: str) -> None:
+    days = [f"{1 + at % 28:02}.{1 + at % 12:02}.{1800 + at}{clock}" for at in range(2_500)]
+    [long] = read(tmp_path, "days.csv", "\n".join(["day;n", *(f"{day};1" for day in days)]))
+    [short] = read(tmp_path, "days.csv", "\n".join(["day;n", *(f"{day};1" for day in days[:50])]))
+    assert column(long, "day").kind == column(short, "day").kind == ("datetime" if clock else "date")
+    assert list(column(long, "day").values[:50]) == list(column(short, "day").values)
+    wrong = "\n".join(["day;n", *(f"{day};1" for day in days), f"31.02.2026{clock};1"])
+    [misread] = read(tmp_path, "days.csv", wrong)
+    assert (column(misread, "day").misread, column(misread, "day").values[-1]) == (1, None)
+
+
 def test_the_neighbours_settle_what_a_column_leaves_open(tmp_path: Path) -> None:
     (table,) = read(
         tmp_path, "a.csv", 'day,sent,cost,views\n31/12/2025,1/2/2026,"1,5",1.234\n1/1/2026,3/2/2026,"2,5",5.678\n'

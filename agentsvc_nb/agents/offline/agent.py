@@ -169,7 +169,8 @@ class _Answer:
             return
         if outlined:
             return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
-        await self._quote(question, library, len(self.questions) - number)
+        unread = any(part.unread for part in computed)
+        await self._quote(question, library, len(self.questions) - number, unread)
 
     def _no_files(self) -> str:
         """How to add files, said once in an answer."""
@@ -181,7 +182,7 @@ class _Answer:
             return KernelTables()
         return await kernel_tables.copied(self.turn, question)
 
-    async def _quote(self, question: str, library: Library, open_questions: int) -> None:
+    async def _quote(self, question: str, library: Library, open_questions: int, unread: bool) -> None:
         meant = ", comparing what sentences mean" if self.embeddings else ""
         await self.turn.progress(0, 2, f"searching {count_of(library)}{meant}")
         # The passages that are left are shared by the questions that are, rounded up.
@@ -192,6 +193,8 @@ class _Answer:
         await self.turn.progress(2, 2, "passages found" if found.passages else "nothing found")
         if found.guessed and requests.outline_words(question) is not None:
             return await self._say(await outline(library.entries, self.turn.workspace, self.corpus))
+        if unread and not found.passages:
+            return
         self.left -= len(found.passages)
         self.cited += sorted({passage.path for passage in found.passages} - set(self.cited))
         await self.voice.count_input(" ".join(passage.text for passage in found.passages))

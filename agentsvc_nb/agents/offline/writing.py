@@ -23,12 +23,14 @@ _ORDER: Final = get_args(Basis)
 @dataclass(frozen=True)
 class AnswerPart:
     """A part of an answer, in Markdown, and what it rests on; `found` is what was computed of tables, `after` the
-    questions that this one goes on from."""
+    questions that this one goes on from. `unread` says that a table could not be read: that nothing is found elsewhere
+    is no answer then."""
 
     text: str
     basis: AnswerBasis
     found: Result | None = None
     after: tuple[str, ...] = ()
+    unread: bool = False
 
 
 def result(basis: Basis, headline: str, values: Sequence[str], rest: str) -> AnswerPart:

@@ -22,11 +22,13 @@ SAVED_ROWS_MAX: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class FileTables:
-    """The tables of a file, by its path; none if it is `unreadable`, which is why, in a sentence."""
+    """The tables of a file, by its path; none if it is `unreadable`, which is why, in a sentence. `too_much` says that
+    reading it was given up, so that it may well have tables."""
 
     path: str
     tables: tuple[TableProfile, ...] = ()
     unreadable: str = ""
+    too_much: bool = False
 
 
 @dataclass(frozen=True, slots=True)

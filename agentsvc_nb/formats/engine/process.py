@@ -34,6 +34,14 @@ TOLD_BYTES: Final = 16_000_000
 _TOO_MUCH: Final = TableAnswer(
     error=("too_much", "", "This takes too long or too much memory: ask for less, or of smaller files.")
 )
+_READ_TOO_MUCH: Final = TableAnswer(
+    error=(
+        "too_much",
+        "",
+        "The table took too long, or too much memory, to read: give fewer rows or columns, or a plain CSV file "
+        "(dates as 2026-03-31, numbers as 1234.5).",
+    )
+)
 
 
 class TableProcess:
@@ -80,7 +88,7 @@ class TableProcess:
         try:
             said = await self._pool.ask(pickle.dumps(question), PATIENCE_SECONDS, ANSWER_BYTES, account)
         except NoAnswer:
-            return _TOO_MUCH, 0
+            return _READ_TOO_MUCH if isinstance(question, ReadQuestion) else _TOO_MUCH, 0
         return await asyncio.to_thread(TableAnswer.model_validate_json, said), len(said)
 
 

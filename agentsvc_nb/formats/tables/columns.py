@@ -273,7 +273,9 @@ LONG: Final = 2_000
 _SAMPLE: Final = 300
 _AROUND: Final = re.compile(r"-?([^-\d.,]*)-?\d[\d.,]*([^-\d.,]*)")
 _ISO_DATES: Final = re.compile(r"(?:(?:\d{4}-\d\d-\d\d)?\n)*+")
-_ISO_MOMENTS: Final = re.compile(r"(?:(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)?\n)*+")
+_ISO_MOMENTS: Final = re.compile(r"(?:(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?)?\n)*+")
+_DOTTED: Final = re.compile(r"(?:(?:\d\d\.\d\d\.\d{4}(?: \d\d:\d\d(?::\d\d)?)?)?\n)*+")
+_DOTTED_DAY: Final = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})")
 
 
 def sample(cells: Sequence[str]) -> list[str]:
@@ -331,10 +333,14 @@ def _pattern(before: str, after: str, mark: str) -> re.Pattern[str]:
 
 
 def _dates_at_once(cells: Sequence[str]) -> list[date | None] | list[datetime | None] | None:
-    """The dates, or dates with times, of a column in which all stand as ISO 8601 has it; None if they do not."""
+    """The dates, or dates with times, of a column in which all stand as ISO 8601 has it, or as `31.12.2026 18:05`;
+    None if they do not."""
     joined = "\n".join(cells) + "\n"
     if joined.count("\n") != len(cells):
         return None
+    if _DOTTED.fullmatch(joined):
+        joined = _DOTTED_DAY.sub(r"\3-\2-\1", joined)
+        cells = joined.split("\n")[:-1]
     try:
         if _ISO_DATES.fullmatch(joined):
             return [date.fromisoformat(text) if text else None for text in cells]

@@ -173,7 +173,10 @@ class ChatTables:
         else:
             unreadable.update((path, _TOO_MANY) for path in every[FILES_MAX:])
         shown = [path for path in entries if path in made or path in unreadable]
-        return [FileTables(path, made.get(path, ()), unreadable.get(path, "")) for path in shown]
+        ended = {
+            path for path, (_, said) in zip(chosen, read, strict=True) if said.error and said.error[0] == "too_much"
+        }
+        return [FileTables(path, made.get(path, ()), unreadable.get(path, ""), path in ended) for path in shown]
 
     async def compute(self, plan: Plan) -> Result:
         wanted = [plan.table, plan.join.table] if plan.join else [plan.table]

@@ -27,6 +27,7 @@ from agentsvc_nb.agents.offline.tables.following.context import InContext, alone
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
 from agentsvc_nb.agents.offline.tables.structure import Columns, NotRead, Structural, structural
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood
+from agentsvc_nb.agents.offline.tables.unread import could_not_be_read, given_up, why
 from agentsvc_nb.agents.offline.tables.weights import rates_averaged
 from agentsvc_nb.agents.offline.tables.wording import measure, question, quoted
 from agentsvc_nb.agents.offline.writing import RESULTS, AnswerPart, block, code, result, without_result
@@ -62,7 +63,11 @@ async def ask(
         lines = (f"There is no file {code(name)} in this chat.\n\n" for name in asked.unknown)
         return [without_result("nothing", "".join(lines))], False
     try:
-        tables = [table for file in await source.profiles() for table in file.tables]
+        files = await source.profiles()
+        tables = [table for file in files for table in file.tables]
+        unread = given_up(files, asked.files, attached)
+        if unread and set(asked.files or paths) <= {file.path for file in unread}:
+            return [could_not_be_read(unread)], True
         of_tables = structural(asked.text, _meant(tables, asked.files, attached))
         if found := await _of_structure(of_tables, source):
             return found, True
@@ -74,10 +79,13 @@ async def ask(
         if isinstance(understood, AskedBack) and understood.several:
             understood = await asyncio.to_thread(_of_attached, question, tables, paths, attached) or understood
         if isinstance(understood, Understood):
+            understood = replace(understood, told=(*understood.told, *map(why, unread)))
             return [await _computed(understood, context, tables, source)], True
     except WorkFailure as failure:
-        return [without_result("nothing", f"{escape(failure.message or failure.code)}\n\n")], False
+        return [without_result("nothing", f"{escape(failure.message or failure.code)}\n\n")], True
     # Passages follow: a text may answer what no table is about.
+    if unread:
+        return [could_not_be_read(unread)], False
     if isinstance(understood, NotAboutTables) and isinstance(of_tables, NotRead):
         return [not_read(of_tables)], False
     if isinstance(understood, NotAboutTables) or understood.fit < _FIT_MIN:
