@@ -33,7 +33,7 @@ from agentsvc_nb.agents.offline.tables.following.context import chart_of_before,
 from agentsvc_nb.agents.offline.tool_calls import answer as tool_answer
 from agentsvc_nb.agents.offline.tool_calls import not_run, with_brief
 from agentsvc_nb.agents.offline.words import content_words
-from agentsvc_nb.agents.offline.writing import AnswerPart, Voice, result, whole, without_result
+from agentsvc_nb.agents.offline.writing import RESULTS, AnswerPart, Voice, code, result, whole, without_result
 from agentsvc_nb.agents.port import RunContext, without_client_tools, without_skills
 from agentsvc_nb.wire.runs import AnswerBasis, typed
 
@@ -84,6 +84,7 @@ class _Answer:
         self.done = int(state.get("done", 0))
         self.questions: Sequence[str] = ()
         self.told = False
+        self.unanswered = set[int]()
         self.cited: list[str] = list(state.get("cited", []))
         self.left = int(state.get("left", search.PASSAGES_MAX))
         self.bases = [AnswerBasis.model_validate(basis) for basis in state.get("bases", [])]
@@ -161,6 +162,8 @@ class _Answer:
         attached = {entry.path for entry in await self.turn.attachments()}
         computed, enough = await ask(question, paths, tables, lambda: questions_before(self.turn, before), attached)
         for part in computed:
+            if part.basis.basis not in RESULTS:
+                await self._name_unanswered(number)
             await self._say(part)
             if part.found is not None:
                 title = "; ".join((*part.after, *(() if chart_of_before(asked) else (question,))))
@@ -170,7 +173,13 @@ class _Answer:
         if outlined:
             return await self._say(await outline(outlined, self.turn.workspace, self.corpus))
         unread = any(part.unread for part in computed)
-        await self._quote(question, library, len(self.questions) - number, unread)
+        await self._quote(question, library, number, unread)
+
+    async def _name_unanswered(self, number: int) -> None:
+        """Of several questions, say once which one has no answer: beside the answer to another it would be missed."""
+        if len(self.questions) > 1 and number not in self.unanswered:
+            self.unanswered.add(number)
+            await self.voice.say(f"Not answered: {code(_short(self.questions[number]))}\n\n")
 
     def _no_files(self) -> str:
         """How to add files, said once in an answer."""
@@ -182,9 +191,10 @@ class _Answer:
             return KernelTables()
         return await kernel_tables.copied(self.turn, question)
 
-    async def _quote(self, question: str, library: Library, open_questions: int, unread: bool) -> None:
+    async def _quote(self, question: str, library: Library, number: int, unread: bool) -> None:
         meant = ", comparing what sentences mean" if self.embeddings else ""
         await self.turn.progress(0, 2, f"searching {count_of(library)}{meant}")
+        open_questions = len(self.questions) - number
         # The passages that are left are shared by the questions that are, rounded up.
         limit = max(1, -(-self.left // open_questions)) if self.left else 0
         found = await search.passages_for(question, library, self.corpus, limit, self.cited, self.embeddings)
@@ -198,6 +208,8 @@ class _Answer:
         self.left -= len(found.passages)
         self.cited += sorted({passage.path for passage in found.passages} - set(self.cited))
         await self.voice.count_input(" ".join(passage.text for passage in found.passages))
+        if not found.passages:
+            await self._name_unanswered(number)
         await self._say(search.answer(found))
         if not found.passages:
             hint = "" if asks(question) else CAN_DO

@@ -118,6 +118,7 @@ _JOINED = re.compile(
     rf",?\s+(?:and|und|et|y|e)\s+(?=(?:{_ASKING}|(?:in|for|to|auf|à|en|de)\s+(?:which|what|welche\w*|quel\w*|qué|cuál\w*))\b)",
     re.I,
 )
+_TELLS = re.compile(r"\s*(?:i|we|my|our|this|ich|wir|mein\w*|unser\w*|je|j['’]|nous|mon|notre|yo|mi|nuestr\w*)\b", re.I)
 _QUOTES = re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»')
 
 _CHAT = re.compile(
@@ -143,7 +144,8 @@ def split(message: str) -> list[str]:
     """
     parts = _with_limits([part.strip(" \t,") for sentence in _sentences(message) for part in _parts(sentence)])
     requests = {part for part in (*parts[:REQUESTS_MAX], *parts[-REQUESTS_MAX:]) if _requests(part)}
-    asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？")) or part in requests]
+    joined = {part for sentence in _sentences(message) for part in _joined(sentence)}
+    asking = [part for part in parts if _STARTS.match(part) or part.endswith(("?", "？")) or part in requests | joined]
     asking = [part for part in asking if content_words(part) or about_files(part) or part in requests]
     if len(asking) > QUESTIONS_MAX:
         asking[QUESTIONS_MAX - 1 :] = [" ".join(asking[QUESTIONS_MAX - 1 :])]
@@ -166,6 +168,13 @@ def _parts(sentence: str) -> list[str]:
     """The questions that a sentence joins; one whose last is too short to stand alone (`and how many hours?`) whole."""
     parts = _JOINED.split(sentence)
     return [sentence] if len(parts[-1].split()) <= PART_WORDS else parts
+
+
+def _joined(sentence: str) -> list[str]:
+    """The parts of a sentence that ends as a question and joins several, without what only tells of the asker: `mean
+    of cost, and how many rows have none?` asks twice."""
+    parts = _parts(sentence) if sentence.endswith(("?", "？")) else []
+    return [part.strip(" \t,") for part in parts[:-1] if not _TELLS.match(part)]
 
 
 def _requests(part: str) -> bool:

@@ -1,0 +1,43 @@
+"""Questions of a marketing analyst about an export of campaigns, whose headers are German and English mixed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.agents import choose
+from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
+
+CAMPAIGNS = """Kampagne;Kanal;Datum;Impressions;Klicks;Kosten (EUR);Conversions;Revenue EUR
+Sale;Google Ads;01.03.2026;100.000;2.000;1.000,00;50;4.000,00
+Sale;Meta;02.03.2026;50.000;1.000;500,00;25;1.000,00
+Launch;Google Ads;10.04.2026;200.000;5.000;2.500,00;100;10.000,00
+Launch;Meta;11.04.2026;150.000;2.000;;35;2.000,00
+"""
+
+
+def asked(question: str, folder: Path, text: str = CAMPAIGNS, name: str = "campaigns.csv") -> MemoryRunContext:
+    turn = MemoryRunContext(question, MemoryWorkspace(folder / "chat", {name: text}))
+    asyncio.run(choose("offline").run(turn))
+    return turn
+
+
+@pytest.mark.parametrize(
+    ("lead", "unanswered"),
+    [
+        ("Average cost per row: what is the mean of Kosten (EUR)", True),
+        ("Mean of Kosten (EUR)", False),
+        ("What is the flavour of Kosten (EUR)", True),
+    ],
+)
+def test_each_half_of_a_question_is_answered_or_named(lead: str, unanswered: bool, tmp_path: Path) -> None:
+    said = asked(f"{lead}, and how many rows have no cost?", tmp_path).said
+    assert "**Number of rows: 1**" in said
+    assert (f"Not answered: `{lead}`" in said) == unanswered
+    assert ("Average Kosten (EUR): 1,333.3333" in said) != unanswered
+
+
+def test_what_tells_of_the_asker_is_no_question(tmp_path: Path) -> None:
+    assert "Not answered" not in asked("We sell tents, and how many rows have no cost?", tmp_path).said
