@@ -41,3 +41,17 @@ def test_each_half_of_a_question_is_answered_or_named(lead: str, unanswered: boo
 
 def test_what_tells_of_the_asker_is_no_question(tmp_path: Path) -> None:
     assert "Not answered" not in asked("We sell tents, and how many rows have no cost?", tmp_path).said
+
+
+def test_it_is_said_truly_what_rows_without_a_divisor_count_in(tmp_path: Path) -> None:
+    said = asked("sum of Revenue EUR divided by sum of Kosten (EUR) by Kampagne", tmp_path).said
+    assert "| Launch | 4.80 |" in said  # 12,000 / 2,500: both rows in the numerator
+    assert "Left out" not in said
+    assert "1 row has no value in Kosten (EUR): it still counts in the rest of the calculation." in said
+    assert "Left out: 1 row without a value in Kosten (EUR)." in asked("Average Kosten (EUR)", tmp_path / "b").said
+
+
+def test_rows_that_count_nowhere_are_left_out(tmp_path: Path) -> None:
+    text = CAMPAIGNS + "Launch;Mail;12.04.2026;1.000;10;;1;\n"
+    said = asked("sum of Revenue EUR divided by sum of Kosten (EUR) by Kampagne", tmp_path, text).said
+    assert "Left out: 1 row without a value in Revenue EUR, 1 row without a value in Kosten (EUR). 1 row has no" in said

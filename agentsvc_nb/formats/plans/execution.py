@@ -4,7 +4,7 @@ result, one more how many rows it used, and how many were left out and why."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
@@ -117,10 +117,24 @@ def account(plan: Plan, tables: Tables) -> Account:
             _add(reasons, LeftOut("empty", column.name, 0), f"{here} AND {scope.sql(column)} IS NULL")
         entering.append(" AND ".join([here, *known]))
     used = " OR ".join(f"({one})" for one in entering) or fits
+    if len(entering) > 1:
+        reasons = _parted(reasons, used)
     rows = "count(*)" if plan.join is None else "count(DISTINCT t.rowid)"
     counts = [rows, f"{rows} FILTER (WHERE {matched})"]
     counts += [f"count(*) FILTER (WHERE {one})" for one in (matched, used, *reasons.values())]
     return Account(f"SELECT {', '.join(counts)}\n{scope.source('LEFT JOIN')}", tuple(reasons))
+
+
+def _parted(reasons: Mapping[LeftOut, str], used: str) -> dict[LeftOut, str]:
+    """Of rows without a value in a column those apart that are used all the same, for what is computed of others."""
+    found: dict[LeftOut, str] = {}
+    for one, condition in reasons.items():
+        if one.reason != "empty":
+            found[one] = condition
+            continue
+        found[one] = f"({condition}) AND coalesce({used}, false) = false"
+        found[LeftOut("partly", one.column, 0)] = f"({condition}) AND ({used})"
+    return found
 
 
 def _add(reasons: dict[LeftOut, str], reason: LeftOut, condition: str) -> None:

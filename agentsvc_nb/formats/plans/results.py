@@ -38,10 +38,11 @@ class ResultColumn:
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """Rows that had no part in the result: a condition on `column` could not be decided as it is empty there
-    (`undecided`), they have no value to compute with (`empty`), the divisor is 0 (`zero`), or the other table has no
+    (`undecided`), they have no value to compute with (`empty`; `partly`: but they have one for another measure, or the
+    other side of a quotient, and count there), the divisor is 0 (`zero`), or the other table has no
     such key (`unmatched`)."""
 
-    reason: Literal["undecided", "empty", "zero", "unmatched"]
+    reason: Literal["undecided", "empty", "partly", "zero", "unmatched"]
     column: str
     rows: int
 
@@ -97,9 +98,16 @@ def markdown(result: Result) -> str:
 
 
 def left_out(result: Result) -> str:
-    """The rows that were left out, by reason, in a sentence; empty when there are none."""
-    reasons = ", ".join(f"{_rows(one.rows)} {_because(one)}" for one in result.left_out)
-    return f"Left out: {reasons}." if reasons else ""
+    """The rows that were left out, by reason, in a sentence, and those that count in a part; empty when there are
+    none."""
+    out = [f"{_rows(one.rows)} {_because(one)}" for one in result.left_out if one.reason != "partly"]
+    partly = (_counts_in_part(one) for one in result.left_out if one.reason == "partly")
+    return " ".join([*([f"Left out: {', '.join(out)}."] if out else ()), *partly])
+
+
+def _counts_in_part(one: LeftOut) -> str:
+    has, counts = ("has", "it still counts") if one.rows == 1 else ("have", "they still count")
+    return f"{_rows(one.rows)} {has} no value in {escape(one.column)}: {counts} in the rest of the calculation."
 
 
 def _rows(count: int) -> str:
