@@ -55,3 +55,25 @@ def test_rows_that_count_nowhere_are_left_out(tmp_path: Path) -> None:
     text = CAMPAIGNS + "Launch;Mail;12.04.2026;1.000;10;;1;\n"
     said = asked("sum of Revenue EUR divided by sum of Kosten (EUR) by Kampagne", tmp_path, text).said
     assert "Left out: 1 row without a value in Revenue EUR, 1 row without a value in Kosten (EUR). 1 row has no" in said
+
+
+@pytest.mark.parametrize(
+    ("question", "headline"),
+    [
+        ("ROAS by Kampagne", "Total Revenue EUR per total Kosten (EUR) by Kampagne: Launch 4.80; Sale 3.3333"),
+        ("CTR by Kampagne", "Share of total Impressions by Kampagne: Launch 2%; Sale 2%"),
+        ("CPA for Google Ads", "Total Kosten (EUR) per total Conversions: 23.3333"),
+        ("CPC nach Kanal", "Total Kosten (EUR) per total Klicks by Kanal: Google Ads 0.50; Meta 0.1667"),
+        ("Klickrate für Meta", "Share of total Impressions: 1.5%"),
+        ("Welche Kampagne hat den höchsten ROAS?", "Launch (total Revenue EUR per total Kosten (EUR): 4.80)"),
+        ("ROAS par Kampagne", "Total Revenue EUR per total Kosten (EUR) by Kampagne: Launch 4.80; Sale 3.3333"),
+        ("CTR para Meta", "Share of total Impressions: 1.5%"),
+        ("Revenue EUR / Kosten (EUR) nach Kampagne",
+         "Total Revenue EUR per total Kosten (EUR) by Kampagne: Launch 4.80; Sale 3.3333"),
+        ("Revenue EUR/Kosten (EUR)", "Total Revenue EUR per total Kosten (EUR): 4.25"),
+        ("Klicks/Impressions by Kampagne", "Total Klicks per total Impressions by Kampagne: Launch 0.02; Sale 0.02"),
+    ],
+)  # fmt: skip
+def test_rates_are_computed_of_headers_in_two_languages(question: str, headline: str, tmp_path: Path) -> None:
+    [said] = asked(question, tmp_path).of("basis")
+    assert said.headline == headline

@@ -123,8 +123,13 @@ _MEANINGS: Final = {
     "|coefficient de corrélation|coefficient de corrélation entre|lien entre|corrélation linéaire entre",
     "difference": "différence|différence entre|différence de|écart|écart entre|écart de|différence du|différence des"
     "|différence en|l écart entre|écart du|écart des",
-    "ratio": "rapport|rapport entre|ratio|ratio de|ratio entre|divisé par|rapport du|quotient|quotient de|divisés par"
-    "|divisée par|rapport de",
+    "rate:ctr": "ctr|taux de clic|taux de clics",
+    "rate:cvr": "cvr|taux de conversion",
+    "rate:cpc": "cpc|coût par clic",
+    "rate:cpa": "cpa|coût par acquisition|coût par conversion",
+    "rate:roas": "roas",
+    "ratio": "/|÷|rapport|rapport entre|ratio|ratio de|ratio entre|divisé par|rapport du|quotient|quotient de"
+    "|divisés par|divisée par|rapport de",
     "per": "par",
     "most:desc": "le plus de|le plus d|le plus|le plus grand nombre de|le plus grand nombre d|le plus souvent"
     "|la plus grande quantité de|le nombre le plus élevé de",

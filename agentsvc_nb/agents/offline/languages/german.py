@@ -142,7 +142,12 @@ _MEANINGS: Final = {
     "|korreliert|korrelationskoeffizient|korrelationskoeffizient zwischen",
     "difference": "differenz|unterschied|differenz zwischen|unterschied zwischen|unterschied beim|unterschied im"
     "|differenz des|differenz der|differenz im|differenz beim|abstand zwischen|differenz von|unterschied von",
-    "ratio": "verhältnis|verhältnis von|verhältnis zwischen|geteilt durch|quotient|quotient aus|verhältnis aus",
+    "rate:ctr": "ctr|klickrate|klick rate|durchklickrate|click through rate",
+    "rate:cvr": "cvr|conversion rate|conversionrate|konversionsrate|konversions rate",
+    "rate:cpc": "cpc|kosten pro klick|kosten je klick",
+    "rate:cpa": "cpa|kosten pro conversion|kosten je conversion",
+    "rate:roas": "roas",
+    "ratio": "/|÷|verhältnis|verhältnis von|verhältnis zwischen|geteilt durch|quotient|quotient aus|verhältnis aus",
     "per": "pro|je",
     "most:desc": "meisten|die meisten|am meisten|am häufigsten",
     "most:asc": "wenigsten|die wenigsten|am wenigsten|am seltensten|seltensten",

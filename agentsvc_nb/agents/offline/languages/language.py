@@ -140,7 +140,12 @@ def _english() -> dict[str, frozenset[str]]:
         meant = frozenset(phrase[0] for phrase in english if len(phrase) == 1)
         for word in (phrase[0] for place in others for phrase in place if len(phrase) == 1):
             found[word] = found.get(word, frozenset()) | meant
-    return found
+    return {word: meant - _AS_VERBS.get(word, frozenset()) for word, meant in found.items()}
+
+
+_AS_VERBS: Final[dict[str, frozenset[str]]] = {"kosten": frozenset(("price", "prices"))}
+"""What words of headers, which are nouns, mean in questions as verbs alone: `was kosten die Zelte` asks for prices, and
+a column `Kosten` has none, so that it adds up."""
 
 
 ANY: Final = "*"

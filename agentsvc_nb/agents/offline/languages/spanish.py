@@ -123,7 +123,12 @@ _MEANINGS: Final = {
     "|se correlacionan",
     "difference": "diferencia|diferencia entre|diferencia de|diferencia en|diferencia del|diferencia de los"
     "|diferencia en los|diferencia en el|diferencia hay entre|diferencia de las",
-    "ratio": "relación|relación entre|razón entre|dividido por|ratio|ratio de|cociente|cociente entre|cociente de"
+    "rate:ctr": "ctr|tasa de clic|tasa de clics",
+    "rate:cvr": "cvr|tasa de conversión",
+    "rate:cpc": "cpc|coste por clic|costo por clic",
+    "rate:cpa": "cpa|coste por adquisición|costo por adquisición|coste por conversión|costo por conversión",
+    "rate:roas": "roas",
+    "ratio": "/|÷|relación|relación entre|razón entre|dividido por|ratio|ratio de|cociente|cociente entre|cociente de"
     "|dividida por|divididos por|dividido entre|divididos entre|proporción entre|razón de",
     "per": "por",
     "most:desc": "más|la mayor cantidad de|el mayor número de|más cantidad de|mayor cantidad de|mayor número de"

@@ -13,6 +13,7 @@ from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, alike, edits
 from agentsvc_nb.agents.offline.words import meanings
+from agentsvc_nb.formats.plans.profiles import TableProfile
 
 _LETTERS_MIN: Final = 5
 _SHORT: Final = 4
@@ -72,6 +73,17 @@ _NUMBERED: Final = re.compile(r"\d{1,4}|q[1-4]|h[12]")
 _PREPOSITIONS: Final = frozenset(("in", "of", "for", "during", "from"))
 _VERB_LETTERS_MIN: Final = 3
 _BETWEEN_MAX: Final = 2
+
+
+def with_blanks(question: str, tables: Sequence[TableProfile]) -> str:
+    """The question with blanks around a stroke between two headers of a table: `Clicks/Impressions` divides them."""
+    for table in tables:
+        names = [column.name for column in table.columns if column.name]
+        headers = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        for found in dict.fromkeys(re.findall(rf"(?i)(?<!\w)(?:{headers})/(?:{headers})(?!\w)", question)):
+            if not any(found.casefold() in name.casefold() for name in names):
+                question = question.replace(found, found.replace("/", " / "))
+    return question
 
 
 def gathered(asked: Sequence[Word], links: TableLinks) -> tuple[list[Word], tuple[str, ...]]:

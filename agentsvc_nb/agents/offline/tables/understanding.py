@@ -24,7 +24,7 @@ from agentsvc_nb.agents.offline.tables.grammar.restated import RESTATED
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, reduced
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import sides
 from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
-from agentsvc_nb.agents.offline.tables.mending import gathered, mended
+from agentsvc_nb.agents.offline.tables.mending import gathered, mended, with_blanks
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
 from agentsvc_nb.agents.offline.tables.weights import has_no_weights, unweighted
 from agentsvc_nb.formats.plans.checks import objections
@@ -87,6 +87,7 @@ class _Read:
 def understand(question: str, tables: Sequence[TableProfile]) -> Understanding:
     """What the question asks of the tables. It looks at profiles alone."""
     found: list[Understanding] = []
+    question = with_blanks(question, tables)
     for language in languages_of(words(question)):
         asked = words(question, local=language.code != "en")
         found = [by_links(asked, _links(table, tables, language)) for table in tables]
