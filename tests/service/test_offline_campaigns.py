@@ -77,3 +77,34 @@ def test_rows_that_count_nowhere_are_left_out(tmp_path: Path) -> None:
 def test_rates_are_computed_of_headers_in_two_languages(question: str, headline: str, tmp_path: Path) -> None:
     [said] = asked(question, tmp_path).of("basis")
     assert said.headline == headline
+
+
+STOCK = """Artikel;Kategorie;Stock;Active
+Alpina;Flaschen;340;ja
+Trail;Becher;122;ja
+City;Becher;58;nein
+Thermo;Flaschen;27;nein
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "total"),
+    [
+        ("Summe Stock (Active = ja)", 462),
+        ("Summe Stock Active = nein", 85),
+        ("Sum of Stock where Active = yes", 462),
+        ("Sum of Stock where Active = no", 85),
+        ("Sum of Stock where Active = ja", 462),
+        ("Somme Stock (Active = oui)", 462),
+        ("Somme Stock Active = non", 85),
+        ("Suma de Stock Active = sí", 462),
+        ("Suma de Stock Active = no", 85),
+        ("Sum of Stock where Active != ja", 85),
+        ("Summe Stock Active ≠ nein", 462),
+        ("Sum of Stock where Kategorie != Becher", 367),
+        ("Sum of Stock where Stock <> 340", 207),
+    ],
+)
+def test_yes_and_no_are_values_of_a_column_in_any_language(question: str, total: int, tmp_path: Path) -> None:
+    [said] = asked(question, tmp_path, STOCK, "stock.csv").of("basis")
+    assert (said.headline, said.values) == (f"Total Stock: {total}", [str(total)])

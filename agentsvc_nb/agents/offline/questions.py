@@ -113,7 +113,7 @@ _SHORT: Final = (
 )
 """With a full stop that ends no sentence."""
 _NO_END = "".join(rf"(?<!\b{re.escape(one)})" for one in _SHORT)
-_SENTENCE = re.compile(rf"(?<=[?!;？！。])\s*|(?<=\.){_NO_END}\s+|\n+", re.I)
+_SENTENCE = re.compile(rf"(?<=[?!;？！。])(?!=)\s*|(?<=\.){_NO_END}\s+|\n+", re.I)
 _JOINED = re.compile(
     rf",?\s+(?:and|und|et|y|e)\s+(?=(?:{_ASKING}|(?:in|for|to|auf|à|en|de)\s+(?:which|what|welche\w*|quel\w*|qué|cuál\w*))\b)",
     re.I,

@@ -162,8 +162,8 @@ _MEANINGS: Final = PHRASES | {
     "|find a|find an|find one|find me a|find me an|list one|list a|list an|what is one|which is one",
     "in_one": "in a|in an|in one|in any one|in any|in a single|in one single|in any single|for a single|during a",
     "doing": "did|does|do",
-    "truth:yes": "yes|true",
-    "truth:no": "no|false",
+    "truth:yes": "yes|true|ja|oui|sí",
+    "truth:no": "no|false|nein|non",
     "neither": "neither|have neither|neither a|neither an",
     "commonest": "mode|mode of|the mode of|most popular|most typical|most used|most frequently used|most chosen",
     "compare": "compare|comparison of|compared",
@@ -229,7 +229,8 @@ _MEANINGS: Final = PHRASES | {
     "not:said": "ignore|skip|omit|disregard|dont count|do not count|dont include|do not include",
     "not:uncounted": "not counting",
     "not:aside": "rather than|not to be confused with|as opposed to|instead of",
-    "not": "not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
+    "not": "!=|<>|≠"
+    "|not|other than|except|except for|excluding|without counting|apart from|aside from|but not|besides"
     "|non|without"
     "|not in|isnt|arent|wasnt|werent|dont|doesnt|didnt|leaving out|ignoring|outside|outside of|not from"
     "|everything but|all but|excludes|exclude|minus|leave out|except those with|except those where|except those"

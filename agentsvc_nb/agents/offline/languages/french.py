@@ -123,6 +123,8 @@ _MEANINGS: Final = {
     "|coefficient de corrélation|coefficient de corrélation entre|lien entre|corrélation linéaire entre",
     "difference": "différence|différence entre|différence de|écart|écart entre|écart de|différence du|différence des"
     "|différence en|l écart entre|écart du|écart des",
+    "truth:yes": "oui|vrai|yes|true",
+    "truth:no": "non|faux|no|false",
     "rate:ctr": "ctr|taux de clic|taux de clics",
     "rate:cvr": "cvr|taux de conversion",
     "rate:cpc": "cpc|coût par clic",
@@ -181,7 +183,8 @@ _MEANINGS: Final = {
     "to": "à|au|jusqu à|jusqu au|jusqu en|et le",
     "count:in": "pendant combien de|dans combien de|en combien de|durant combien de",
     "not:neither": "ni|ne ni",
-    "not": "pas|sauf|sans|hors|excepté|à l exception de|autre que|autres que|hormis|ne pas|à part|en dehors de|non"
+    "not": "!=|<>|≠"
+    "|pas|sauf|sans|hors|excepté|à l exception de|autre que|autres que|hormis|ne pas|à part|en dehors de|non"
     "|n est pas|à l exception du|à l exception des|à l exception d|à l exception de la|à l exception de l|autre qu"
     "|autres qu|en excluant|excluant|excluez|exclure|en dehors du|en dehors des|en dehors d|mis à part|hors de"
     "|sans compter|différents de|différent de|différente de|différentes de|mais pas",

@@ -142,6 +142,8 @@ _MEANINGS: Final = {
     "|korreliert|korrelationskoeffizient|korrelationskoeffizient zwischen",
     "difference": "differenz|unterschied|differenz zwischen|unterschied zwischen|unterschied beim|unterschied im"
     "|differenz des|differenz der|differenz im|differenz beim|abstand zwischen|differenz von|unterschied von",
+    "truth:yes": "ja|wahr|yes|true",
+    "truth:no": "nein|falsch|no|false",
     "rate:ctr": "ctr|klickrate|klick rate|durchklickrate|click through rate",
     "rate:cvr": "cvr|conversion rate|conversionrate|konversionsrate|konversions rate",
     "rate:cpc": "cpc|kosten pro klick|kosten je klick",
@@ -196,7 +198,8 @@ _MEANINGS: Final = {
     "count:in": "in wie vielen|an wie vielen|in wievielen|an wievielen",
     "not:neither": "weder",
     "nor": "noch|noch aus|noch in|noch von",
-    "not": "nicht|außer|ohne|ausgenommen|abgesehen von|andere als|anderer als|anderen als|mit ausnahme von|nicht aus"
+    "not": "!=|<>|≠"
+    "|nicht|außer|ohne|ausgenommen|abgesehen von|andere als|anderer als|anderen als|mit ausnahme von|nicht aus"
     "|bis auf|keine|kein|aber nicht|nicht in|nicht von|nicht mit|nicht im|nicht zu|ausschließen|exklusive|abzüglich"
     "|unter ausschluss von|mit ausnahme der|mit ausnahme des|nichts|außerhalb von|außerhalb|außerhalb der",
     "only": "nur|ausschließlich|lediglich|allein",

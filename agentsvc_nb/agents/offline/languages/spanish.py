@@ -123,6 +123,8 @@ _MEANINGS: Final = {
     "|se correlacionan",
     "difference": "diferencia|diferencia entre|diferencia de|diferencia en|diferencia del|diferencia de los"
     "|diferencia en los|diferencia en el|diferencia hay entre|diferencia de las",
+    "truth:yes": "sí|verdadero|yes|true",
+    "truth:no": "falso|false",
     "rate:ctr": "ctr|tasa de clic|tasa de clics",
     "rate:cvr": "cvr|tasa de conversión",
     "rate:cpc": "cpc|coste por clic|costo por clic",
@@ -172,7 +174,8 @@ _MEANINGS: Final = {
     "to": "a|hasta|al|y el",
     "count:in": "en cuántos|en cuántas",
     "not:neither": "ni",
-    "not": "no|excepto|sin|salvo|excluyendo|aparte de|distinto de|distintos de|que no sea|fuera de|menos|excepto los"
+    "not": "!=|<>|≠"
+    "|no|excepto|sin|salvo|excluyendo|aparte de|distinto de|distintos de|que no sea|fuera de|menos|excepto los"
     "|distintas de|distinta de|diferente de|diferentes de|diferente a|distinto a|distintos a|que no sean|que no son"
     "|que no es|exceptuando|a excepción de|con excepción de|a excepción del|con excepción del|sin contar"
     "|sin incluir|excluir|excluye|quitando|salvo los|no sea|aparte del|pero no",

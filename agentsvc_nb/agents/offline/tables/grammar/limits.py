@@ -21,7 +21,7 @@ from agentsvc_nb.agents.offline.tables.grammar.negations import (
     without,
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
-from agentsvc_nb.agents.offline.tables.grammar.truths import noun_counted, quota, true, yes
+from agentsvc_nb.agents.offline.tables.grammar.truths import equal, noun_counted, quota, true, yes
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import is_form_of_any
 from agentsvc_nb.formats.plans.plan import (
@@ -332,6 +332,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     rule("bound column and? bound", _bounded_twice),
     rule("more|less column than column", _more_than),
     rule("having column", filled),
+    rule("column cmp truth|not", equal),
     rule("column not? truth", true),
     rule("having cond", _prefixed),
     rule("neither column or column", neither),

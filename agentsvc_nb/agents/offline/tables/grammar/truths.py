@@ -18,6 +18,14 @@ def true(items: Sequence[Item], links: TableLinks) -> Made:
     return negated(items, Criterion(column, "=", items[-1].value == "yes"))
 
 
+def equal(items: Sequence[Item], links: TableLinks) -> Made:
+    """`active = yes`, and in Spanish `activo = no`."""
+    column, sign, said = items
+    if links.profile(column.value).kind != "boolean" or sign.value != "=":
+        return None
+    return Item("cond", Criterion(column.value, "=", said.tag == "truth" and said.value == "yes"))
+
+
 def yes(items: Sequence[Item], links: TableLinks) -> Made:
     """`returned orders`, `not paid`: a column of yes and no."""
     column = values(items, "column")[0]
