@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from agentsvc_nb.wire.keys import looks_like_key
+
 _HOST = re.compile(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I)
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[\w.-]+)*/?", re.ASCII)
 _FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -264,7 +266,8 @@ def folder(text: str) -> Path:
 
 
 def model(text: str) -> str:
-    if text not in MODELS and not _MODEL.fullmatch(text):
+    named = text in MODELS or _MODEL.fullmatch(text)
+    if not named or (looks_like_key(text) and not text.startswith(OF_FILES)):
         raise ValueError(MODEL_ADVICE)
     kind, _, file = text.partition(":")
     return f"{kind}:{folder(file)}" if text.startswith(OF_FILES) else text

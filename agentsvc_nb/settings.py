@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from agentsvc_nb import setting_values as values
 from agentsvc_nb.wire import limits
+from agentsvc_nb.wire.keys import looks_like_key
 
 PREFIX: Final = "AGENTSVC_"
 ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL", "AGENTSVC_LOG"})
@@ -373,6 +374,7 @@ def _read(name: str, text: str, *, source: str) -> Any:
         return SETTINGS[name].read(text.strip())
     except ValueError as error:
         shown = "not usable" if SETTINGS[name].secret else repr(text)
+        shown = "something that looks like a key, which does not belong there" if looks_like_key(text) else shown
         raise SettingsError(f"{source} is {shown}: give {error}.") from None
 
 

@@ -6,7 +6,6 @@ slow modules are imported inside the functions that use them, so that `--version
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -29,9 +28,10 @@ from agentsvc_nb.cli import (
     runs,
     service,
 )
-from agentsvc_nb.cli.arguments import data_option
+from agentsvc_nb.cli.arguments import Parser, data_option
 from agentsvc_nb.cli.colours import RED, coloured
 from agentsvc_nb.cli.examples import add_examples
+from agentsvc_nb.wire.keys import without_keys
 
 GROUPS: Final = (
     service.add_parsers,
@@ -82,14 +82,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         failure = _exit_code(error)
         if failure is None:
             raise
-        print(coloured("agentsvc:", RED, sys.stderr), _message(error), file=sys.stderr)
+        print(coloured("agentsvc:", RED, sys.stderr), without_keys(_message(error)), file=sys.stderr)
         return failure
     return code
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The parser of all commands."""
-    made = argparse.ArgumentParser(prog="agentsvc", description="Ask an agent, watch it work, keep what it made.")
+    made = Parser(prog="agentsvc", description="Ask an agent, watch it work, keep what it made.")
     made.add_argument("--version", action="version", version=f"agentsvc {__version__}")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
     data = data_option()

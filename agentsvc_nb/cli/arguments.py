@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key, without_keys
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -17,7 +19,14 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.ports import DatabaseEngine
 
-Parser: TypeAlias = argparse.ArgumentParser
+
+class Parser(argparse.ArgumentParser):
+    """A parser that repeats no key which was typed in the place of something else."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(without_keys(message))
+
+
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no public name for it
 
 
@@ -62,8 +71,16 @@ def model(text: str) -> str:
     try:
         name: str = SETTINGS["model"].read(text)
     except ValueError:
+        named_model(text)
         raise argparse.ArgumentTypeError(f"{text!r} is no model: give {MODEL_ADVICE}") from None
     return name
+
+
+def named_model(text: str) -> str:
+    """A model of the service that is asked, which knows whether it is one."""
+    if looks_like_key(text):
+        raise argparse.ArgumentTypeError(f"{LOOKS_LIKE_KEY} {A_NAME_IS_WANTED}")
+    return text
 
 
 def serve_port(text: str) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.cli import arguments
-from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.cli.arguments import Parser, Subparsers, named_model
 from agentsvc_nb.cli.colours import RED, YELLOW
 from agentsvc_nb.cli.connection import (
     connected,
@@ -34,7 +34,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     ask.add_argument("--chat", help="a chat to go on with (chat_...)")
     ask.add_argument("--file", type=Path, action="append", default=[], metavar="FILE", help="a file to attach")
     ask.add_argument("--schema", metavar="JSON", help="JSON Schema of the answer, or @FILE; needs a language model")
-    ask.add_argument("--model", help="the model that answers, of `agentsvc model`; default: the service's first")
+    ask.add_argument(
+        "--model", type=named_model, help="the model that answers, of `agentsvc model`; default: the service's first"
+    )
     ask.add_argument("--timeout", type=arguments.seconds, metavar="SECONDS", help="stop waiting then; the run goes on")
     ask.set_defaults(run=_ask)
 

@@ -19,9 +19,10 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import MODEL_KEY, PLACES, ModelKeys
 from agentsvc_nb.service.model_trial import Trial, try_model
 from agentsvc_nb.service.plan import MODEL, address_variable, model_of, plan_of, provider_of, restart_command
+from agentsvc_nb.setting_values import OF_FILES, model_id, secret
 from agentsvc_nb.setting_values import model as model_name
-from agentsvc_nb.setting_values import model_id, secret
 from agentsvc_nb.settings import data_folder
+from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.wire.runs import CENT
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
 
 def resolved(name: str, folder: DataFolder) -> str:
     """The model of this name; a file may be named as it lies in the folder of model files. Raises `SwitchError`."""
+    if looks_like_key(name) and not name.startswith(OF_FILES):
+        raise SwitchError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     file = name.removeprefix("gguf:")
     if file != name and not os.path.exists(os.path.expanduser(file)) and (folder.models / file).is_file():
         name = f"gguf:{folder.models / file}"

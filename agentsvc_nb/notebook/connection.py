@@ -23,6 +23,7 @@ from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire import ids, limits
+from agentsvc_nb.wire.keys import LOOKS_LIKE_KEY, looks_like_key, without_keys
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 from agentsvc_nb.wire.models import ModelInfo
 from agentsvc_nb.wire.resources import Category, FeedbackReport, Impact, Status
@@ -111,7 +112,7 @@ def _service(session: Session) -> str:
 def _model(session: Session, chosen: str) -> str:
     others = "`%agentsvc model` lists what could answer"
     if chosen:
-        return f"{chosen} (`%config Ask.model`)"
+        return f"{without_keys(chosen)} (`%config Ask.model`)"
     if session.base_url != EMBEDDED or session.undecided():
         return f"{session.known.models[0]}, its default" if session.known.models else f"its default; {others}"
     from agentsvc_nb.service.folder import DataFolder
@@ -126,6 +127,8 @@ def _model(session: Session, chosen: str) -> str:
 
 def service_address(url: str) -> str:
     """Return a service's address without trailing slashes. Raises `AskError` when it is not a valid address."""
+    if looks_like_key(url):
+        raise AskError(f"{LOOKS_LIKE_KEY} Nothing was changed.", "Give the service's address: its key is asked for.")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise AskError(

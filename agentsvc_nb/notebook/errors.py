@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from agentsvc_nb.notebook.redaction import redacted
+from agentsvc_nb.wire.keys import without_keys
 from agentsvc_nb.wire.text import in_bold, label, plain
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ class _ShownBriefly(BaseException):
     """The partial answer, for `-o name`; None if nothing was started."""
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(plain(message))
-        self.hint = plain(hint)
+        super().__init__(without_keys(plain(message)))
+        self.hint = without_keys(plain(hint))
 
     def _render_traceback_(self) -> list[str]:  # IPython shows these lines instead of a traceback
         lines = [f"{_BOLD}{type(self).__name__}{_OFF}: {in_bold(str(self))}"]

@@ -11,6 +11,7 @@ from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, code, grid
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session
+from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.wire.models import ModelInfo
 from agentsvc_nb.wire.text import escape, label, plain
 
@@ -82,6 +83,8 @@ def _dollars(price: tuple[float, float] | None, otherwise: str) -> tuple[str, st
 
 def choose_model(session: Session, name: str) -> PrintedText:
     """Check that the connected service's model of this name can answer. Raises `AskError` otherwise."""
+    if looks_like_key(name):
+        raise AskError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     known = {model.id: model for model in service_models(session)}
     rest = "What else it offers, and the keys for it, are the operator's to say."
     if name not in known:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-HIDDEN: Final = "[redacted]"
+from agentsvc_nb.wire.keys import HIDDEN, KEY_SHAPES
+
 _SECRET_NAME = r"(?:api_?key|secret|token|passw(?:or)?d|passphrase|credential|authorization)"
 _NAME = re.compile(_SECRET_NAME + r"|_key$", re.IGNORECASE)
 _SHORTEST: Final = 8
@@ -16,13 +17,7 @@ _SHORTEST: Final = 8
 # and bounded where a text of others could make a search take time with the square of its length.
 _SHAPES: Final = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
-    re.compile(r"\b(?:svc_(?:sk|oat)_|sk-|gh[pousr]_|github_pat_|xox[abprs]-|glpat-|hf_)[\w-]{8,}"),
-    re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    re.compile(r"\beyJ[\w-]{8,2000}+\.[\w-]{8,}\.[\w-]*"),  # a signed token
-    re.compile(r"\bAIza[\w-]{35}\b"),  # Google
-    re.compile(r"\b(?:sk|rk|pk|whsec)_(?:live|test)?_?[A-Za-z0-9]{16,}\b"),  # Stripe
-    re.compile(r"\bSG\.[\w-]{16,}\.[\w-]{16,}"),  # SendGrid
-    re.compile(r"\b(?:npm_|pypi-|dop_v1_|shpat_|xapp-|gsk_|ya29\.|AGE-SECRET-KEY-)[\w-]{16,}"),
+    *KEY_SHAPES,
     re.compile(r"(?<![\w/+])(?:AccountKey|SharedAccessKey|SharedAccessSignature)=[^;\s]+", re.IGNORECASE),  # Azure
     re.compile(r"(?i)(?<=[?&])(?:access_token|api_?key|sig|signature|token|password)=[^&\s\"']+"),
 )

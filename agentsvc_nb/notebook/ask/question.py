@@ -17,6 +17,7 @@ from agentsvc_nb.notebook.state.journal import JournalEntry, Place, Upload, now
 from agentsvc_nb.notebook.state.session import ChatAddress, Session
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.files import StagedFile
+from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.text import label
 
@@ -73,6 +74,8 @@ class Question:
             raise AskError("The message is empty; nothing was sent.", "Write it below the %%ask line.")
         if len(self.files) > limits.ATTACHMENTS_MAX:
             raise AskError(f"{len(self.files)} files are too many; nothing was sent.", "Attach at most 10.")
+        if self.model and looks_like_key(self.model):
+            raise AskError(f"{LOOKS_LIKE_KEY} Nothing was sent.", A_NAME_IS_WANTED)
         places = {"--chat": self.chat, "--session": self.session, "--new-chat": self.new_chat}
         if len(given := [name for name, value in places.items() if value]) > 1:
             raise AskError(f"{' and '.join(given)} exclude each other; nothing was sent.", "Give one of them.")

@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.kernel.calls import KernelCall, State, failed
 from agentsvc_nb.notebook.kernel.masking import masked
 from agentsvc_nb.notebook.kernel.pages import Cell
-from agentsvc_nb.notebook.redaction import HIDDEN
+from agentsvc_nb.wire.keys import HIDDEN
 from agentsvc_nb.wire.text import escape, label, plain
 
 LISTED: Final = 200

@@ -19,6 +19,7 @@ from agentsvc_nb.service.records.usage import MICROCENTS_MAX
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.keys import looks_like_key
 from agentsvc_nb.wire.limits import CLIENT_TOOLS_MAX, OUTPUT_CONFIG_BYTES, STEPS_MAX
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import CENT, NewClientTool
@@ -54,7 +55,7 @@ def choice(context: RequestContext, document: Document) -> tuple[str | None, Eff
     model, effort = document.get("model"), document.get("effort")
     offered = context.services.settings.offered
     if model is not None and model not in offered:
-        named = repr(model)[:100]
+        named = "that was named looks like a key, and" if looks_like_key(str(model)) else repr(model)[:100]
         raise ApiError("invalid_model", f"The model {named} is not offered: {', '.join(offered)}.", field="model")
     if effort is not None and effort not in get_args(Effort):
         raise ApiError("invalid_model", f"`effort` must be {', '.join(get_args(Effort))}.", field="effort")

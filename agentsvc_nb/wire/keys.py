@@ -1,0 +1,49 @@
+"""What a key looks like: one that was typed in the place of something else must not be repeated, in no output."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+HIDDEN: Final = "[redacted]"
+KEY_SHAPES: Final = (
+    re.compile(r"\b(?:svc_(?:sk|oat)_|sk-|gh[pousr]_|github_pat_|xox[abprs]-|glpat-|hf_)[\w-]{8,}"),
+    re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    re.compile(r"\beyJ[\w-]{8,2000}+\.[\w-]{8,}\.[\w-]*"),  # a signed token
+    re.compile(r"\bAIza[\w-]{35}\b"),  # Google
+    re.compile(r"\b(?:sk|rk|pk|whsec)_(?:live|test)?_?[A-Za-z0-9]{16,}\b"),  # Stripe
+    re.compile(r"\bSG\.[\w-]{16,}\.[\w-]{16,}"),  # SendGrid
+    re.compile(r"\b(?:npm_|pypi-|dop_v1_|shpat_|xapp-|gsk_|ya29\.|AGE-SECRET-KEY-|xai-|pplx-|nvapi-|csk-)[\w-]{16,}"),
+)
+"""Keys that are recognised by their own form."""
+LOOKS_LIKE_KEY: Final = "That looks like a key, so it is not repeated here."
+A_NAME_IS_WANTED: Final = "Give the model's name, such as anthropic:claude-sonnet-4-6: its key is asked for."
+"""What to do after a key was typed in a model's place."""
+
+_WORD: Final = re.compile(r"[^\s'\"`,:=/]+")
+_NO_SHAPE: Final = re.compile(r"(?=\w*[0-9])(?=\w*[A-Za-z])[A-Za-z0-9_]{24,}")
+
+
+def looks_like_key(text: str) -> bool:
+    """Whether a name that was typed is a key, or has one among its words.
+
+    >>> looks_like_key("anthropic:sk-ant-api03-Qq7Zz0"), looks_like_key("anthropic:claude-sonnet-4-6")
+    (True, False)
+    >>> looks_like_key("0f3a9c0f3a9c0f3a9c0f3a9c0f3a9c"), looks_like_key("claude-3-5-sonnet-20241022")
+    (True, False)
+    """
+    return bool(_NO_SHAPE.fullmatch(text)) or any(map(_is_key, _WORD.findall(text)))
+
+
+def without_keys(text: str) -> str:
+    """A text in which each word that is a key is hidden.
+
+    >>> without_keys("invalid choice: 'sk-ant-api03-Qq7Zz0' (choose from 'ask')")
+    "invalid choice: '[redacted]' (choose from 'ask')"
+    """
+    return _WORD.sub(lambda word: HIDDEN if _is_key(word[0]) else word[0], text)
+
+
+def _is_key(word: str) -> bool:
+    bare = word.strip("().[]<>{};!?…")
+    return any(shape.fullmatch(bare) for shape in KEY_SHAPES)
