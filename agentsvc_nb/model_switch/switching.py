@@ -238,7 +238,8 @@ class _Preparation:
             case "credit":
                 return SwitchError(f"There is no credit for {model}: {why} {self._stays}", "Its provider sells it.")
             case "network":
-                place = trial.address or "Its provider"
+                host = f" ({trial.host})" if trial.host else ""
+                place = trial.address or f"The provider {provider_of(self._model)}{host}"
                 return SwitchError(
                     f"{place} can't be reached: {why} {self._stays}", "Check the network, or its address."
                 )

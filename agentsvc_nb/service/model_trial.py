@@ -35,6 +35,7 @@ class Trial:
     package: what to install first.
     variable: the key to give first, or the one that was used.
     address: where the model is asked, if not at the provider's own address.
+    host: the host that was asked, if it can't be reached.
     price: cents a million tokens of input and of output; None if unknown.
     """
 
@@ -46,6 +47,7 @@ class Trial:
     package: str = ""
     variable: str = ""
     address: str = ""
+    host: str = ""
 
 
 def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
@@ -113,12 +115,14 @@ async def _asked(agent: Language, name: str, address: str) -> Trial:
     try:
         found = await agent.try_out()
     except WorkFailure as failure:
-        from agentsvc_nb.agents.language.trying import fault_of
+        from agentsvc_nb.agents.language.trying import fault_of, host_of
 
         # Some servers repeat the key that they refuse.
         key = os.environ.get(name)
         said = failure.message.replace(key, "[redacted]") if key else failure.message
-        return Trial(said=said, fault=fault_of(failure), variable=name, address=address)
+        fault = fault_of(failure)
+        host = host_of(failure) if fault == "network" else ""
+        return Trial(said=said, fault=fault, variable=name, address=address, host=host)
     return Trial(found.answer, found.microcents, found.price, variable=name, address=address)
 
 

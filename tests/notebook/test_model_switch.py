@@ -209,6 +209,14 @@ def test_what_keeps_it_from_answering_is_a_sentence_and_the_model_before_stays(
     assert not (data / "model-keys.json").exists()
 
 
+def test_a_provider_that_cannot_be_reached_is_named_with_its_host(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with pytest.raises(SwitchError) as caught:
+        Talk().switch(MODEL)
+    assert caught.value.message.startswith("The provider anthropic (api.anthropic.com) can't be reached: Connection")
+
+
 def test_a_kept_key_that_is_refused_is_replaced_where_one_says_so(
     data: Path, gateway: ProviderServer, form: Wanting
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Final
 
@@ -36,6 +37,17 @@ async def try_out(served: Served) -> Tried:
         text = await answer.get_output()
         cost = microcents(answer.response, served.price)
     return Tried(" ".join(text.split())[:80], cost, served.price or published_price(served))
+
+
+def host_of(failure: WorkFailure) -> str:
+    """The host that was asked, if the request is known that failed."""
+    error: BaseException | None = failure
+    while error is not None:
+        # Without a request, that property of httpx's errors raises.
+        with contextlib.suppress(AttributeError, RuntimeError):
+            return str(error.request.url.host)  # type: ignore[attr-defined]
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def fault_of(failure: WorkFailure) -> Fault:
