@@ -65,6 +65,18 @@ def test_runs_and_jobs_are_listed_and_the_last_run_has_a_name(service: RunningSe
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "There is no job.\n")
 
 
+def test_a_run_is_named_by_the_beginning_of_its_id(service: RunningService) -> None:
+    run_id = parsed(service, "ask", "say short")["run_id"]
+    assert parsed(service, "runs", "show", run_id[:8])["run_id"] == run_id
+    attached = agentsvc("runs", "attach", run_id[:13], "--data", service.data)
+    assert (attached.returncode, attached.stdout) == (0, "short\n")
+    for given in (run_id[:7], "ffffffff-none"):
+        refused = agentsvc("runs", "cancel", given, "--data", service.data)
+        assert refused.returncode == 1
+        assert refused.stderr.startswith(f"agentsvc: {given!r} is no run id, and not the beginning of one alone")
+        assert "`agentsvc runs list`" in refused.stderr
+
+
 def test_the_last_run_of_a_service_without_any_is_a_sentence() -> None:
     with running_service() as empty:
         done = agentsvc("runs", "show", "last", "--data", empty.data)

@@ -40,7 +40,11 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         ("resume", _resume, "go on with a run that failed because its model was away, or at a limit, and watch it"),
     ):
         command = runs.add_parser(name, parents=shown, help=help)
-        command.add_argument("run_id", metavar="ID", help="the run, as `runs list` shows it; `last` is the newest")
+        command.add_argument(
+            "run_id",
+            metavar="ID",
+            help="the run, as `runs list` shows it, or how it begins; `last` is the newest",
+        )
         command.set_defaults(run=run)
     approve = runs.add_parser("approve", parents=shown, help="let the tool calls of a run go on that wait for it")
     approve.add_argument("run_id", metavar="ID", help="the run that waits; `last` is the newest")
@@ -63,13 +67,22 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _named(client: AgentService, run_id: str) -> str:
-    """The id of a run, also for `last`. Raises `UnusableInput` when there is none."""
-    if run_id != "last":
+    """The id of a run, also for `last` and for the beginning of an id. Raises `UnusableInput` when there is none."""
+    from agentsvc_nb.wire import ids
+
+    if ids.is_run(run_id):
         return run_id
-    newest = client.runs.list().first()
-    if newest is None:
-        raise UnusableInput("There is no run yet: start one with `agentsvc ask`.")
-    return newest.run_id
+    if run_id == "last":
+        newest = client.runs.list().first()
+        if newest is None:
+            raise UnusableInput("There is no run yet: start one with `agentsvc ask`.")
+        return newest.run_id
+    listed = client.runs.list() if len(run_id) >= ids.RUN_BEGINNING else ()
+    found = ids.runs_beginning(run_id, (run.run_id for run in listed))
+    if len(found) != 1:
+        wanted = f"not the beginning of one alone ({ids.RUN_BEGINNING} characters or more)"
+        raise UnusableInput(f"{run_id!r} is no run id, and {wanted}: `agentsvc runs list` lists them.")
+    return found.pop()
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import uuid
+from collections.abc import Iterable
 from typing import Final
 
 from agentsvc_nb.wire.limits import IDEMPOTENCY_KEY_CHARS
@@ -36,6 +37,19 @@ MEMBER_PREFIX: Final = "svc_oat_"
 
 def is_run(text: object) -> bool:
     return isinstance(text, str) and _RUN.fullmatch(text) is not None
+
+
+RUN_BEGINNING: Final = 8
+"""How many characters of a run's id are enough to name it, if no other begins with them."""
+
+
+def runs_beginning(given: str, known: Iterable[str]) -> set[str]:
+    """The runs of which this is the beginning of the id.
+
+    >>> runs_beginning("7a332513", ["7a332513-77d2", "8b332513-77d2"]), runs_beginning("7a3325", ["7a332513-77d2"])
+    ({'7a332513-77d2'}, set())
+    """
+    return {run_id for run_id in known if len(given) >= RUN_BEGINNING and run_id.startswith(given)}
 
 
 def is_chat(text: object) -> bool:

@@ -123,7 +123,7 @@ def the_run(session: Session, given: str) -> str:
     ours = [str(row["run_id"]) for row in session.journal.runs(_name(session)) if row["run_id"]]
     if given == LAST and ours:
         return ours[-1]
-    found = {run_id for run_id in known if len(given) >= 8 and run_id.startswith(given)}
+    found = ids.runs_beginning(given, known)
     if len(found) != 1:
         raise AskError(f"{given!r} is no run id; nothing was sent.", "`%runs` lists this notebook's runs.")
     return found.pop()
