@@ -41,12 +41,19 @@ def _here(session: Session) -> ResultTable:
         raise AskError(str(error)) from None
     session.known.switches = [model.id for model in found]
     lacking = any(model.needs for model in found)
+    priced = any(each.price and any(each.price) for each in found)
     rows = [
-        (code(each.id), each.state, *([each.needs] if lacking else ()), *_dollars(each.price, each.cost))
+        (
+            code(each.id),
+            each.state,
+            *([each.needs] if lacking else ()),
+            *(_dollars(each.price, each.cost) if priced else (each.cost,)),
+        )
         for each in found
     ]
     notes = [f"`{SWITCH} NAME` switches, also to any other: PROVIDER:MODEL, ollama:NAME, gguf:FILE."]
-    columns = ("model", "state", *(("to install first",) if lacking else ()), *_PER_MILLION)
+    prices = _PER_MILLION if priced else (f"price {PER}",)
+    columns = ("model", "state", *(("to install first",) if lacking else ()), *prices)
     records = [
         {"id": each.id, "default": each.default, "state": each.state, "needs": each.needs}
         | dict(zip(_PRICES, each.price or (None, None), strict=True))

@@ -25,6 +25,9 @@ from agentsvc_nb import embedded
 from agentsvc_nb.embedded import EmbeddedError
 from agentsvc_nb.model_switch import switching
 from agentsvc_nb.model_switch.switching import Dialogue, Switched, SwitchError, switch
+from agentsvc_nb.notebook.models import models
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import ModelKeys
 from agentsvc_nb.service.model_trial import Trial
@@ -215,6 +218,16 @@ def test_a_provider_that_cannot_be_reached_is_named_with_its_host(data: Path, mo
     with pytest.raises(SwitchError) as caught:
         Talk().switch(MODEL)
     assert caught.value.message.startswith("The provider anthropic (api.anthropic.com) can't be reached: Connection")
+
+
+def test_where_no_price_is_known_yet_there_is_one_column_of_them(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prices of providers come with the extra; until it is installed, an empty column would look broken."""
+    session = Session(environ={}, journal=Journal(None))
+    assert "in, per million tokens" in repr(models(session))
+    monkeypatch.setitem(sys.modules, "genai_prices", None)
+    lines = repr(models(session)).splitlines()
+    assert lines[1].endswith(" price per million tokens")
+    assert any(line.endswith("said once it is chosen") for line in lines)
 
 
 def test_a_kept_key_that_is_refused_is_replaced_where_one_says_so(
