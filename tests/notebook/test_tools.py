@@ -47,6 +47,19 @@ def test_a_tool_tells_its_fields_and_a_cell_to_begin_from(terminal: Any) -> None
     assert "ask_stefanbrain" in caught.value.hint
 
 
+def test_the_name_of_a_file_in_a_field_for_text_is_taken_as_text_and_that_is_said(
+    terminal: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "brief.md").write_text("Headline: Autumn sale\n")
+    terminal.cell("%%job create_images\nrequest.brief: brief.md")
+    assert "`brief.md` is taken as text; to give what is in the file" in capsys.readouterr().out
+    terminal.cell("%%job create_images\nrequest.brief: other.md")
+    terminal.cell("from pathlib import Path; text = Path('brief.md').read_text()")
+    terminal.cell("%%job create_images\nrequest.brief: {{text}}")
+    assert "is taken as text" not in capsys.readouterr().out
+
+
 def test_a_tool_tells_the_limits_of_its_fields_and_shows_code_as_code(terminal: Any) -> None:
     text, html = _shown(terminal.cell("%tools create_images"))
     (count,) = [line for line in text.splitlines() if line.split()[:1] == ["request.outputs.count"]]

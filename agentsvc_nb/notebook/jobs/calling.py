@@ -50,6 +50,11 @@ def read_input(body: str, variables: Mapping[str, Any]) -> dict[str, Any]:
     return filled
 
 
+_LINES: Final = (
+    "Write lines such as `request.brief: Autumn sale`, or a JSON object; `%tools NAME` has a cell to begin from."
+)
+
+
 def _json(body: str) -> Any:
     try:
         return json.loads(body)
@@ -64,7 +69,7 @@ def _lines(body: str) -> dict[str, Any]:
             continue
         key, colon, value = line.partition(":")
         if not colon or not key.strip():
-            raise AskError(f"{line!r} is not `key: value`; nothing was sent.", "Write such lines, or a JSON object.")
+            raise AskError(f"{line!r} is not `key: value`; nothing was sent.", _LINES)
         _nest(given, key.strip().split("."), _value(value.strip()))
     return given
 

@@ -241,9 +241,10 @@ class ToolsMagics(MagicsGroup):
             query: autumn fashion {{year}}
         """
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.jobs import calling
+        from agentsvc_nb.notebook.jobs import calling, file_names
 
         given = calling.read_input(cell, self.shell.user_ns)
+        file_names.note_file_names(self.session, args.tool, given)
         raising = not args.no_raise_error
         return commands.call(
             self.session, args.tool, given, self.context.bar(), timeout=args.timeout, raise_error=raising
@@ -270,9 +271,10 @@ class JobsMagics(MagicsGroup):
             request.outputs: {"mode": "count", "count": 2}
         """
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.jobs import calling
+        from agentsvc_nb.notebook.jobs import calling, file_names
 
         given = calling.read_input(cell, self.shell.user_ns)
+        file_names.note_file_names(self.session, args.tool, given)
         raising = not args.no_raise_error
         if args.bg:
             bars = self.context.bars()
