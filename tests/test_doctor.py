@@ -18,6 +18,7 @@ import pytest
 from agentsvc_nb.cli import checks, doctor
 from agentsvc_nb.cli.checks import CHECKS
 from agentsvc_nb.cli.findings import Finding
+from agentsvc_nb.cli.own_pip import with_own_pip
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
@@ -114,6 +115,21 @@ def test_every_failure_is_a_line_and_the_exit_code(folder: DataFolder) -> None:
     assert all(". Fix: " in line for line in failed)
     assert "9999" in failed[0]
     assert "'typo'" in failed[1]
+
+
+def test_what_to_install_goes_into_this_environment(
+    folder: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An environment that is not active: the `pip` of the shell would be another one, or none."""
+    change(folder, "PRAGMA user_version = 9999")
+    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODEL="typo", PATH="/nowhere")
+    (fix,) = [line.partition(". Fix: ")[2] for line in done.stdout.splitlines() if line.startswith("fail  schema")]
+    assert fix == f"{sys.executable} -m pip install -U agentsvc-nb"
+    for name in ("pip", "python"):
+        (tmp_path / name).touch(mode=0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert with_own_pip("pip install x") == "pip install x", "it is active"
 
 
 def test_a_variable_that_nothing_reads_is_told(folder: DataFolder) -> None:

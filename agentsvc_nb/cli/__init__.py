@@ -31,6 +31,7 @@ from agentsvc_nb.cli import (
 from agentsvc_nb.cli.arguments import Parser, data_option
 from agentsvc_nb.cli.colours import RED, coloured
 from agentsvc_nb.cli.examples import add_examples
+from agentsvc_nb.cli.own_pip import with_own_pip
 from agentsvc_nb.wire.keys import without_keys
 
 GROUPS: Final = (
@@ -82,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         failure = _exit_code(error)
         if failure is None:
             raise
-        print(coloured("agentsvc:", RED, sys.stderr), without_keys(_message(error)), file=sys.stderr)
+        print(coloured("agentsvc:", RED, sys.stderr), without_keys(with_own_pip(_message(error))), file=sys.stderr)
         return failure
     return code
 

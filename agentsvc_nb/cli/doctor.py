@@ -46,13 +46,16 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _findings(folder: DataFolder) -> Iterator[tuple[str, Finding]]:
+    from dataclasses import replace
+
     from agentsvc_nb.cli.checks import CHECKS
     from agentsvc_nb.cli.findings import fail
+    from agentsvc_nb.cli.own_pip import with_own_pip
 
     for name, check in {**CHECKS, "settings": check_settings, "programs": check_programs, "model": check_model}.items():
         try:
-            for finding in check(folder):
-                yield name, finding
+            for found in check(folder):
+                yield name, replace(found, what=with_own_pip(found.what), fix=with_own_pip(found.fix))
         except Exception as error:  # a bug in one check must not hide the findings of the others
             yield name, fail(f"this could not be looked at ({type(error).__name__}: {error})", "report this as a bug")
 
