@@ -106,7 +106,7 @@ def test_an_answer_has_the_shape_that_was_asked_for(service: RunningService, tmp
         (["ask", "x", "--schema", "@nope.json"], "There is no file nope.json; nothing was sent."),
         (["jobs", "run", "echo_job", "{bad"], "The input is no JSON ("),
         (["files", "put", "nope.csv", "--chat", "chat_1"], "There is no file nope.csv; nothing was sent."),
-        (["runs", "show", "nope"], "The run id is malformed."),
+        (["runs", "show", "nope"], "is no run id, and not the beginning of one alone"),
         (["files", "list", "--chat", "chat_000000000000000000000000"], "chat"),
     ],
 )
