@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
 
 from agentsvc_nb.agents import choose
+from agentsvc_nb.agents.offline.writing import RESULTS
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 CAMPAIGNS = """Kampagne;Kanal;Datum;Impressions;Klicks;Kosten (EUR);Conversions;Revenue EUR
@@ -108,3 +110,25 @@ Thermo;Flaschen;27;nein
 def test_yes_and_no_are_values_of_a_column_in_any_language(question: str, total: int, tmp_path: Path) -> None:
     [said] = asked(question, tmp_path, STOCK, "stock.csv").of("basis")
     assert (said.headline, said.values) == (f"Total Stock: {total}", [str(total)])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Ratio of Revenue EUR to Kosten (EUR) by Kanal please xyzzy",
+        "xyzzy ratio of Revenue EUR to Kosten (EUR) by Kampagne in campaigns.csv",
+        "average Klicks xyzzy for Meta",
+        "share of total Klicks by Kanal xyzzy",
+        "average Klicks xyzzy for Meta in campaigns.csv",
+        "how many rows xyzzy where Klicks over 1500",
+        "total Klicks xyzzy by month",
+        "average Klicks xyzzy before 1 April 2026",
+    ],
+)
+def test_each_question_that_is_suggested_is_answered_and_names_the_file(question: str, tmp_path: Path) -> None:
+    suggested = re.findall(r"^- `(.*\?)`$", asked(question, tmp_path).said, re.MULTILINE)
+    for place, one in enumerate(suggested):
+        assert ("campaigns.csv" in one) == ("campaigns.csv" in question)
+        [said] = asked(one, tmp_path / str(place)).of("basis")
+        assert said.basis in RESULTS, one
+    assert suggested

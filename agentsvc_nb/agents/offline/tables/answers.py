@@ -90,7 +90,7 @@ async def ask(
         return [not_read(of_tables)], False
     if isinstance(understood, NotAboutTables) or understood.fit < _FIT_MIN:
         return [], False
-    back = asked_back(understood, {table.name: table for table in tables})
+    back = asked_back(understood, {table.name: table for table in tables}, asked.files)
     return [back], not (understood.lost or understood.unclear)
 
 
@@ -258,10 +258,13 @@ def _signed(reading: QuestionReading, found: Result, values: str) -> str:
     return f"{values.removeprefix('-')}{larger}"
 
 
-def asked_back(back: AskedBack, tables: Tables) -> AnswerPart:
-    """What was not understood, and questions that would be."""
+def asked_back(back: AskedBack, tables: Tables, files: Collection[str] = ()) -> AnswerPart:
+    """What was not understood, and questions that would be, of a file that was named, too."""
     said = f"{escape(back.reason)}\n\n"
-    questions = (_naming(one.plan, tables) if back.several else question(one.plan) for one in back.readings)
+    plans = [one.plan for one in back.readings]
+    questions = (
+        _naming(one, tables) if back.several or tables[one.table].path in files else question(one) for one in plans
+    )
     readings = list(dict.fromkeys(filter(None, questions)))
     if readings:
         said += "Ask for one of these:\n\n" + "".join(f"- {code(one)}\n" for one in readings) + "\n"
