@@ -132,3 +132,9 @@ def test_each_question_that_is_suggested_is_answered_and_names_the_file(question
         [said] = asked(one, tmp_path / str(place)).of("basis")
         assert said.basis in RESULTS, one
     assert suggested
+
+
+@pytest.mark.parametrize("question", ["same Kanal", "the same Kanal", "Same Kampagne?"])
+def test_what_rows_have_in_common_is_not_answered_with_a_list(question: str, tmp_path: Path) -> None:
+    [said] = asked(question, tmp_path).of("basis")
+    assert said.basis not in RESULTS

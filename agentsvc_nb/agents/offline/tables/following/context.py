@@ -6,6 +6,7 @@ alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -177,12 +178,16 @@ def alone(question: str, tables: Sequence[TableProfile], paths: Sequence[str]) -
     found = understood_joined(asked.text, chosen)
     marked = [one for one in _fragments(asked.text) if one.marked]
     read = [found] if isinstance(found, Understood) else [understood_joined(one.text, chosen) for one in marked]
+    if not isinstance(found, Understood) and _SAME.match(asked.text):
+        # `same e-mail` rather asks which rows have one in common than for a list of them.
+        read = [one for one in read if not isinstance(one, Understood) or one.reading.plan.measures]
     clear = [one for one in read if isinstance(one, Understood) and not _goes_on_only(one, marked, chosen)]
     if clear:
         return clear[0]
     return AskedBack((), _UNSAID, (found.reading,), 1.0, unclear=True) if isinstance(found, Understood) else found
 
 
+_SAME: Final = re.compile(r"(?i)\W*(?:the )?same\b")
 _UNSAID: Final = "It is not said what is to be counted."
 
 
