@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +46,16 @@ def test_the_page_has_no_other_blocks() -> None:
     assert PAGE.count("```python\n") == sum(len(blocks(heading)) for heading in tested) == len(tested)
 
 
+@pytest.fixture
+def loop() -> Iterator[None]:
+    """Closes the event loop that pydantic-ai's `run_sync` leaves to the thread."""
+    with asyncio.Runner() as runner:
+        asyncio.set_event_loop(runner.get_loop())
+        yield
+    asyncio.set_event_loop(None)
+
+
+@pytest.mark.usefixtures("loop")
 def test_pydantic_ai(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
     names = run(service, "The tools, for agents of your own", "pydantic-ai")
     offered = {tool.name for tool in names["tools"]}

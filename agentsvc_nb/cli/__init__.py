@@ -32,7 +32,6 @@ from agentsvc_nb.cli.arguments import Parser, data_option
 from agentsvc_nb.cli.colours import RED, coloured
 from agentsvc_nb.cli.examples import add_examples
 from agentsvc_nb.cli.own_pip import with_own_pip
-from agentsvc_nb.wire.keys import without_keys
 
 GROUPS: Final = (
     service.add_parsers,
@@ -83,6 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         failure = _exit_code(error)
         if failure is None:
             raise
+        from agentsvc_nb.wire.keys import without_keys
+
         print(coloured("agentsvc:", RED, sys.stderr), without_keys(with_own_pip(_message(error))), file=sys.stderr)
         return failure
     return code

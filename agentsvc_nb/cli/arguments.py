@@ -11,8 +11,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key, without_keys
-
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -24,6 +22,8 @@ class Parser(argparse.ArgumentParser):
     """A parser that repeats no key which was typed in the place of something else."""
 
     def error(self, message: str) -> NoReturn:
+        from agentsvc_nb.wire.keys import without_keys
+
         super().error(without_keys(message))
 
 
@@ -78,6 +78,8 @@ def model(text: str) -> str:
 
 def named_model(text: str) -> str:
     """A model of the service that is asked, which knows whether it is one."""
+    from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
+
     if looks_like_key(text):
         raise argparse.ArgumentTypeError(f"{LOOKS_LIKE_KEY} {A_NAME_IS_WANTED}")
     return text

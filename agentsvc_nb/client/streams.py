@@ -37,13 +37,14 @@ class ResumableEventStream:
     after `cursor`, so an event that was received but not handed out is sent again.
     """
 
+    _response: Response | None = None  # of the class, too: Ctrl-C may end `__init__` before it is set
+
     def __init__(self, core: Core, run: Run[Any], after: int = 0) -> None:
         self.run = run
         self.cursor = after
         self.reconnects = 0
         self._core = core
         self._io = core.io
-        self._response: Response | None = None
         self._last: Response | None = None  # the head of the latest one, also when it is closed
         self._waiting: deque[RunEvent] = deque()
         self._decoder = EventDecoder()

@@ -51,6 +51,14 @@ def test_every_page_is_locked_up(browser: httpx.Client) -> None:
         assert not re.search(r"<style|\sstyle=|<[^>]*\son\w+=|<script(?! src=\"/app/static/)", text), path
 
 
+def test_pages_have_an_icon(browser: httpx.Client) -> None:
+    """Without one a browser asks for /favicon.ico, and says in its console that there is none."""
+    (address,) = re.findall(r'<link rel="icon" [^>]*href="([^"]+)"', browser.get("/app").text)
+    icon = browser.get(address)
+    assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml")
+    assert icon.text.startswith("<svg ")
+
+
 def test_only_who_is_signed_in_can_sign_out(service: RunningService, browser: httpx.Client) -> None:
     assert "Sign out" in page(browser, "/app")
     with httpx.Client(base_url=service.base_url) as stranger:

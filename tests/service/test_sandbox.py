@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -53,8 +54,11 @@ def environment_of(pid: int) -> bytes:
 
 
 def children() -> set[int]:
-    tasks = Path("/proc/self/task").glob("*/children")
-    return {int(pid) for task in tasks for pid in task.read_text().split()}
+    found: set[int] = set()
+    for task in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # a thread that ended meanwhile
+            found |= {int(pid) for pid in task.read_text().split()}
+    return found
 
 
 async def environment_of_the_sql_child(tables: TableProcess) -> bytes:

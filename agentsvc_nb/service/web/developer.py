@@ -24,7 +24,7 @@ from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, K
 from agentsvc_nb.wire.resources import TERMS_TEXT, TERMS_VERSION, Category, CreatedKey, Impact, NewFeedback
 
 _STATIC: Final = Path(__file__).parent / "static"
-_FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript"}
+_FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
 async def sign_in(context: RequestContext) -> Response:
