@@ -277,8 +277,9 @@ class Browser:
     def _entry(self, content: Message) -> FolderEntry | None:
         """The entry that a page names, if it is one of this list."""
         at = content.get("at")
-        here = self._is_now(content) and isinstance(at, int) and 0 <= at < len(self._entries)
-        return self._entries[at] if here and isinstance(at, int) else None
+        if self._is_now(content) and isinstance(at, int) and 0 <= at < len(self._entries):
+            return self._entries[at]
+        return None
 
     def _file(self, content: Message) -> WorkspaceFile | None:
         entry = self._entry(content)

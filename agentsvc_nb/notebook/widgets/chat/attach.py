@@ -23,7 +23,7 @@ LIMITS: Final = f"{ATTACHMENTS_MAX} files and {size(HELD_BYTES)} go along at mos
 
 
 @dataclass
-class ArrivingFile:
+class ArrivingAttachment:
     """A file of which not all slices have come."""
 
     name: str
@@ -39,7 +39,7 @@ class Attaching:
         self._lock = threading.RLock()
         self._files: list[AttachedFile] = []
         self._paths: list[str] = []
-        self._arriving: dict[str, ArrivingFile] = {}
+        self._arriving: dict[str, ArrivingAttachment] = {}
         front.change({"limit": HELD_BYTES})
         front.on("file", self._slice)
         front.on("toolarge", lambda content, _: self._refuse(str(content.get("name"))))
@@ -82,7 +82,7 @@ class Attaching:
                 if not isinstance(whole, int) or count >= ATTACHMENTS_MAX or held + whole > HELD_BYTES:
                     self._refuse(str(name))
                     return
-                self._arriving[str(key)] = ArrivingFile(base_name(str(name)), whole, bytearray())
+                self._arriving[str(key)] = ArrivingAttachment(base_name(str(name)), whole, bytearray())
                 self._show()
             if (file := self._arriving.get(str(key))) is None or len(file.data) != at:
                 return  # refused with its first slice, or removed since
