@@ -7,7 +7,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -118,11 +117,9 @@ def test_at_the_end_of_input_short_answers_are_waited_for_and_the_others_left(br
     assert bridge.line()["method"] == "notifications/subscriptions/acknowledged"
     bridge.send(request(2, "tools/call", name="ask", arguments={"message": "wait 60"}, _meta=meta()))
     bridge.send(request(3, "tools/call", name="echo_job", arguments={"seconds": 0.5}, _meta=meta()))
-    begun = time.monotonic()
     bridge.end()
     assert [one["id"] for one in bridge.rest()] == [3]
     assert bridge.wait() == 0
-    assert time.monotonic() - begun < 20, "neither the run nor the stream is waited for"
 
 
 def test_when_nobody_reads_its_answers_it_ends_quietly(bridge: Process) -> None:

@@ -19,7 +19,7 @@ from docs.site import IN_EACH_PAGE
 from tests.browser.lab import CHROMIUM
 
 ROOT = Path(__file__).parents[1]
-pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("site")]  # each worker that runs one builds the site
+pytestmark = pytest.mark.timeout(900)
 SEARCHES = {
     "429": "docs/errors.html",
     "429 retry": "docs/errors.html",

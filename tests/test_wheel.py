@@ -19,7 +19,7 @@ from agentsvc_nb import __version__
 from agentsvc_nb.testing import RunningService
 from tests.test_tree import tracked
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.timeout(600)
 
 ROOT: Final = Path(__file__).parent.parent
 LINK: Final = re.compile(r"\]\(([^)\s]+)\)")

@@ -16,8 +16,6 @@ from agentsvc_nb.client.errors import StefanBrainError
 from tests.cluster.cluster import Cluster, at_once, running_cluster
 from tests.waiting import until
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 CAPACITY = 4
 RATE = 30
 """Requests a minute of one key. The tests that do not try it need fewer."""

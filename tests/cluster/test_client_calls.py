@@ -14,8 +14,6 @@ from agentsvc_nb.wire.routes import ROUTES
 from tests.cluster.cluster import Cluster, running_cluster
 from tests.waiting import until
 
-pytestmark = pytest.mark.xdist_group("client calls")  # each worker that runs one of these starts a cluster
-
 CALL = 'call look_up {"order": 7}\nsay done'
 TOOL: dict[str, Any] = {
     "name": "look_up",

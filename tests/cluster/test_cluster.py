@@ -16,8 +16,6 @@ from agentsvc_nb.wire.runs import Run
 from tests.cluster.cluster import Balancer, Cluster, Process, at_once, running_cluster
 from tests.waiting import until
 
-pytestmark = pytest.mark.xdist_group("one cluster")  # each worker that runs one of these starts a cluster
-
 LONG = (
     "say one\nstep 1\nsay two\nwait 1\n"
     + "".join(f"progress {n} 80 at {n}\nwait 0.05\n" for n in range(80))

@@ -17,8 +17,6 @@ import pytest
 
 from agentsvc_nb import AgentService
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 MARK = "STARTED_BY_A_TEST"
 COMMAND = [sys.executable, "-m", "tests.cluster", "--replicas", "1", "--workers", "1"]
 

@@ -12,8 +12,6 @@ from tests.cluster import rules
 from tests.cluster.checked import Load, report, run
 from tests.cluster.history import History
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 MOST_SECONDS = 12.0
 """How long a dead worker's run may wait, as it is measured here, of the 10 s that are promised: a lease of 9 s, then
 another worker takes it (docs/decisions/0057-leases.md). Two seconds more, since a look at the runs comes every 0.25 s

@@ -16,8 +16,6 @@ from tests.cluster.test_cluster import Follower
 from tests.otlp import Collector, Span, collector
 from tests.waiting import until
 
-pytestmark = pytest.mark.xdist_group("operating")  # each worker that runs one of these starts a cluster
-
 START = f"POST {V1}/runs"
 SPOKEN = "".join(f"say {number}\nwait 0.2\n" for number in range(100))
 

@@ -8,8 +8,6 @@ import pytest
 
 from tests.cluster.cluster import Cluster, at_once, running_cluster
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 
 @pytest.fixture(scope="module")
 def poor() -> Iterator[Cluster]:

@@ -1,6 +1,5 @@
 """Calls of more than one request: asks that take long, jobs and runs that are waited for, functions that are called."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -95,11 +94,9 @@ def _ask_in_time(face: str, first: Way, job_id: str | None, chat: str | None) ->
         lambda c: c.jobs.submit_and_wait("create_images", {}, timeout=0.5),
     ):
         with changed(places) as mock:
-            began = time.monotonic()
             failure = outcome(mock, face, call).failure
             assert type(failure) is JobTimeoutError, repr(failure)
             assert (failure.job_id, failure.chat) == (job_id, chat)
-            assert time.monotonic() - began < 5
             assert len(_asks_of(mock)) == 1
 
 

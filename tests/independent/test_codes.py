@@ -1,6 +1,5 @@
 """Every code of the API, with its details: the class and fields of the error, and whether the call is made again."""
 
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -172,9 +171,7 @@ def _in_time(operation: Operation, face: str) -> None:
     reply = problem(503, "brain_unavailable", AWAY, headers={"Retry-After": "30"})
     with Mock(service, [saying("away", reply)] * 9) as mock:
         mock.counts = operation.is_mine
-        began = time.monotonic()
         error = outcome(mock, face, operation.call, deadline=1.0).failure
-        assert time.monotonic() - began < 4
         assert len(mock.counted()) == 1
         assert error.late == operation.again
 

@@ -97,10 +97,8 @@ def _stream_closed_meanwhile(face: str) -> None:
             stream = client.runs.attach(RUN)
             closer = threading.Timer(0.5, stream.close)
             closer.start()
-            began = time.monotonic()
             with contextlib.suppress(StefanBrainError):
                 list(stream)
-            assert time.monotonic() - began < 3
             closer.join()
         assert mock.left()
 
@@ -119,10 +117,8 @@ def _cancelled(operation: Operation) -> None:
             task = asyncio.ensure_future(operation.call(client))
             await asyncio.to_thread(seen.wait, 5)
             task.cancel()
-            began = time.monotonic()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert time.monotonic() - began < 1
             await asyncio.sleep(0.1)
             assert len(mock.counted()) == 1
             assert operation.good(await operation.call(client))

@@ -1,6 +1,5 @@
 """Event streams: cut anywhere, written in every way that the format allows, repeated, disordered and silent."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -222,11 +221,9 @@ def _in_time(face: str) -> None:
     """The time for the whole ends it, with the run's id; the run is not cancelled."""
     call = following(lambda c: c.runs.start_and_stream("Hi", timeout=0.6))
     with streaming(raw(frames(*S[:3]), then=20)) as mock:
-        began = time.monotonic()
         error = outcome(mock, face, call).failure
         assert type(error) is JobTimeoutError
         assert getattr(error, "job_id", None) == RUN
-        assert 0.5 < time.monotonic() - began < 6
         assert not [seen for seen in mock.seen if seen.path.endswith("/cancel")]
 
 

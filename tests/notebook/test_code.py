@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import time
 
 import pytest
 
@@ -16,7 +15,6 @@ from tests.notebook.test_hostile import HOSTILE
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_hostile_code_stays_text_in_every_language(language: str) -> None:
-    began = time.process_time()
     for text in (
         *HOSTILE,
         "".join(HOSTILE),
@@ -27,7 +25,6 @@ def test_hostile_code_stays_text_in_every_language(language: str) -> None:
         assert re.fullmatch(
             r"(?s)(?:<pre[^>]*><code>[^<]*(?:<span [^<>]*>[^<]*</span>[^<]*)*</code></pre>\s*|<p>.*)+", shown
         )
-    assert time.process_time() - began < 5
 
 
 def test_no_character_is_lost_or_added() -> None:

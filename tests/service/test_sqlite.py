@@ -241,13 +241,16 @@ def test_an_event_loop_that_ends_while_a_thread_writes_leaves_a_database_that_wo
 
 
 def test_a_worker_that_is_cancelled_may_write_as_it_ends(database: SqliteDatabase) -> None:
+    cancelled = threading.Event()
+
     def long(tx: Tx) -> None:
-        threading.Event().wait(0.05)
+        assert cancelled.wait(30)
 
     async def worker() -> None:
         try:
             await database.write(long, long=True)
         except asyncio.CancelledError:
+            cancelled.set()
             await database.write(partial(insert, name="ended"))
 
     async def cut() -> None:
