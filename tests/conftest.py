@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import re
 import shlex
@@ -129,6 +130,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         and not config.option.lf
     ):
         raise pytest.UsageError(f"tests/tiers.toml: no test is called {', '.join(idle)}")
+
+
+def pytest_collection_finish() -> None:
+    """Exclude modules and tests from garbage collection: each shell of a test collects, which took a second a test."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
