@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _OPEN = re.compile("<[a-zA-Z/!?]")
 _CHUNK = 1 << 18
+PARSE_SECONDS: Final = 5.0
+"""Processor time for a page. The rest of a page that takes longer is not read."""
 
 
 class Tolerant(HTMLParser):
@@ -33,9 +35,13 @@ class Tolerant(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
 
-    def read(self, html: str) -> Iterator[None]:
-        """Parse the page; yields after each chunk, so that the caller can take what was found so far."""
+    def read(self, html: str, clock: Callable[[], float] = time.thread_time) -> Iterator[None]:
+        """Parse the page, for at most `PARSE_SECONDS`; yield after each chunk, so that the caller can take what was
+        found so far."""
+        ends = clock() + PARSE_SECONDS
         for at in range(0, len(html), _CHUNK):
+            if clock() > ends:
+                return
             self.feed(html[at : at + _CHUNK])
             yield
             if len(self.rawdata) > _CHUNK * 8:

@@ -11,8 +11,6 @@ from urllib.parse import urljoin
 
 from agentsvc_nb.formats.documents import Tolerant
 
-SECONDS: Final = 5.0
-"""What takes longer to parse is cut there."""
 _UNREAD: Final = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "select", "textarea"})
 _BLOCKS: Final = frozenset(
     {
@@ -37,17 +35,16 @@ _BLOCKS: Final = frozenset(
 _HEADINGS: Final = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 
 
-def to_markdown(html: str, url: str, clock: Callable[[], float] = time.monotonic) -> tuple[str, str]:
-    """The page's title, and its text as Markdown. Links are made absolute by the page's `url`.
+def to_markdown(html: str, url: str, clock: Callable[[], float] = time.thread_time) -> tuple[str, str]:
+    """The page's title, and its text as Markdown; cut after `PARSE_SECONDS`. Links are made absolute by the page's
+    `url`.
 
     >>> to_markdown("<title>Shop</title><h1>Sale</h1><p>All <a href='/tents'>tents</a>.", "https://shop.example/")
     ('Shop', '# Sale\\n\\nAll [tents](https://shop.example/tents).')
     """
     page = _Page(url)
-    ends = clock() + SECONDS
-    for _ in page.read(html):
-        if clock() > ends:
-            break
+    for _ in page.read(html, clock):
+        pass
     return page.title(), page.text()
 
 

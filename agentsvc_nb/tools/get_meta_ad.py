@@ -8,7 +8,7 @@ import json
 import re
 from html import unescape
 from typing import Annotated, Any, ClassVar, Final, Literal
-from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pydantic import BaseModel, Field, StringConstraints
 
@@ -23,7 +23,7 @@ from agentsvc_nb.tools.port import (
     ToolServices,
     WorkFailure,
 )
-from agentsvc_nb.tools.support.fetching import Fetcher, is_web_address
+from agentsvc_nb.tools.support.fetching import Fetcher, is_web_address, resolve_link
 from agentsvc_nb.tools.support.upstream import Upstream
 from agentsvc_nb.wire.limits import MB
 
@@ -72,7 +72,7 @@ class MetaAds(ToolOutput):
 
 _KEYS: Final = ("video_hd_url", "video_sd_url", "original_image_url", "resized_image_url", "video_preview_image_url")
 """Keys of media in the JSON of a snapshot page, the best quality first; each may occur several times."""
-_IN_DATA = {key: re.compile(rf'"{key}"\s*:\s*("(?:[^"\\]|\\.)*")') for key in _KEYS}
+_IN_DATA = {key: re.compile(rf'"{key}"\s*:\s*("(?:[^"\\]|\\.)*+")') for key in _KEYS}
 _IN_TAGS = re.compile(
     r"""<(?:video|source|img)\b[^<>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)|"""
     r"""<meta\b[^<>]{0,500}?property=["']og:(?:image|video)["'][^<>]{0,500}?content=["']([^"'>]+)""",
@@ -86,7 +86,7 @@ def media_addresses(page: str, base: str) -> list[str]:
     found = [_unquoted(match[1]) for key in _KEYS for match in _IN_DATA[key].finditer(page)]
     if not any(found):
         found = [unescape(match[1] or match[2]) for match in _IN_TAGS.finditer(page)]
-    return [url for url in dict.fromkeys(urljoin(base, one) for one in found if one) if is_web_address(url)]
+    return [url for url in dict.fromkeys(resolve_link(base, one) for one in found if one) if is_web_address(url)]
 
 
 def _unquoted(text: str) -> str:
@@ -211,7 +211,7 @@ class GetMetaAd(BaseTool):
             page = await self._fetcher.get(snapshot, max_bytes=PAGE_BYTES)
         except WorkFailure:
             return []
-        named = await asyncio.to_thread(media_addresses, page.text, page.url)
+        named = await asyncio.to_thread(lambda: media_addresses(page.decode(), page.url))
         for url in named[:MEDIA_PER_AD]:
             try:
                 found = await self._fetcher.get(url, max_bytes=MEDIA_BYTES, seconds=MEDIA_SECONDS)

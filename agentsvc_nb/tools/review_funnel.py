@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from typing import ClassVar, Final
-from urllib.parse import urljoin
 
 from pydantic import BaseModel
 
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.tools.support import funnel, landing
-from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
+from agentsvc_nb.tools.support.fetching import Fetched, Fetcher, resolve_link
 from agentsvc_nb.tools.support.funnel import FunnelPage, FunnelPagesReview, ReviewPagesInput
 from agentsvc_nb.tools.support.landing import PageFacts, Weight
 from agentsvc_nb.wire.limits import MB
@@ -60,7 +59,7 @@ class ReviewFunnel(BaseTool):
         if fetched.media_type not in _PAGES:
             raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type}, not a page.")
         await context.progress(1, 3, "reading the page")
-        page = await asyncio.to_thread(landing.facts, fetched.text)
+        page = await asyncio.to_thread(_read, fetched)
         weight = await self._weight(fetcher, fetched, page, context, given.weigh)
         following = await self._follow(fetcher.within(fetched.url, ()), fetched.url, page, given.pages, context)
         review = _review(await context.keep_page(given.url), given.url, fetched, page, weight, following)
@@ -89,7 +88,7 @@ class ReviewFunnel(BaseTool):
     async def _weight(
         self, fetcher: Fetcher, fetched: Fetched, page: PageFacts, context: ToolContext, weigh: bool
     ) -> Weight:
-        urls = [urljoin(fetched.url, url) for _, url in page.files][: FILES_WEIGHED if weigh else 0]
+        urls = [resolve_link(fetched.url, url) or url for _, url in page.files][: FILES_WEIGHED if weigh else 0]
         await context.progress(2, 3, f"weighing {len(urls)} files")
         gate = asyncio.Semaphore(AT_ONCE)
 
@@ -109,6 +108,10 @@ class ReviewFunnel(BaseTool):
         )
 
 
+def _read(fetched: Fetched) -> PageFacts:
+    return landing.facts(fetched.decode())
+
+
 async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[FunnelPage, PageFacts | None]:
     """A page, and what it holds; None when it can't be fetched or is none."""
     try:
@@ -120,7 +123,7 @@ async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[Fun
     if fetched.media_type not in _PAGES:
         fault = f"It is {fetched.media_type[:100]}, not a page."
         return FunnelPage(url=url, said=said, source=source, status=fetched.status, fault=fault), None
-    page = await asyncio.to_thread(landing.facts, fetched.text)
+    page = await asyncio.to_thread(_read, fetched)
     size = fetched.transferred
     weight = Weight(html_bytes=size, total_bytes=size, files={}, measured=0, unreachable=[])
     checks = landing.checks(page, fetched.url, fetched.status, len(fetched.redirects), weight)

@@ -122,7 +122,7 @@ def test_a_name_that_changes_its_address_gains_nothing(site: Site) -> None:
 
         site.pages["/"] = html("the first")
         found = get(Fetcher((f"turns.example:{site.port}",), resolve), f"http://turns.example:{site.port}/")
-        assert (found.text, asked, other.asked) == ("the first", ["turns.example"], [])
+        assert (found.decode(), asked, other.asked) == ("the first", ["turns.example"], [])
         assert site.asked[0].headers["Host"] == f"turns.example:{site.port}"
 
 
@@ -140,7 +140,7 @@ def test_redirects_are_followed_five_times(site: Site) -> None:
         site.pages[f"/{number}"] = redirect(f"/{number + 1}")
     site.pages["/5"] = html("there")
     found = get(Fetcher((site.authority,)), f"{site.url}/0")
-    assert (found.text, found.url, len(found.redirects)) == ("there", f"{site.url}/5", 5)
+    assert (found.decode(), found.url, len(found.redirects)) == ("there", f"{site.url}/5", 5)
     site.pages["/5"] = redirect("/6")
     assert "redirected" in refusal(Fetcher((site.authority,)), f"{site.url}/0").message
 

@@ -6,14 +6,16 @@ import asyncio
 import re
 import socket
 import ssl
+import time
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Container
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
+from agentsvc_nb.formats.decoding import decode_page
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.limits import FETCH_BYTES, FETCH_REDIRECTS, FETCH_SECONDS, URL_CHARS
 
@@ -33,6 +35,18 @@ def is_web_address(text: str) -> bool:
         return False
     written = text.isprintable() and " " not in text and len(text) <= URL_CHARS
     return written and parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def resolve_link(base: str, link: str) -> str:
+    """Return a page's link as a whole address; empty for a link that cannot be read.
+
+    >>> resolve_link("https://example.com/shop/", "../tents"), resolve_link("https://example.com/", "http://[")
+    ('https://example.com/tents', '')
+    """
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return ""
 
 
 def addresses(text: str) -> set[str]:
@@ -109,6 +123,8 @@ def _place(url: httpx.URL) -> tuple[str, int]:
 
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
+DECODE_SECONDS: Final = 5.0
+_CHARSET: Final = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _HEADERS: Final = {"User-Agent": "agentsvc-nb", "Accept-Encoding": "gzip"}
 _GZIP: Final = 47  # wbits of zlib: detect gzip or zlib by the header
@@ -135,14 +151,18 @@ class Fetched:
     def media_type(self) -> str:
         return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
-    @property
-    def text(self) -> str:
-        """The body as text, by the charset that the server names, else UTF-8."""
-        named = str(self.headers.get("content-type", "")).lower().partition("charset=")[2].strip("\"' ;")
-        try:
-            return self.body.decode(named or "utf-8", "replace")
-        except LookupError:
-            return self.body.decode("utf-8", "replace")
+    def decode(self) -> str:
+        """Return the body as text (`decode_page`). It may take seconds, so call it in a thread, not on the event loop.
+
+        Raises `WorkFailure("fetch_failed")` after `DECODE_SECONDS` of processor time.
+        """
+        named = _CHARSET.search(str(self.headers.get("content-type", "")))
+        pieces, ends = [], time.thread_time() + DECODE_SECONDS
+        for piece in decode_page(self.body, named[1] if named else ""):
+            pieces.append(piece)
+            if time.thread_time() > ends:
+                raise _failed(self.url, "its text takes too long to decode")
+        return "".join(pieces)
 
 
 class Fetcher:

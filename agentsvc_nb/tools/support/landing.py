@@ -131,11 +131,15 @@ class _Open:
 
     tag: str
     attributes: Attributes
-    pieces: list[str] = field(default_factory=list)
+    collected: str = ""
+
+    def add(self, text: str) -> None:
+        if (room := _TEXT_CHARS * 4 - len(self.collected)) > 0:
+            self.collected += text[:room]
 
     @property
     def text(self) -> str:
-        return " ".join("".join(self.pieces)[: _TEXT_CHARS * 4].split())[:_TEXT_CHARS]
+        return " ".join(self.collected.split())[:_TEXT_CHARS]
 
 
 class _Outline(Tolerant):
@@ -181,7 +185,7 @@ class _Outline(Tolerant):
         if not any(one.tag == "title" for one in self._open):
             self.page.words += len(data.split())
         for one in self._open:
-            one.pieces.append(data)
+            one.add(data)
 
     def _closed(self, one: _Open) -> None:
         if one.tag == "title":

@@ -59,9 +59,9 @@ def _read(found: Fetched) -> tuple[str, str]:
     """The title and the text of what was fetched. Raises `WorkFailure("no_text")`."""
     kind = found.media_type
     if kind in _PAGES:
-        title, text = to_markdown(found.text, found.url)
+        title, text = to_markdown(found.decode(), found.url)
     elif kind.startswith("text/") or kind in _TEXTS:
-        title, text = "", found.text
+        title, text = "", found.decode()
     else:
         raise WorkFailure("no_text", f"{found.url} is no page that can be read, but {kind}.")
     if not text.strip():
