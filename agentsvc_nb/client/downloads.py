@@ -300,8 +300,10 @@ async def fetch_tables(core: Core, chat: str, files: Iterable[WorkspaceFile], **
 
 
 def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
-    """CSV with a Table Schema as a DataFrame; its `attrs` have the `title`, the `units` of columns, and whether there
-    are `more` rows. Raises `StefanBrainError` for files that do not fit each other, `ImportError` without pandas."""
+    """Return CSV with a Table Schema as a DataFrame; its `attrs` have the `title` and the `units` of columns.
+
+    Raises `StefanBrainError` for files that do not fit each other, and `ImportError` without pandas.
+    """
     try:
         told = json.loads(schema)
         fields = {str(field["name"]): field for field in told["fields"]}
@@ -310,12 +312,11 @@ def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
             raise ValueError("its header is another")
         cells = {name: _values(str(fields[name]["type"]), column) for name, column in _columns(header, rows).items()}
         units = {name: field["unit"] for name, field in fields.items() if field.get("unit")}
-        more = bool(told.get("more"))
     except (ValueError, KeyError, TypeError, csv.Error) as error:
         raise StefanBrainError(f"A table of the run can't be read: {error}; download its files instead.") from None
     records = [dict(zip(header, row, strict=True)) for row in zip(*cells.values(), strict=True)]
     dtypes = {name: _dtype(str(field["type"]), cells[name]) for name, field in fields.items()}
-    return frame(records, dtypes, title=told.get("title", ""), units=units, more=more, **attrs)
+    return frame(records, dtypes, title=told.get("title", ""), units=units, **attrs)
 
 
 def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, list[str]]:

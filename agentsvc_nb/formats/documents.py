@@ -182,6 +182,15 @@ def read_text(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> s
     return _UNSTORABLE.sub(" ", "".join(pieces))
 
 
+def is_cut(text: str) -> bool:
+    """Return True if a text of the index fills its room: the file's own text may go on.
+
+    The index cuts texts at that size, but never within a character. Most are short enough to tell without encoding.
+    """
+    most = _BYTES_PER_CHARACTER
+    return len(text) * most >= INDEXED_TEXT_BYTES <= len(text.encode()) + most
+
+
 def has_text(media_type: str) -> bool:
     """Whether files of the type have text that is read."""
     return _reader(media_type) is not _nothing

@@ -229,7 +229,7 @@ def can_be_drawn(value: Any) -> bool:
     ],
 )
 def test_what_a_query_gives_is_drawn_as_a_result_is(row: Any, kind: Any, drawn: str, up: float) -> None:
-    made = plotted(["across", "up"], [row(at) for at in range(12)], Plot(kind), more=False)
+    made = plotted(["across", "up"], [row(at) for at in range(12)], Plot(kind))
     data = choose(made, kind)
     assert (data.kind, data.across.title, data.up.title) == (drawn, "across", "up")
     assert data.series[0].values[1] == up

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from agentsvc_nb.client.downloads import read_table
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.formats.plans import results
-from agentsvc_nb.formats.plans.results import CSV, SCHEMA, Result, ResultColumn, exported
+from agentsvc_nb.formats.plans.results import CSV, SCHEMA, Result, ResultColumn, ResultTooLong, exported
 from tests.plans.drawn import cells, texts
 
 COLUMNS = (
@@ -80,10 +80,10 @@ def test_the_csv_is_exact_and_opens_everywhere() -> None:
 
 
 def test_the_schema_says_what_the_columns_are() -> None:
-    told = json.loads(exported(result(ROW, more=True), "Umsatz?")[SCHEMA])
+    told = json.loads(exported(result(ROW), "Umsatz?")[SCHEMA])
     assert told["fields"][0] == {"name": "date by month", "type": "date", "by": "month"}
     assert told["fields"][2] == {"name": "sum(revenue)", "type": "number", "unit": "€", "decimals": 2}
-    assert (told["title"], told["rows"], told["more"], told["missingValues"]) == ("Umsatz?", 1, True, [""])
+    assert (told["title"], told["rows"], told["missingValues"]) == ("Umsatz?", 1, [""])
 
 
 @pytest.mark.parametrize("rows", [(), (ROW,), (ROW, EMPTY), (EMPTY,)])
@@ -107,14 +107,13 @@ def test_a_number_that_64_bits_cannot_hold_is_still_exact() -> None:
     assert frame["n"].tolist() == [2**64]
 
 
-def test_rows_that_are_too_much_are_left_out_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "TABLE_BYTES", 1_000)
-    files = exported(result(*[(f"name {at}", Decimal(at)) for at in range(500)], columns=COLUMNS[1:3]), "x")
-    frame = read_table(files[CSV], files[SCHEMA])
-    told = json.loads(files[SCHEMA])
-    assert len(files[CSV]) <= 1_000
-    assert (told["more"], told["rows"], frame.attrs["more"]) == (True, len(frame), True)
-    assert 0 < len(frame) < 500
+@pytest.mark.parametrize(("bytes_max", "more"), [(1_000, False), (8_000_000, True)])
+def test_a_part_of_a_result_is_not_written(bytes_max: int, more: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who computes with the file would take it for the whole."""
+    monkeypatch.setattr(results, "TABLE_BYTES", bytes_max)
+    rows = [(f"name {at}", Decimal(at)) for at in range(500)]
+    with pytest.raises(ResultTooLong, match=r"^No file was written: the result has more than "):
+        exported(result(*rows, columns=COLUMNS[1:3], more=more), "x")
 
 
 @pytest.mark.parametrize("data", [b"", b"a,b\r\n1\r\n", b"b\r\n1\r\n", b"a\r\nx\r\n", b"\xff"])

@@ -17,7 +17,7 @@ from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 COSTS = "Kanal;Kosten\nMeta;1,50\nSuche;2,25\n"
 
 
-def asked(question: str, files: Mapping[str, str], folder: Path) -> MemoryRunContext:
+def asked(question: str, files: Mapping[str, str | bytes], folder: Path) -> MemoryRunContext:
     """The turn, with the real process of tables."""
     workspace = MemoryWorkspace(folder / "chat", files)
     tables = TableProcess(folder / "kept")
@@ -45,7 +45,10 @@ def test_it_is_said_that_the_table_took_too_long(
 
 def test_texts_beside_it_still_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "PATIENCE_SECONDS", 0.0)
-    files = {"kosten.csv": COSTS, "brief.md": "# Brief\n\nThe audience is students who commute by bike.\n"}
+    files: dict[str, str | bytes] = {
+        "kosten.csv": COSTS,
+        "brief.md": "# Brief\n\nThe audience is students who commute by bike.\n",
+    }
     turn = asked("Who is the audience?", files, tmp_path)
     assert "students who commute" in turn.said
     turn = asked("Summe Kosten by Kanal", files, tmp_path / "other")

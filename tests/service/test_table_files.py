@@ -523,19 +523,18 @@ def test_files_of_tables_are_known_by_name_or_media_type() -> None:
     assert not table_ending("a.exe", "application/octet-stream")
 
 
-def test_columns_and_cells_are_bounded_and_what_is_left_out_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wide = ",".join(f"c{at}" for at in range(5_000)) + "\n" + ",".join(["1"] * 5_000) + "\n"
-    (table,) = read(tmp_path, "a.csv", wide)
+def test_a_preview_reads_the_beginning_and_tells_what_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("\n".join([",".join(f"c{at}" for at in range(5_000)), *[",".join(["1"] * 5_000)] * 3]))
+    (table,) = read_tables("a.csv", "", file, 10_000)
     assert (len(table.columns), table.notes.columns_left_out) == (model.COLUMNS_MAX, 4_000)
-    monkeypatch.setattr("agentsvc_nb.formats.tables.layout.CELLS_MAX", 100)
-    (table,) = read(tmp_path, "a.csv", "a,b\n" + "1,2\n" * 80)
-    assert (table.rows, table.notes.rows_left_out) == (50, 30)
-    assert "30 rows are beyond the limits" in " ".join(table.sentences())
+    file.write_text("a,b\n" + "1,2\n" * 30_000)
+    (table,) = read_tables("a.csv", "", file, 100)
+    assert table.rows + table.notes.rows_left_out == 30_000
+    assert f"{table.notes.rows_left_out:,} rows are beyond the limits" in " ".join(table.sentences())
 
 
 def test_a_page_with_spans_and_tables_without_end_is_bounded(tmp_path: Path) -> None:
     page = "<table>" * 500 + "<tr>" + "<td colspan=99999 rowspan=99999>x" * 2_000 + "<tr><td>y" * 20
-    for table in read(tmp_path, "a.html", page):
-        assert len(table.columns) <= model.COLUMNS_MAX
+    with pytest.raises(UnreadableTable, match="more than 1,000 columns"):
+        read(tmp_path, "a.html", page)

@@ -104,12 +104,17 @@ def test_columns_of_one_name_are_saved_without_a_schema(task: MemoryToolContext)
 
 
 @pytest.mark.parametrize("name", ["SAVED_ROWS_MAX", "SAVED_CHARS"])
-def test_what_is_not_saved_is_told(task: MemoryToolContext, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_of_the_rows_is_not_saved(task: MemoryToolContext, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next query would compute with it as if it were the whole."""
     monkeypatch.setattr(child, name, 10)
-    said = text(call(task, "query_tables", sql="SELECT range AS n FROM range(1000)", save_as="n.csv"))
-    kept = len(task.files.bytes("n.csv").splitlines()) - 1
-    assert kept in (4, 10)
-    assert said.startswith(f"Wrote {kept} rows to n.csv. There are more.")
+    with pytest.raises(WorkFailure, match="Nothing was written, since a file with a part of the rows"):
+        call(task, "query_tables", sql="SELECT range AS n FROM range(1000)", save_as="n.csv")
+    assert set(task.files.outputs) == set(FILES)
+
+
+def test_a_part_of_the_rows_is_not_drawn(task: MemoryToolContext) -> None:
+    with pytest.raises(WorkFailure, match=r"more than 5,000 rows\. Nothing was drawn: aggregate"):
+        call(task, "plot_tables", sql="SELECT range AS n, range AS m FROM range(5001)")
 
 
 @pytest.mark.parametrize(

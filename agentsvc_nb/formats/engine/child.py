@@ -183,12 +183,17 @@ def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]], f
     notes = [f"{one.name}: {note}" for one in used for note in one.notes][:NOTES_MAX]
     told = QueryAnswer(tuple(columns), tuple(shown), len(rows) > len(shown), tuple(notes))
     if question.save:
-        saved, count = _as_csv(columns, rows[:SAVED_ROWS_MAX])
+        saved = _as_csv(columns, rows)
+        if len(rows) > SAVED_ROWS_MAX or len(saved) > SAVED_CHARS:
+            return TableAnswer(error=("query", "", _TOO_LONG))
         types = tuple(_type([row[place] for row in rows]) for place in range(len(columns)))
-        return TableAnswer(query=replace(told, saved_rows=count, more=count < len(rows), types=types), saved=saved)
+        return TableAnswer(query=replace(told, saved_rows=len(rows), types=types), saved=saved)
     if question.plot is None:
         return TableAnswer(query=told)
-    result = plotted(columns, rows[:PLOT_ROWS_MAX], question.plot, len(rows) > PLOT_ROWS_MAX)
+    if len(rows) > PLOT_ROWS_MAX:
+        said = f"The query gives more than {PLOT_ROWS_MAX:,} rows. Nothing was drawn: aggregate the rows in SQL."
+        return TableAnswer(error=("query", "", said))
+    result = plotted(columns, rows, question.plot)
     try:
         return TableAnswer(query=told, picture=_picture(folder, result, question.plot.title, question.plot.kind))
     except ChartError as error:
@@ -214,18 +219,22 @@ def _cell(value: object) -> Any:
     return value if isinstance(value, int | float | None) else _without_paths(str(value))[:CELL_CHARS]
 
 
-def _as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, int]:
-    """The rows as CSV, and how many they are: those that fit into `SAVED_CHARS`."""
+_TOO_LONG: Final = (
+    f"The query gives more than {SAVED_ROWS_MAX:,} rows or {SAVED_CHARS // 10**6} MB. Nothing was written, since a "
+    "file with a part of the rows would give wrong numbers: select fewer rows or columns, or aggregate them in SQL."
+)
+
+
+def _as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return the rows as CSV, up to the first that goes beyond `SAVED_CHARS`."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(columns)
-    for count, row in enumerate(rows):
-        whole = written.tell()
+    for row in rows:
         writer.writerow(map(_written, row))
         if written.tell() > SAVED_CHARS:
-            written.truncate(whole)
-            return written.getvalue(), count
-    return written.getvalue(), len(rows)
+            break
+    return written.getvalue()
 
 
 def _written(cell: object) -> object:
@@ -290,13 +299,13 @@ _KINDS: Final[Sequence[tuple[type, Kind]]] = (
 )
 
 
-def plotted(columns: Sequence[str], rows: Sequence[Sequence[Any]], plot: Plot, more: bool) -> Result:
+def plotted(columns: Sequence[str], rows: Sequence[Sequence[Any]], plot: Plot) -> Result:
     """The first column stands across, the others up: its numbers are names of places, but for points."""
     cells = [[_value(row[at]) for row in rows] for at in range(len(columns))]
     made = [_column(name, values) for name, values in zip(columns, cells, strict=True)]
     if made and plot.kind != "scatter":
         made[0] = ResultColumn(made[0].title, made[0].kind, decimals=made[0].decimals, label=True)
-    return Result(tuple(made), tuple(zip(*cells, strict=True)), len(rows), len(rows), more=more)
+    return Result(tuple(made), tuple(zip(*cells, strict=True)), len(rows), len(rows))
 
 
 def _value(cell: Any) -> Value | None:

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import duckdb
 
@@ -22,7 +22,7 @@ from agentsvc_nb.formats.engine.plain import load_plain
 from agentsvc_nb.formats.engine.process import sweep
 from agentsvc_nb.formats.plans.dialect import text
 from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable, UnreadableTable
+from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable, TableTooLarge, UnreadableTable
 from agentsvc_nb.formats.tables.reading import read_tables
 from agentsvc_nb.formats.tables.typed import ENGINE
 
@@ -53,7 +53,8 @@ def _made(database: Path, file: TableFile) -> TableAnswer:
         with duckdb.connect(str(part), config=ENGINE) as engine:
             made = TableAnswer(tables=tuple(_loaded(engine, file)))
     except UnreadableTable as error:
-        made = TableAnswer(error=("unreadable", "", str(error)))
+        kind: Literal["too_much", "unreadable"] = "too_much" if isinstance(error, TableTooLarge) else "unreadable"
+        made = TableAnswer(error=(kind, "", str(error)))
     # An unreadable file leaves its database, too: `read` looks for both files before it says that it knows the content.
     part.replace(database)
     return made

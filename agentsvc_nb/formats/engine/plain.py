@@ -15,15 +15,7 @@ from agentsvc_nb.formats.plans.dialect import text
 from agentsvc_nb.formats.tables.columns import LONG, Hints
 from agentsvc_nb.formats.tables.delimited import CsvForm, dialect_of
 from agentsvc_nb.formats.tables.layout import TableGrid, arrange, parted
-from agentsvc_nb.formats.tables.model import (
-    CELLS_MAX,
-    COLUMNS_MAX,
-    AsideRow,
-    RawTable,
-    ReadColumn,
-    ReadTable,
-    TableNotes,
-)
+from agentsvc_nb.formats.tables.model import COLUMNS_MAX, AsideRow, RawTable, ReadColumn, ReadTable, TableNotes
 from agentsvc_nb.formats.tables.reading import MARKS, is_label, is_total
 
 if TYPE_CHECKING:
@@ -188,7 +180,7 @@ def _is_even(engine: duckdb.DuckDBPyConnection, raw: str, width: int) -> bool:
         return engine.execute(f"SELECT {what} FROM {raw} WHERE {where}").fetchone() or ()
 
     (rows,) = asked("count(*)")
-    if rows < LONG or (rows + 1) * width >= CELLS_MAX:
+    if rows < LONG:
         return False
     last = asked(", ".join(cells), f"rowid = {rows - 1}")
     if width > 1 and sum(map(bool, last)) < 2:

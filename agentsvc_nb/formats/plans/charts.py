@@ -50,6 +50,8 @@ class ChartData:
 def choose(result: Result, kind: ChartKind | None = None) -> ChartData:
     """Raises `ChartError` when there is nothing to compare."""
     columns = range(len(result.columns))
+    if result.more:
+        raise ChartError(f"There is no chart of a result with more than {len(result.rows):,} rows: ask for groups.")
     numbers = [at for at in columns if _is_measure(result.columns[at])]
     names = [at for at in columns if at not in numbers]
     if not numbers or not result.rows:
@@ -100,7 +102,6 @@ def _scatter(result: Result, numbers: Sequence[int]) -> ChartData:
         raise ChartError("There is no row with both numbers.")
     without = len(result.rows) - len(rows)
     notes = [f"{without:,} rows without both numbers are not drawn."] if without else []
-    notes += [f"The first {len(result.rows):,} rows."] if result.more else []
     places, series = tuple(row[across] for row in rows), _series(None, [row[up] for row in rows])
     return ChartData("scatter", result.columns[across], places, result.columns[up], (series,), note=" ".join(notes))
 

@@ -188,28 +188,31 @@ def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
 CSV: Final = ".csv"
 SCHEMA: Final = ".schema.json"
 TABLE_BYTES: Final = 8_000_000
-"""The most bytes of CSV; further rows are left out, and the schema says so."""
+"""The most bytes of CSV: a longer result is not written, since readers would take a part for the whole."""
 _TYPES: Final = {"text": "string", "date": "date", "datetime": "datetime", "time": "time", "boolean": "boolean"}
 
 
+class ResultTooLong(ValueError):
+    """A result that is too long for a file; the message is one sentence for people."""
+
+
 def exported(result: Result, title: str) -> dict[str, bytes]:
-    """The contents of the files of a table, by the ending of their names."""
-    rows, data = _csv(result)
-    cut = result.more or rows < len(result.rows)
-    return {CSV: data, SCHEMA: _schema(result, title, rows, cut)}
+    """Return the contents of a table's files, by the ending of their names. Raises `ResultTooLong`."""
+    if result.more:
+        raise ResultTooLong(f"No file was written: the result has more than {len(result.rows):,} rows.")
+    return {CSV: _csv(result), SCHEMA: _schema(result, title)}
 
 
-def _csv(result: Result) -> tuple[int, bytes]:
-    """How many rows fit, and the CSV of them."""
+def _csv(result: Result) -> bytes:
     lines = [_line([_encodable(column.title) for column in result.columns])]
     size = len(lines[0])
     for row in result.rows:
         line = _line([*map(_cell, row)])
         size += len(line)
         if size > TABLE_BYTES:
-            break
+            raise ResultTooLong(f"No file was written: the result has more than {TABLE_BYTES // 10**6} MB.")
         lines.append(line)
-    return len(lines) - 1, b"".join(lines)
+    return b"".join(lines)
 
 
 def _line(cells: Sequence[str]) -> bytes:
@@ -236,11 +239,10 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _schema(result: Result, title: str, rows: int, cut: bool) -> bytes:
-    """A Table Schema of Frictionless Data; what it has no word for (`unit`, `decimals`, `by`, `rows`, `more`) stands
-    beside its own."""
+def _schema(result: Result, title: str) -> bytes:
+    """Return a Table Schema of Frictionless Data with further members of ours (`unit`, `decimals`, `by`, `rows`)."""
     fields = [_field(column) for column in result.columns]
-    document = {"title": _encodable(title), "fields": fields, "missingValues": [""], "rows": rows, "more": cut}
+    document = {"title": _encodable(title), "fields": fields, "missingValues": [""], "rows": len(result.rows)}
     return json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
 

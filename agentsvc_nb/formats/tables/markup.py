@@ -17,6 +17,7 @@ from agentsvc_nb.formats.tables.delimited import decoded_table
 from agentsvc_nb.formats.tables.model import (
     CELLS_MAX,
     COLUMNS_MAX,
+    MORE_TABLES,
     TABLES_MAX,
     RawTable,
     TableNotes,
@@ -35,9 +36,14 @@ _RULED: Final = frozenset("|:-> \t\r")
 
 @dataclass(slots=True)
 class CellRoom:
-    """How many cells the tables of a file may still take."""
+    """How many cells the tables of a file may still take, and what had no room."""
 
     cells: int = CELLS_MAX
+    rows_left_out: int = 0
+    columns_left_out: int = 0
+
+    def notes(self, encoding: str = "") -> TableNotes:
+        return TableNotes(encoding=encoding, rows_left_out=self.rows_left_out, columns_left_out=self.columns_left_out)
 
 
 class TableBuilder:
@@ -63,7 +69,9 @@ class TableBuilder:
         """A row begins; the one before ends."""
         self.end_cell()
         self._fill_spanned(end=True)
-        if any(self._row) and self._room.cells > 0:
+        if any(self._row) and self._room.cells <= 0:
+            self._room.rows_left_out += 1
+        elif any(self._row):
             if self.header is None and self._heads == len(self._row) > 1 and not self.rows:
                 self.header = 0
             self.rows.append(self._row)
@@ -104,6 +112,8 @@ class TableBuilder:
                 if down > 1:
                     self._below[len(self._row)] = (text, down - 1)
                 self._row.append(text)
+            else:
+                self._room.columns_left_out = 1  # at least
 
     def _fill_spanned(self, end: bool = False) -> None:
         """Repeat the cells of rows above that reach into this one."""
@@ -121,10 +131,10 @@ def read_html(name: str, file: Path) -> list[RawTable]:
     decoded = decoded_table(file.read_bytes())
     page = _Page(name)
     for _ in page.read(decoded.text):
-        if len(page.found) >= TABLES_MAX:
+        if len(page.found) > TABLES_MAX:
             break
     page.end_tables()
-    return _named(name, page.found, TableNotes(encoding=decoded.encoding))
+    return _named(name, page.found, page.room.notes(decoded.encoding))
 
 
 class _Page(Tolerant):
@@ -132,7 +142,7 @@ class _Page(Tolerant):
         super().__init__()
         self.found: list[TableBuilder] = []
         self._open: list[TableBuilder] = []
-        self._room = CellRoom()
+        self.room = CellRoom()
         self._heading: list[str] | None = None
         self._before = ""
         self._unseen = False
@@ -142,7 +152,7 @@ class _Page(Tolerant):
         if _HEADING.fullmatch(tag):
             self._heading = []
         elif tag == "table" and len(self._open) < _NESTED_MAX:
-            self._open.append(TableBuilder(self._before, self._room))
+            self._open.append(TableBuilder(self._before, self.room))
             self.found.append(self._open[-1])
         elif self._open and tag == "tr":
             self._open[-1].row()
@@ -186,6 +196,7 @@ def _number(written: str | None) -> int:
 def _named(name: str, found: Sequence[TableBuilder], notes: TableNotes) -> list[RawTable]:
     """The tables that are more than a frame for a layout, each with a name of its own."""
     real = [one for one in found if len(one.rows) > 1 and max(map(len, one.rows)) > 1]
+    notes = notes.also(MORE_TABLES) if len(found) > TABLES_MAX else notes
     taken: set[str] = set()
     named = []
     for one in real[:TABLES_MAX]:
@@ -218,7 +229,7 @@ def read_markdown(name: str, file: Path) -> list[RawTable]:
             found[-1].cell()
         elif token.type == "inline" and found and found[-1].in_cell:
             found[-1].text(_shown(token))
-    return _named(name, found, TableNotes(encoding=decoded.encoding))
+    return _named(name, found, room.notes(decoded.encoding))
 
 
 def _is_ruler(line: str) -> bool:
@@ -241,7 +252,7 @@ def read_document(name: str, file: Path) -> list[RawTable]:
                 pass
     except Exception as error:  # the file is damaged, or hostile: it may fail in any way
         raise UnreadableTable(f"The document can't be read: {because(error)}.") from None
-    return _named(name, target.found, TableNotes())
+    return _named(name, target.found, target.room.notes())
 
 
 class _Document(Target):
@@ -251,7 +262,7 @@ class _Document(Target):
         super().__init__()
         self.found: list[TableBuilder] = []
         self._open: list[TableBuilder] = []
-        self._room = CellRoom()
+        self.room = CellRoom()
         self._paragraph: list[str] = []
         self._is_heading = False
         self._before = ""
@@ -261,7 +272,7 @@ class _Document(Target):
         self._in_text = name == "t"
         given = {key.rpartition("}")[2]: value for key, value in attributes.items()}
         if name == "tbl" and len(self._open) < _NESTED_MAX:
-            self._open.append(TableBuilder(self._before, self._room))
+            self._open.append(TableBuilder(self._before, self.room))
             self.found.append(self._open[-1])
         elif name == "pStyle" and re.match(r"(?i)heading|title|caption|berschrift|titre", given.get("val", "")):
             self._is_heading = True

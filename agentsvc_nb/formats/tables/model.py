@@ -11,10 +11,11 @@ from typing import Any, Final, Literal
 
 COLUMNS_MAX: Final = 1_000
 CELLS_MAX: Final = 5_000_000
-"""Cells of all tables of a file: a table with more is read up to there, which its notes tell."""
+"""Cells of all tables of a file that Python reads. The engine reads plain CSV files without this limit."""
 TABLES_MAX: Final = 100
 BYTES_MAX: Final = 200_000_000
 REMARKS_MAX: Final = 50
+MORE_TABLES: Final = f"The file has more tables than the {TABLES_MAX} that are read."
 _NAMED: Final = 5
 
 Kind = Literal["text", "number", "date", "datetime", "time", "boolean"]
@@ -23,6 +24,10 @@ Value = str | Decimal | date | datetime | time | bool | None
 
 class UnreadableTable(ValueError):
     """A file that can't be read as tables; the message is one sentence for people."""
+
+
+class TableTooLarge(UnreadableTable):
+    """A file whose tables would have to be cut; the message says what to do."""
 
 
 def because(error: Exception) -> str:

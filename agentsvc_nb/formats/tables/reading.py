@@ -22,11 +22,15 @@ from agentsvc_nb.formats.tables.markup import read_document, read_html, read_mar
 from agentsvc_nb.formats.tables.model import (
     BYTES_MAX,
     CELLS_MAX,
+    COLUMNS_MAX,
+    MORE_TABLES,
     TABLES_MAX,
     AsideRow,
     RawTable,
     ReadColumn,
     ReadTable,
+    TableNotes,
+    TableTooLarge,
     UnreadableTable,
     Value,
     is_empty,
@@ -41,9 +45,12 @@ MARKS: Final = {";": ",", ",": "."}
 """The decimal mark that goes with a delimiter: where decimals have a comma, semicolons divide cells."""
 
 
-def read_tables(name: str, media_type: str, file: Path, cells_max: int = CELLS_MAX) -> list[ReadTable]:
-    """All tables of a file, whose name, or else media type, tells its format; of CSV, workbooks and Parquet the first
-    `cells_max` cells. Raises `UnreadableTable`, and `OSError` when there is no such file.
+def read_tables(name: str, media_type: str, file: Path, cells_max: int | None = None) -> list[ReadTable]:
+    """Read all tables of a file, whose name, or else media type, tells its format.
+
+    Tables are read whole or not at all, so that nothing is computed over a part of one. A preview sets `cells_max`, to
+    read about so many cells from the beginning; the notes then count the rows and columns that were left out.
+    Raises `UnreadableTable`, and `OSError` when there is no such file.
 
     >>> [table] = read_tables("sales.csv", "text/csv", Path("sales.csv"))  # doctest: +SKIP
     >>> table.columns[0].kind  # doctest: +SKIP
@@ -53,14 +60,38 @@ def read_tables(name: str, media_type: str, file: Path, cells_max: int = CELLS_M
     if reader is None:
         raise UnreadableTable("The file is none of tables.")
     if file.stat().st_size > BYTES_MAX:
-        raise UnreadableTable(f"The file is larger than {BYTES_MAX // 10**6} MB.")
+        raise TableTooLarge(f"The file is larger than {BYTES_MAX // 10**6} MB, so nothing was computed. Split it.")
     with _without_collections():
         try:
-            raw = reader(PurePosixPath(name).stem, file, cells_max)
+            raw = reader(PurePosixPath(name).stem, file, cells_max or CELLS_MAX)
         except RecursionError:
             raise UnreadableTable("The file nests too deeply.") from None
+        if cells_max is None:
+            _check_whole(one.notes for one in raw)
         parts = [part for one in raw for part in parted(one)]
-        return [table for part in parts[:TABLES_MAX] if (table := read_table(part)) is not None]
+        if len(parts) > TABLES_MAX:
+            for part in parts:
+                part.notes = part.notes.also(MORE_TABLES)
+        tables = [table for part in parts[:TABLES_MAX] if (table := read_table(part)) is not None]
+        if cells_max is None:
+            _check_whole(one.notes for one in tables)
+        return tables
+
+
+def _check_whole(notes: Iterable[TableNotes]) -> None:
+    """Raise `TableTooLarge` if rows or columns were left out."""
+    for one in notes:
+        if one.rows_left_out:
+            raise TableTooLarge(
+                f"The file has more than {CELLS_MAX:,} cells, so nothing was computed. Leave out columns, split the "
+                f"file, or save it as plain CSV (UTF-8, dates as 2026-03-31, numbers as 1234.5), which may have "
+                f"{BYTES_MAX // 10**6} MB."
+            )
+        if one.columns_left_out:
+            raise TableTooLarge(
+                f"A table of the file has more than {COLUMNS_MAX:,} columns, so nothing was computed. Save the columns "
+                "that you need as a file of their own."
+            )
 
 
 @contextlib.contextmanager

@@ -213,10 +213,13 @@ def read_workbook(name: str, file: Path, cells_max: int = CELLS_MAX) -> list[Raw
     _check_unpacked_size(data)
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
-        found, room = [], cells_max
-        for sheet_name in book.sheet_names[:TABLES_MAX]:
+        found: list[RawTable] = []
+        room = cells_max
+        for sheet_name in book.sheet_names:
+            if len(found) > TABLES_MAX:
+                break
             sheet = book.get_sheet_by_name(sheet_name)
-            if sheet.end is None or room <= 0:
+            if sheet.end is None:
                 continue
             height, width = sheet.end[0] + 1, sheet.end[1] + 1
             rows = sheet.to_python(skip_empty_area=False, nrows=max(1, min(height, room // width)))

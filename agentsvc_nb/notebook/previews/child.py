@@ -236,14 +236,14 @@ def read_beginning(path: str) -> dict[str, Any]:
     first, *others = _tables(path, CELLS_READ)
     shown = first.columns[:COLUMNS]
     beyond = first.notes.rows_left_out
-    told = replace(first, notes=replace(first.notes, rows_left_out=0))
+    told = replace(first, notes=replace(first.notes, rows_left_out=0)).sentences()
     rows = range(min(ROWS, first.rows))
     return {
         "names": [column.name[:CELL_CHARS] for column in shown],
         "types": [f"{column.kind} {column.unit}".strip() for column in shown],
         "rows": [[_cell(column, at)[:CELL_CHARS] for column in shown] for at in rows],
         "sheets": [table.name[:CELL_CHARS] for table in (first, *others[:NAMED])],
-        "notes": told.sentences(),
+        "notes": [f"Read by its first {first.rows:,} rows.", *told] if beyond and told else told,
         "columns": len(first.columns) + first.notes.columns_left_out,
         "count": first.rows + beyond,
     }
@@ -271,13 +271,14 @@ def _tables(path: str, *cells_max: int) -> list[ReadTable]:
 
 
 def _exported(table: ReadTable) -> dict[str, Any]:
-    from agentsvc_nb.formats.plans.results import CSV, SCHEMA, TABLE_BYTES, Result, exported
+    from agentsvc_nb.formats.plans.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
 
     rows = tuple(zip(*(column.values for column in table.columns), strict=True))
-    files = exported(Result(tuple(map(_column, table.columns)), rows, table.rows, table.rows), table.name)
+    try:
+        files = exported(Result(tuple(map(_column, table.columns)), rows, table.rows, table.rows), table.name)
+    except ResultTooLong:
+        raise CannotDecode(f"It has more rows than the {TABLE_BYTES // 10**6} MB that are read here.") from None
     csv, schema = files[CSV].decode(), files[SCHEMA].decode()
-    if json.loads(schema)["more"] or table.notes.rows_left_out:
-        raise CannotDecode(f"It has more rows than the {TABLE_BYTES // 10**6} MB that are read here.")
     return {"name": table.name, "csv": csv, "schema": schema, "notes": table.sentences()}
 
 

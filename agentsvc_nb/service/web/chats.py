@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
+from agentsvc_nb.formats.documents import is_cut
 from agentsvc_nb.formats.safe_text import blocks
 from agentsvc_nb.formats.tables.plain import Table, is_table, parse
 from agentsvc_nb.service.http import bodies, endpoints
@@ -22,7 +23,7 @@ from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import chats, files, runs
 from agentsvc_nb.service.web import render
-from agentsvc_nb.wire.limits import EVENT_ID_MAX, INDEXED_TEXT_BYTES
+from agentsvc_nb.wire.limits import EVENT_ID_MAX
 from agentsvc_nb.wire.numbers import is_number
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -166,7 +167,7 @@ async def show_text(context: RequestContext) -> Response:
 
 
 def _text_page(record: FileRecord, text: str) -> Response:
-    unread = len(text) >= INDEXED_TEXT_BYTES  # the index holds only the beginning of the file
+    unread = is_cut(text)
     table = parse(record.path, text) if is_table(record.path, record.media_type) else None
     pages = [] if table or not text.strip() else _pages(text)
     columns, rows = _cells(table, unread) if table else ([], [])

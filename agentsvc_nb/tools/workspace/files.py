@@ -9,10 +9,10 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.documents import scanned
+from agentsvc_nb.formats.documents import is_cut, scanned
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
-from agentsvc_nb.wire.limits import SEARCH_SECONDS
+from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB, SEARCH_SECONDS
 
 LISTED_MAX: Final = 200
 FOUND_MAX: Final = 10
@@ -88,7 +88,14 @@ class ReadFile(BaseTool):
             raise WorkFailure("no_text", said)
         if not text:
             raise WorkFailure("no_text", f"{given.path} has no text that can be read.")
-        return _text(part_of_text(given.path, text, given.start, given.length))
+        part = part_of_text(given.path, text, given.start, given.length)
+        return _text(part + _MORE if is_cut(text) else part)
+
+
+_MORE: Final = (
+    f"\n[only the first {INDEXED_TEXT_BYTES // MB} MB of the file's text can be read here: compute nothing from it; "
+    "query_tables and run_python read whole files]"
+)
 
 
 class WriteFileInput(BaseModel):

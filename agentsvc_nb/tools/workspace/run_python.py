@@ -73,10 +73,11 @@ class RunPython(BaseTool):
         kept = _Files(task)
         async with self._turn, contextlib.AsyncExitStack() as held:
             fonts = await self._font_list()
-            entries = _shown(await task.workspace.list(), given.code)
+            every = await task.workspace.list()
+            entries = _shown(every, given.code)
             files = {entry.path: await held.enter_async_context(task.workspace.open(entry.path)) for entry in entries}
             ending = await running.run(Program(given.code, given.seconds, Confinement(files, fonts)), kept.keep)
-        said = [ending.printed.strip(), *kept.told(ending.left_out)]
+        said = [ending.printed.strip(), *_missing(len(every) - len(entries)), *kept.told(ending.left_out)]
         if ending.how == "exit" and ending.code == 0:
             return Outcome(content=[_text("\n\n".join(filter(None, said)) or "It printed nothing."), *kept.pictures])
         return _failed(ending, given, said, kept)
@@ -124,6 +125,11 @@ def _shown(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]
             found.append(entry)
             room -= entry.size_bytes
     return found
+
+
+def _missing(count: int) -> list[str]:
+    """Say how many files a program did not get, for it may have computed over those that it found."""
+    return [f"{count:,} files of the chat were not there: name in the code those that it needs."] if count else []
 
 
 def _failed(ending: Ending, given: RunPythonInput, said: list[str], kept: _Files) -> Outcome:

@@ -42,7 +42,7 @@ class QueryInput(QueryTablesInput):
         default="",
         max_length=500,
         pattern=r"^$|\.csv$",
-        description=f"A path such as `by_month.csv`, where the rows are written to, {SAVED_ROWS_MAX:,} at most.",
+        description=f"A path such as `by_month.csv`, where all rows are written to, {SAVED_ROWS_MAX:,} at most.",
     )
 
 
@@ -91,17 +91,15 @@ class QueryTables(BaseTool):
     Input: ClassVar[type[BaseModel]] = QueryInput
 
     async def run(self, given: QueryInput, task: ToolContext) -> Outcome:
-        await _checked(task.workspace.tables, given.paths)
-        found = await task.workspace.tables.query(given.sql, given.paths, save=bool(given.save_as))
+        found = await _asked(task.workspace.tables, given, save=bool(given.save_as))
         if not given.save_as:
             return _text(_table(found) + _notes(found))
         output = (f"table_{hashlib.sha256(found.saved).hexdigest()[:16]}", "table")
         await task.write(given.save_as, found.saved, output=output)
         if len(set(found.columns)) == len(found.columns):
             await task.write(given.save_as.removesuffix(".csv") + SCHEMA, _schema(found), output=output)
-        more = " There are more." if found.more else ""
         head = replace(found, rows=found.rows[:5], more=False)
-        said = f"Wrote {found.saved_rows:,} rows to {given.save_as}.{more} The first:\n\n{_table(head)}{_notes(found)}"
+        said = f"Wrote {found.saved_rows:,} rows to {given.save_as}. The first:\n\n{_table(head)}{_notes(found)}"
         return _text(said)
 
 
@@ -123,9 +121,14 @@ class PlotTables(BaseTool):
         return Outcome(content=[{"type": "text", "text": _table(drawn)}, block])
 
 
-async def _asked(tables: WorkspaceTables, given: QueryTablesInput, plot: Plot | None = None) -> QueryAnswer:
-    await _checked(tables, given.paths)
-    return await tables.query(given.sql, given.paths, plot)
+async def _asked(
+    tables: WorkspaceTables, given: QueryTablesInput, plot: Plot | None = None, *, save: bool = False
+) -> QueryAnswer:
+    files = await _checked(tables, given.paths)
+    try:
+        return await tables.query(given.sql, given.paths, plot, save=save)
+    except WorkFailure as failure:
+        raise WorkFailure(failure.code, "\n".join([failure.message, *_too_large(files)])) from None
 
 
 async def _checked(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
@@ -140,8 +143,14 @@ async def _checked(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[Fi
             said = f"{one.path} can't be read as a table: {one.unreadable or NO_TABLE}"
             raise WorkFailure("invalid_tool_input", said)
     if not any(one.tables for one in found):
-        raise WorkFailure("file_not_found", "There is no table among the chat's files.")
+        said = "\n".join(["There is no table among the chat's files.", *_too_large(found)])
+        raise WorkFailure("file_not_found", said)
     return found
+
+
+def _too_large(files: Sequence[FileTables]) -> list[str]:
+    """Why a query may not know a file's tables."""
+    return [f"{one.path} can't be read as a table: {one.unreadable}" for one in files if one.too_much]
 
 
 def _table(found: QueryAnswer) -> str:
@@ -153,7 +162,7 @@ def _table(found: QueryAnswer) -> str:
 def _schema(found: QueryAnswer) -> bytes:
     """The Table Schema of the rows that were saved (docs/api/files.md "Tables and charts")."""
     fields = [{"name": name, "type": kind} for name, kind in zip(found.columns, found.types, strict=True)]
-    told = {"fields": fields, "missingValues": [""], "rows": found.saved_rows, "more": found.more}
+    told = {"fields": fields, "missingValues": [""], "rows": found.saved_rows}
     return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
 

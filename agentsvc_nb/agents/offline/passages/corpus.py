@@ -16,6 +16,7 @@ from typing import Final, TextIO
 
 from agentsvc_nb.agents.offline.passages.splitting import Passage, passages, row_passage
 from agentsvc_nb.formats.decoding import decode
+from agentsvc_nb.formats.documents import is_cut
 from agentsvc_nb.formats.kept import Kept
 from agentsvc_nb.formats.normalization import fold
 from agentsvc_nb.formats.tables.delimited import CsvForm
@@ -23,11 +24,10 @@ from agentsvc_nb.formats.tables.plain import form, is_table, parse
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.workspace_port import Workspace, WorkspaceEntry
-from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, QUERY_MAX_CHARS
+from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
 
 READ_FILES_MAX: Final = 60
 READ_CHARS_MAX: Final = 4_000_000
-_CHAR_BYTES_MAX: Final = 4
 SCANNED_BYTES_MAX: Final = 60_000_000
 """Bytes of large tables that are searched for one question."""
 
@@ -140,10 +140,7 @@ class Corpus:
             text = await self._workspace.text(entry.path)
         except FileNotFoundError:
             return FilePassages()
-        # The workspace cuts text at that size, but never within a character. Most texts are short enough to tell
-        # without encoding them.
-        cut = len(text) * _CHAR_BYTES_MAX >= INDEXED_TEXT_BYTES <= len(text.encode()) + _CHAR_BYTES_MAX
-        found = FilePassages(await asyncio.to_thread(passages, entry.path, entry.media_type, text), cut)
+        found = FilePassages(await asyncio.to_thread(passages, entry.path, entry.media_type, text), is_cut(text))
         return _KEPT.put(key, found) if text else found  # what could not be read now may be read the next time
 
 

@@ -38,7 +38,7 @@ from agentsvc_nb.formats.plans.dialect import quoted as identifier
 from agentsvc_nb.formats.plans.expressions import expression
 from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Criterion, Plan
 from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
-from agentsvc_nb.formats.plans.results import CSV, Result, exported, left_out, markdown, plain, shown
+from agentsvc_nb.formats.plans.results import CSV, Result, ResultTooLong, exported, left_out, markdown, plain, shown
 from agentsvc_nb.formats.plans.sql import sql
 from agentsvc_nb.formats.safe_text import escape
 from agentsvc_nb.tools.port import WorkFailure
@@ -151,6 +151,9 @@ def answered(understood: Understood, found: Result, tables: Tables) -> AnswerPar
     notes = f"{told}\n\n" if told else ""
     how = f"{notes}{block(query)}"
     values = values_of(reading, found)
+    if reading.counted and found.more:
+        many = f"More than {len(found.rows):,} fit, which are too many to count here. Ask for fewer."
+        return without_result("asked_back", f"{many}\n\n{notes}")
     if reading.nth and found.rows and not values:
         return without_result(
             "asked_back", f"Several are equal at that place, or there is none.\n\n{markdown(found)}\n{notes}"
@@ -299,7 +302,10 @@ async def leave_result(turn: RunContext, result: Result, question: str, chart: C
     if chart is None and len(result.rows) <= 1:
         return ""
     title = question[:1].upper() + question[1:]
-    left = await leave_table(turn, result, title, chart is not None, chart.kind if chart else None)
+    try:
+        left = await leave_table(turn, result, title, chart is not None, chart.kind if chart else None)
+    except ResultTooLong as error:
+        return f"{error} Ask for fewer rows.\n\n"
     return f"Chart: {code(left.chart)}\n\n" if left.chart else f"{left.without}\n\n" if left.without else ""
 
 
@@ -307,7 +313,8 @@ async def leave_table(
     turn: RunContext, result: Result, title: str, chart: bool = False, kind: ChartKind | None = None
 ) -> LeftFiles:
     """Write the result as a typed output `table` named after `title`, the question, and with `chart` a picture of it
-    beside it. What other files have is left as it is; a run that is resumed writes the same files again."""
+    beside it. What other files have is left as it is; a run that is resumed writes the same files again. Raises
+    `ResultTooLong`."""
     files, without = exported(result, title), ""
     if chart:
         try:

@@ -56,25 +56,28 @@ def plan_of(asked: Duplicates) -> Plan:
 
 def duplicates(asked: Duplicates, found: Result) -> AnswerPart:
     """How many rows repeat an earlier one, and which."""
+    if found.more:
+        many = f"More than {len(found.rows):,} different ones stand in several rows, too many to count here."
+        return without_result("asked_back", f"{many} Name the columns to compare.\n\n")
     plan, tables = plan_of(asked), {asked.table.name: asked.table}
     counts = [int(row[-1]) for row in found.rows if isinstance(row[-1], Decimal)]
     again = sum(counts) - len(counts)
     rest = f"{code(expression(plan, tables, found))}\n\n{markdown(found) if counts else ''}\n"
     told = " ".join(escape(one) for one in (*asked.told, *_told(asked)))
     how = f"{told}\n\n{block(sql(plan, tables))}"
-    made = result("computed", _headline(asked, again, counts, found.more), [str(again)], rest + how)
+    made = result("computed", _headline(asked, again, counts), [str(again)], rest + how)
     return replace(made, found=found) if counts else made
 
 
-def _headline(asked: Duplicates, again: int, counts: Sequence[int], more: bool) -> str:
+def _headline(asked: Duplicates, again: int, counts: Sequence[int]) -> str:
     of = title(asked.table)
     what = " and ".join(asked.by)
     if not counts:
         return f"No row of {of} repeats {f'the {what} of' if what else ''} another row".replace("  ", " ")
-    least, rows = ("more than " if more else ""), f"{again:,} {'row repeats' if again == 1 else 'rows repeat'}"
+    rows = f"{again:,} {'row repeats' if again == 1 else 'rows repeat'}"
     several = f"{len(counts):,} different {'one stands' if len(counts) == 1 else 'ones stand'} in several rows"
     earlier = f"the {what} of an earlier row" if what else "an earlier row"
-    return f"{least}{rows} {earlier} of {of} ({several})"
+    return f"{rows} {earlier} of {of} ({several})"
 
 
 def _told(asked: Duplicates) -> list[str]:
