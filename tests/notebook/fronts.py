@@ -5,9 +5,12 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from agentsvc_nb.notebook.widgets.front import Front
+
+_IDS = count()
 
 
 def say(front: Front, do: str, *slices: bytes, **content: Any) -> None:
@@ -22,9 +25,9 @@ def ask(front: Front, message: str) -> None:
 
 
 def attach(front: Front, name: str, content: bytes, slice_bytes: int = 4, size: int | None = None) -> None:
-    whole = len(content) if size is None else size
+    whole, id = len(content) if size is None else size, f"{name}-{next(_IDS)}"
     for at in range(0, max(1, len(content)), slice_bytes):
-        say(front, "file", content[at : at + slice_bytes], id=name, name=name, size=whole, at=at)
+        say(front, "file", content[at : at + slice_bytes], id=id, name=name, size=whole, at=at)
 
 
 def actions(front: Front) -> list[tuple[int, str, str]]:

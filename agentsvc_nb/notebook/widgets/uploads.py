@@ -6,6 +6,7 @@ import errno
 import shutil
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from agentsvc_nb.wire.text import label
 
 TOGETHER: Final = 10
 """How many files may be on their way: those that a page left behind when it was closed, too."""
+REMEMBERED: Final = 100
+"""How many uploads that are over are remembered: a slice that is sent again begins none of them anew."""
 TOO_LARGE: Final = f"More than {size(FILE_MAX_BYTES)} can't be sent: {{}}"
 LARGER: Final = "{} is larger than its page said, and was not sent."
 _NO_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR})
@@ -40,6 +43,33 @@ class ArrivingFile:
     def path(self) -> Path:
         return self.folder / self.name
 
+    def read(self, start: int, end: int) -> bytes:
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return file.read(end - start)
+
+
+class SliceRefused(AskError):
+    """A slice is neither the next one nor one that has come before."""
+
+
+def has_come(name: str, start: object, content: bytes, at: int, size: int, read: Callable[[int, int], bytes]) -> bool:
+    """Return True for a slice that has come before, False for the next one.
+
+    Args:
+        start: the byte at which the slice begins.
+        at: how many of the `size` bytes have come; `read` returns them from a byte to another.
+
+    Raises:
+        SliceRefused: the slice belongs elsewhere, or has other content than came before.
+    """
+    if start == at < size:
+        return False
+    if isinstance(start, int) and 0 <= start <= at - len(content) and read(start, start + len(content)) == content:
+        return True
+    kept = "it has come whole, and stays as it is" if at == size else f"byte {at} comes next"
+    raise SliceRefused(f"A slice of {name} at byte {label(start, 20)} was refused: {kept}.")
+
 
 class Uploads:
     """The uploads of a page. All methods may be called from any thread.
@@ -56,6 +86,7 @@ class Uploads:
         self._refuse = refuse
         self._lock = threading.RLock()
         self._arriving: dict[str, ArrivingFile] = {}
+        self._over: deque[str] = deque(maxlen=REMEMBERED)
         front.change({"limit": FILE_MAX_BYTES})
         front.on("file", self._slice)
         front.on("cancel", lambda content, _: self.done(str(content.get("id"))))
@@ -65,22 +96,29 @@ class Uploads:
     def done(self, key: str) -> None:
         """Delete a file, which has been sent or is not wanted."""
         with self._lock:
+            self._over.append(key)
             if file := self._arriving.pop(key, None):
                 shutil.rmtree(file.folder, ignore_errors=True)
         self._front.change({f"upload/{key}": None})
 
     def _slice(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
-        key, at = str(content.get("id")), content.get("at")
+        key, at, data = str(content.get("id")), content.get("at"), b"".join(buffers)
         with self._lock:
             try:
-                if at == 0:
-                    self._begin(key, content)
-                if (file := self._arriving.get(key)) is None or file.at != at or 0 < file.size == at:
-                    return  # cancelled, or it has come
-                if at + sum(memoryview(slice_).nbytes for slice_ in buffers) > file.size:
+                if file := self._arriving.get(key):
+                    if has_come(_told(content), at, data, file.at, file.size, file.read):
+                        return
+                elif at == 0 and key not in self._over:
+                    file = self._begin(key, content)
+                else:
+                    return  # cancelled, refused or done
+                if file.at + len(data) > file.size:
                     raise AskError(LARGER.format(_told(content)))
                 with file.path.open("ab") as into:
-                    file.at += sum(into.write(slice_) for slice_ in buffers)
+                    file.at += into.write(data)
+            except SliceRefused as error:  # what has come stays
+                self._refuse(str(error))
+                return
             except AskError as error:
                 return self._refused(key, str(error))
             except (OSError, ValueError) as error:
@@ -89,7 +127,7 @@ class Uploads:
         if file.at >= file.size:
             self._come(key, file.path)
 
-    def _begin(self, key: str, content: Mapping[str, Any]) -> None:
+    def _begin(self, key: str, content: Mapping[str, Any]) -> ArrivingFile:
         whole, name = content.get("size"), base_name(str(content.get("name")))
         self._front.change({f"upload/{key}": {"name": _told(content), "at": 0, "size": whole}})
         if not isinstance(whole, int) or whole > FILE_MAX_BYTES:
@@ -99,6 +137,7 @@ class Uploads:
         folder = Path(mkdtemp(prefix="agentsvc-upload-"))
         self._arriving[key] = file = ArrivingFile(folder, name, whole)
         weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+        return file
 
     def _refused(self, key: str, why: str) -> None:
         self._refuse(why)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,7 +12,7 @@ from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.files.attachments import AttachedFile, base_name, in_memory_file
 from agentsvc_nb.notebook.widgets.design import SAID_CHARS
 from agentsvc_nb.notebook.widgets.front import Front
-from agentsvc_nb.notebook.widgets.uploads import UNREADABLE
+from agentsvc_nb.notebook.widgets.uploads import REMEMBERED, UNREADABLE, SliceRefused, has_come
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.text import label, worded
 
@@ -30,6 +31,9 @@ class ArrivingAttachment:
     size: int
     data: bytearray
 
+    def read(self, start: int, end: int) -> bytes:
+        return bytes(self.data[start:end])
+
 
 class Attaching:
     """The attachments of the next message, and their chips on the page. All methods may be called from any thread."""
@@ -40,6 +44,7 @@ class Attaching:
         self._files: list[AttachedFile] = []
         self._paths: list[str] = []
         self._arriving: dict[str, ArrivingAttachment] = {}
+        self._over: deque[str] = deque(maxlen=REMEMBERED)
         front.change({"limit": HELD_BYTES})
         front.on("file", self._slice)
         front.on("toolarge", lambda content, _: self._refuse(str(content.get("name"))))
@@ -73,23 +78,30 @@ class Attaching:
         self._front.change({"note": worded(words, SAID_CHARS) or None})
 
     def _slice(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
-        key, name, whole, at = (content.get(part) for part in ("id", "name", "size", "at"))
+        name, whole, at = (content.get(part) for part in ("name", "size", "at"))
+        key, data = str(content.get("id")), b"".join(buffers)
         with self._lock:
-            if at == 0:
+            if (file := self._arriving.get(key)) is None:
+                if at != 0 or key in self._over:
+                    return  # refused with its first slice, removed since, or attached
                 held = sum(len(file.data or b"") for file in self._files)
                 held += sum(file.size for file in self._arriving.values())
                 count = len(self._files) + len(self._arriving)
                 if not isinstance(whole, int) or count >= ATTACHMENTS_MAX or held + whole > HELD_BYTES:
                     self._refuse(str(name))
                     return
-                self._arriving[str(key)] = ArrivingAttachment(base_name(str(name)), whole, bytearray())
+                self._arriving[key] = file = ArrivingAttachment(base_name(str(name)), whole, bytearray())
                 self._show()
-            if (file := self._arriving.get(str(key))) is None or len(file.data) != at:
-                return  # refused with its first slice, or removed since
-            for slice_ in buffers:
-                file.data += slice_
+            else:
+                try:
+                    if has_come(label(name, 80), at, data, len(file.data), file.size, file.read):
+                        return
+                except SliceRefused as error:
+                    return self.say(str(error))
+            file.data += data
             if len(file.data) >= file.size:
-                del self._arriving[str(key)]
+                del self._arriving[key]
+                self._over.append(key)
                 self._files.append(in_memory_file(file.name, bytes(file.data)))
                 self._show()
 
@@ -106,7 +118,8 @@ class Attaching:
         with self._lock:
             self._files = [file for file in self._files if _key(file) != key]
             self._paths = [path for path in self._paths if path != key]
-            self._arriving.pop(key, None)
+            if self._arriving.pop(key, None):
+                self._over.append(key)
             self._show()
             self.say("")
 
