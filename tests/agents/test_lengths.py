@@ -47,14 +47,6 @@ def test_a_report_of_more_than_any_weight_gives_raises_all() -> None:
     assert lengths.text(PROSE) >= 5_990
 
 
-def test_what_a_server_refused_is_its_context() -> None:
-    lengths = Lengths()
-    assert lengths.context(8_000) == 8_000
-    assert lengths.exceeded(4_000)
-    assert lengths.context(8_000) == 3_000
-    assert not any([lengths.exceeded(3_000), lengths.exceeded(2_000), lengths.exceeded(1_000)][2:])
-
-
 @pytest.mark.parametrize("text", [PROSE, TABLE, "語" * 3_000, TABLE + PROSE, PROSE + TABLE])
 def test_a_shortened_text_is_within_its_limit(text: str) -> None:
     lengths = Lengths()

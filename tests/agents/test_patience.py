@@ -19,6 +19,10 @@ from tests.agents.chat_server import ChatServer, Reply, chat_server
 from tests.agents.messages import Reply as ClaudeReply
 from tests.agents.test_claude import claude
 from tests.agents.test_language import ANGLES, language_service
+from tests.agents.wires.chat_completions import ChatCompletions
+from tests.agents.wires.reply import Refused
+from tests.agents.wires.reply import Reply as WireReply
+from tests.agents.wires.server import ProviderServer, provider_server
 from tests.oauth.connector import certificate
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
@@ -80,6 +84,63 @@ def test_what_passes_is_waited_for(reply: Reply, tmp_path: Path) -> None:
         answer, turn = played(server, tmp_path, model_patience_seconds=60)
     assert answer == "Done."
     assert warnings(turn) == ["model_retried"] * 2, "the provider's library does not try again unseen"
+
+
+def refused(server: ProviderServer, folder: Path, fault: Refused) -> WorkFailure:
+    """What a run ends with, whose provider answers once with this document and then well."""
+    server.answers(WireReply(fault=fault), WireReply(("Done.",)))
+    given = Settings(folder, model="openai-chat:x", model_url=f"{server.url}/v1", model_patience_seconds=5)
+    turn = MemoryRunContext("hi", MemoryWorkspace(folder / "chat"))
+    try:
+        asyncio.run(agents.choose(given.model, given).run(turn))
+    except WorkFailure as failure:
+        return failure
+    raise AssertionError(f"It was asked again: {turn.of('warn')}")
+
+
+def error(status: int, message: str, headers: tuple[tuple[str, str], ...] = (), **more: Any) -> Refused:
+    return Refused(status, {"error": {"message": message, **more}}, headers)
+
+
+DAILY: Final = "Rate limit reached for model `llama` on tokens per day (TPD): Limit 100000. Please try again in 9m38s."
+SPENT: Final = {
+    "OpenAI": error(429, "You exceeded your current quota.", type="insufficient_quota", code="insufficient_quota"),
+    "a gateway to OpenAI": error(429, "You exceeded your current quota, please check your plan and billing details."),
+    "OpenRouter": error(402, "Insufficient credits. Add more using https://openrouter.ai/credits", code=402),
+    "OpenRouter's free models": error(429, "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000."),
+    "xAI": error(429, "Your team has either used all available credits or reached its monthly spending limit."),
+    "Groq": error(429, DAILY, type="tokens", code="rate_limit_exceeded"),
+    "Moonshot": error(429, "Your account is suspended.", type="exceeded_current_quota_error"),
+    "Mistral": Refused(429, {"message": "You have reached your monthly usage limit.", "code": "1300"}),
+    "Cohere": Refused(429, {"message": "You are using a Trial key, which is limited to 1000 API calls / month."}),
+    "LiteLLM": error(429, "Budget has been exceeded! Current cost: 10.1, Max budget: 10.0", type="budget_exceeded"),
+    "Anthropic": error(400, "You have reached your specified API usage limits. You will regain access on 2026-12-01."),
+    "Ollama's cloud": error(403, "you've reached your weekly usage limit, upgrade to continue"),
+}
+PASSES: Final = {
+    "Groq": error(429, DAILY.replace("day (TPD)", "minute (TPM)") + " Upgrade at https://console.groq.com/billing"),
+    "Groq, with the time of a day": error(429, DAILY, (("Retry-After", "1"),)),
+    "Google": error(429, "RESOURCE_EXHAUSTED: You exceeded your current quota, please check your plan. Retry in 32s."),
+    "Mistral": Refused(429, {"message": "Requests rate limit exceeded", "code": "1300"}),
+    "OpenAI": error(429, "Rate limit reached for gpt-5.2 on requests per min (RPM): Limit 3, Used 3."),
+}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("fault", SPENT.values(), ids=SPENT)
+def test_a_quota_that_is_used_up_is_not_waited_for(fault: Refused, tmp_path: Path) -> None:
+    with provider_server(ChatCompletions()) as server:
+        failure = refused(server, tmp_path, fault)
+        assert len(server.asked) == 1
+    assert (failure.code, fault_of(failure)) == ("model_unavailable", "credit"), "the run can be resumed"
+    assert "quota or credit is used up" in failure.message
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("fault", PASSES.values(), ids=PASSES)
+def test_a_limit_of_a_minute_is_waited_for(fault: Refused, tmp_path: Path) -> None:
+    with provider_server(ChatCompletions()) as server, pytest.raises(AssertionError, match="asked again"):
+        refused(server, tmp_path, fault)
 
 
 @pytest.mark.usefixtures("quick")

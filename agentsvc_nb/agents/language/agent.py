@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,15 +58,22 @@ class Language:
     async def run(self, turn: RunContext) -> str | None:
         patience = Patience(self._choice.patience)
         warned: set[str] = set()
+        context: int | None = None
+        """Of this run alone: what its server found too long says nothing of other runs."""
 
         async def ask() -> str:
+            nonlocal context
             loop, served = await self._loaded()
+            from agentsvc_nb.agents.language.lengths import CONTEXT_LEAST, SHRINK
+
             while True:
+                held = replace(served, context=context or served.context)
                 try:
-                    answer: str = await self._seen_to(loop.answer(turn, served, patience, self._lengths, warned))
+                    answer: str = await self._seen_to(loop.answer(turn, held, patience, self._lengths, warned))
                     return answer
                 except TooLong as fault:
-                    if not self._lengths.exceeded(fault.asked):
+                    context = int(min(fault.asked, held.context) * SHRINK)
+                    if context < CONTEXT_LEAST:
                         raise
                     await turn.rewind()
                     await turn.warn("context_exceeded", f"{fault.message} It is shortened, and asked again.")

@@ -109,7 +109,6 @@ class Lengths:
     def __init__(self) -> None:
         self._weights = [weight.first for weight in WEIGHTS]
         self._scale = UNLEARNED
-        self._context: int | None = None
 
     def of(self, counted: Count) -> int:
         return math.ceil(self._sum(counted) * self._scale)
@@ -132,15 +131,6 @@ class Lengths:
             for weight, share, each, bounds in zip(self._weights, shares, counted, WEIGHTS, strict=True)
         ]
         self._scale = min(max(reported / self._sum(counted), 1.0), SCALE_MOST)
-
-    def context(self, known: int) -> int:
-        """The tokens that the model holds: `known`, or fewer when its server has refused as many."""
-        return known if self._context is None else min(known, self._context)
-
-    def exceeded(self, asked: int) -> bool:
-        """A request of an estimated length of `asked` was too long. False when it can't be much shorter."""
-        self._context = int(min(asked, self._context or asked) * SHRINK)
-        return self._context >= CONTEXT_LEAST
 
     def shortened(self, text: str, limit: int) -> str:
         """The text cut to about `limit` tokens: its beginning and a little of its end."""

@@ -40,7 +40,7 @@ from agentsvc_nb.agents.language.lengths import (
     count_schema,
 )
 from agentsvc_nb.agents.language.patience import Away, Patience, TooLong
-from agentsvc_nb.agents.language.reasons import reason, why_malformed, why_untrusted
+from agentsvc_nb.agents.language.reasons import failure, reason, why_malformed
 from agentsvc_nb.agents.language.sending import Outbox, part_of
 from agentsvc_nb.agents.language.served import Served, microcents, priced, settings_of
 from agentsvc_nb.agents.language.tool_definitions import tool_count
@@ -167,17 +167,7 @@ class Narration:
         await self._turn.say(text)
 
 
-_AWAY: Final = (
-    exceptions.ModelConnectionError,
-    exceptions.ModelUnavailableError,
-    exceptions.ModelServerError,
-    exceptions.ModelRateLimitError,
-    exceptions.ModelRequestTimeout,
-)
 CUT: Final = "The answer was cut before it could be used: the model may not give a longer one at once. Ask for less."
-_NO_CREDIT: Final = "insufficient_quota"
-"""OpenAI's code of a 429 that does not pass by itself."""
-_NO_KEY: Final = " It was asked without a key: set AGENTSVC_MODEL_KEY, and there `agentsvc restart`."
 
 
 @contextlib.asynccontextmanager
@@ -194,20 +184,8 @@ async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
     except exceptions.UnexpectedModelBehavior as error:
         code = "output_schema_mismatch" if structured else "model_failed"
         raise WorkFailure(code, f"The model's answer could not be used: {reason(error)}") from error
-    except _AWAY as error:
-        if untrusted := why_untrusted(error):
-            raise WorkFailure("model_unavailable", untrusted) from error
-        said = f"The model did not answer: {reason(error)}"
-        if _NO_CREDIT in said:
-            raise WorkFailure("model_unavailable", said) from error
-        raise Away(said, error.retry_after) from error
-    except exceptions.ModelAPIError as error:
-        if type(error) is exceptions.ModelAPIError and error.in_stream:
-            # Of no kind that the library knows, from a server that had begun to answer: Ollama sends such ones.
-            raise Away(f"The model did not answer to the end: {reason(error)}") from error
-        lacking = _NO_KEY if keyless and getattr(error, "status_code", 0) in (401, 403) else ""
-        said = f"The model's server refused the call: {reason(error)}{lacking}"
-        raise WorkFailure("model_refused", said) from error
+    except ModelAPIError as error:
+        raise failure(error, keyless) from error
 
 
 _TOO_LONG: Final = re.compile(
@@ -217,9 +195,10 @@ _TOO_LONG: Final = re.compile(
 
 
 def _is_too_long(error: ModelAPIError) -> bool:
+    status = getattr(error, "status_code", 0)
     if isinstance(error, exceptions.ModelContextWindowExceededError):
-        return True
-    return getattr(error, "status_code", 0) in (400, 413, 422) and bool(_TOO_LONG.search(reason(error)))
+        return status != 413  # of its bytes, which the limit of tokens does not tell
+    return status in (400, 422) and bool(_TOO_LONG.search(reason(error)))
 
 
 RETRIES_MAX: Final = 3
@@ -236,7 +215,7 @@ async def answer(turn: RunContext, served: Served, patience: Patience, lengths: 
         else:
             await without_client_tools(turn)
             await without_skills(turn)
-        budget = Budget(lengths, lengths.context(served.context), largest_answer(served, lengths))
+        budget = Budget(lengths, served.context, largest_answer(served))
         skills = await briefing.skills(turn, served, budget)
         said = await briefing.instructions(turn, served, budget) + skills
         tools = await turn_tools.offered(turn, served, lengths, warned)
@@ -273,11 +252,11 @@ async def complete(
     """Answer a question of a tool with an object that fits the schema; `meter` counts the tokens. Raises what
     `translated` raises."""
     form = structured.form(schema, served, tools=False)
-    answer = largest_answer(served, lengths)
+    answer = largest_answer(served)
     settings = settings_of(served, answer)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=settings)
     structured.check_each(agent, lambda text: asyncio.to_thread(misfit, text, schema))  # ours: a thread suffices
-    budget = Budget(lengths, lengths.context(served.context), answer, count_schema(schema))
+    budget = Budget(lengths, served.context, answer, count_schema(schema))
     async with translated(True, served.keyless):
         found: dict[str, Any] = await _only_answer(agent, prompt, meter, served, budget, Outbox(served, []))
     return found
@@ -387,8 +366,8 @@ async def _hold(meter: Meter, served: Served, budget: Budget, asked: int) -> Non
     await meter.hold(asked, budget.answer, priced(served, asked, budget.answer))
 
 
-def largest_answer(served: Served, lengths: Lengths) -> int:
+def largest_answer(served: Served) -> int:
     """The tokens kept free for an answer: the longest one that the model gives, but a part of its context at most."""
     known: object = (served.settings or {}).get("max_tokens") or served.model.profile.get("anthropic_max_output_tokens")
     longest = known if isinstance(known, int) else _ANSWER_TOKENS
-    return min(longest, lengths.context(served.context) // ANSWER_PART)
+    return min(longest, served.context // ANSWER_PART)

@@ -7,21 +7,28 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from inspect import signature
 from typing import Any, Final, get_args
 
-from openai._streaming import ServerSentEvent, SSEDecoder
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import KnownModelName, Model, infer_model
-from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.models.openai import (
+    OpenAIChatModel,
+    OpenAIChatModelSettings,
+    OpenAIResponsesModel,
+    OpenAIResponsesModelSettings,
+)
 from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from pydantic_ai.providers.openai import OpenAIProvider
-from pydantic_ai.settings import ModelSettings
+from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.usage import RequestUsage
 
+from agentsvc_nb.agents.language.event_streams import repairing_client
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, Lacking, ModelChoice, NotConfigured, own_server
 from agentsvc_nb.agents.language.patience import Away
@@ -29,14 +36,14 @@ from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.runs import CENT
 
 LOST: Final = "The model's answer broke off in the middle: the connection to its server ended."
+_OLDER_HTTP: Final = frozenset({"cohere", "github", "groq", "huggingface"})
+"""Providers whose libraries take no client of httpx2."""
 _NO_REASON: Final = frozenset({"xai"})
 """Providers whose library does not pass on the finish reason."""
 _UNEXPLAINED: Final = frozenset({"OTHER"})
 """Reasons that say that there was an end, but not why: nothing tells whether the answer is whole."""
 _MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 """Google's reasons in place of a call that can't be read; other providers pass the call on as it is."""
-_REASON: Final = re.compile(r'"finish_reason"\s*:\s*"[^"]')
-_STOP: Final = '{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}'
 
 
 def check(response: ModelResponse) -> None:
@@ -78,29 +85,12 @@ def readable() -> Iterator[None]:
         raise Away(f"The model's server sent no answer: {error.message}") from error
 
 
-def attend(model: Model) -> Model:
-    """The same model, whose library does not ask again by itself, since nobody would see it wait, and for which
-    `[DONE]` counts as a finish reason: some self-hosted servers send no other."""
+def _unretried(model: Model) -> Model:
+    """The same model, whose library does not ask again by itself: nobody would see it wait."""
     client: Any = getattr(model, "client", None)
     if hasattr(client, "max_retries"):
-        # Not by a setting: then each request would have a client of its own, without the decoder.
         client.max_retries = 0
-    if isinstance(model, OpenAIChatModel):
-        # The SDK shows `[DONE]` in no other place.
-        model.client._make_sse_decoder = _Decoder  # type: ignore[method-assign]
     return model
-
-
-class _Decoder(SSEDecoder):
-    """Adds an event with the finish reason `stop` before `[DONE]` if no event had a reason."""
-
-    async def aiter_bytes(self, iterator: AsyncIterator[bytes]) -> AsyncIterator[ServerSentEvent]:
-        ended = False
-        async for event in super().aiter_bytes(iterator):
-            ended = ended or bool(_REASON.search(event.data))
-            if event.data.startswith("[DONE]") and not ended:
-                yield ServerSentEvent(data=_STOP)
-            yield event
 
 
 SMALL_BYTES: Final = 1_000_000_000
@@ -124,7 +114,19 @@ def settings_of(served: Served, answer: int) -> ModelSettings:
         found["max_tokens"] = answer
     if "timeout" not in served.model.unsupported_settings:
         found["timeout"] = SILENCE_SECONDS
-    return found
+    return merge_model_settings(found, _of_openai(served.model)) or found
+
+
+def _of_openai(model: Model) -> ModelSettings | None:
+    """Settings of models that are asked in a form of OpenAI's."""
+    if isinstance(model, OpenAIResponsesModel):
+        return OpenAIResponsesModelSettings(openai_store=False)  # it would keep each request and answer for 30 days
+    if isinstance(model, OpenAIChatModel):
+        # Some servers repeat the usage so far in each chunk: the last one counts. The setting would also ask for that
+        # repetition, which OpenAI does not know, so the request has options of its own.
+        only_last = {"stream_options": {"include_usage": True}}
+        return OpenAIChatModelSettings(openai_continuous_usage_stats=True, extra_body=only_last)
+    return None
 
 
 _PACKAGE: Final = re.compile(r'pip install "([^"]+)"')
@@ -155,11 +157,11 @@ def at_url(choice: ModelChoice, url: str, key: str) -> Served:
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
     if provider == "ollama":  # it knows the older name alone, and ignores the newer one
         profile["openai_chat_supports_max_completion_tokens"] = False
-    model = OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
+    model = OpenAIChatModel(name, provider=OpenAIProvider(url, key, http_client=repairing_client()), profile=profile)
     context = choice.context or CONTEXT_TOKENS
     settings = ModelSettings(max_tokens=context // ANSWER_PART)
     tools = choice.tools is not False
-    return Served(attend(model), context, bool(choice.sees), tools, settings, price=choice.price)
+    return Served(_unretried(model), context, bool(choice.sees), tools, settings, price=choice.price)
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
@@ -184,13 +186,23 @@ def by_name(choice: ModelChoice) -> Served:
         key = choice.key or (None if choice.kept_url else os.environ.get(f"{_family(provider)}_API_KEY"))
         return replace(at_url(choice, url, key or "none"), keyless=not key)
     try:
-        model = attend(infer_model(choice.model))
+        model = _unretried(infer_model(choice.model, _provider))
     except Exception as error:  # beside the library's own errors those of a provider's package, as for an empty key
         raise NotConfigured(_lacking(choice.model, str(error))) from None
     profile = model.profile
     context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
     sees = profile.get("supports_image_input", False) if choice.sees is None else choice.sees
     return Served(model, context, sees, choice.tools is not False, hosted=True, price=choice.price)
+
+
+def _provider(name: str) -> Provider[Any]:
+    """The library's provider of this name, with repaired streams where it takes our HTTP client."""
+    if name.startswith("gateway/"):
+        return infer_provider(name)
+    made: Any = infer_provider_class(name)
+    repairs = name not in _OLDER_HTTP and "http_client" in signature(made).parameters
+    found: Provider[Any] = made(http_client=repairing_client()) if repairs else made()
+    return found
 
 
 def microcents(response: ModelResponse, price: tuple[float, float] | None) -> int:

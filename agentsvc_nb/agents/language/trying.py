@@ -12,7 +12,7 @@ from pydantic_ai.settings import ModelSettings
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.loop import translated
 from agentsvc_nb.agents.language.model_choice import Fault, Tried
-from agentsvc_nb.agents.language.reasons import why_untrusted
+from agentsvc_nb.agents.language.reasons import is_spent, why_untrusted
 from agentsvc_nb.agents.language.served import Served, microcents, published_price, settings_of
 from agentsvc_nb.tools.port import WorkFailure
 
@@ -22,7 +22,6 @@ SECONDS: Final = 60.0
 _ANSWER_TOKENS: Final = 4_096
 """More than a word takes: some models think first."""
 _OF_KEY: Final = re.compile(r"api[ _-]?key", re.IGNORECASE)
-_OF_CREDIT: Final = re.compile(r"insufficient_quota|credit balance|quota|billing|payment", re.IGNORECASE)
 
 
 async def try_out(served: Served) -> Tried:
@@ -53,12 +52,12 @@ def host_of(failure: WorkFailure) -> str:
 def fault_of(failure: WorkFailure) -> Fault:
     """What stood in the way."""
     error = failure.__cause__
+    if isinstance(error, exceptions.ModelAPIError) and is_spent(error):
+        return "credit"
     status = getattr(error, "status_code", None)
     if status == 401 or (status in (400, 403) and _OF_KEY.search(failure.message)):
         return "key"
     if status == 404:
         return "unknown"
-    if status == 402 or (status in (400, 403, 429) and _OF_CREDIT.search(failure.message)):
-        return "credit"
     reached = not isinstance(error, exceptions.ModelConnectionError) or why_untrusted(error) is not None
     return "other" if reached else "network"

@@ -80,7 +80,7 @@ async def offered(turn: RunContext, served: Served, lengths: Lengths, warned: se
     the chat, of each kind the longest."""
     if not served.tools:
         return []
-    context = lengths.context(served.context)
+    context = served.context
     small = context <= SMALL_CONTEXT
     there = await _there(turn, small)
     own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.shows)]

@@ -10,7 +10,7 @@ from typing import Final
 from anthropic.types.beta.message_create_params import MessageCreateParamsStreaming
 
 from tests.agents import messages
-from tests.agents.wires.reply import REFUSAL, Body, Event, Headers, Refused, Reply
+from tests.agents.wires.reply import INPUT_TOKENS, OUTPUT_TOKENS, REFUSAL, Body, Event, Headers, Refused, Reply
 from tests.agents.wires.strict import Request
 
 PARAMETERS: Final = Request(MessageCreateParamsStreaming)
@@ -19,6 +19,11 @@ FAULTS: Final = {
     "no_key": (401, "authentication_error", "invalid x-api-key"),
     "no_model": (404, "not_found_error", "model: {}"),
     "limited": (429, "rate_limit_error", "This request would exceed your organization's rate limit of 50 requests."),
+    "spent": (
+        *(400, "invalid_request_error"),
+        "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to purchase credits.",
+    ),
+    "too_large": (413, "request_too_large", "Request exceeds the maximum size: the prompt is too long."),
     "broken": (500, "api_error", "Internal server error"),
     "too_long": (400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"),
 }
@@ -43,7 +48,7 @@ class AnthropicMessages:
         return Refused(400, _error("invalid_request_error", why))
 
     def refused(self, reply: Reply, body: Body) -> Refused:
-        status, kind, message = FAULTS[reply.fault or ""]
+        status, kind, message = FAULTS[str(reply.fault)]
         headers = () if reply.retry_after is None else (("retry-after", str(reply.retry_after)),)
         return Refused(status, _error(kind, message.format(body["model"])), headers)
 
@@ -60,7 +65,12 @@ class AnthropicMessages:
             refusal=REFUSAL if reply.end == "refused" else None,
             error="overloaded_error" if reply.end == "overloaded" else None,
         )
-        return messages.events(said, body)
+        for event in messages.events(said, body):
+            yield event
+            if reply.repeats_usage and event["type"] == "content_block_delta":
+                stop = {"stop_reason": None, "stop_sequence": None}
+                usage = {"input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS}
+                yield {"type": "message_delta", "delta": stop, "usage": usage}
 
 
 def _error(kind: str, message: str) -> dict[str, object]:

@@ -23,6 +23,11 @@ FAULTS: Final[dict[str, tuple[int, str, str | None, str]]] = {
     "no_key": (401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: any."),
     "no_model": (404, "invalid_request_error", "model_not_found", "The model `{}` does not exist."),
     "limited": (429, "requests", "rate_limit_exceeded", "Rate limit reached for {}. Please try again later."),
+    "spent": (
+        *(429, "insufficient_quota", "insufficient_quota"),
+        "You exceeded your current quota, please check your plan and billing details.",
+    ),
+    "too_large": (413, "invalid_request_error", None, "Request body is too large: too many tokens."),
     "broken": (500, "server_error", None, "The server had an error while processing your request."),
     "too_long": (
         *(400, "invalid_request_error", "context_length_exceeded"),
@@ -56,6 +61,7 @@ class ChatCompletions:
 
     def events(self, reply: Reply, path: str, body: Body) -> Iterator[Event]:
         about = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+        about |= {"usage": USAGE} if reply.repeats_usage else {}
         for delta in deltas(reply, body):
             yield about | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
         if reply.end == "overloaded":
@@ -88,7 +94,7 @@ def openai_error(kind: str, code: str | None, message: str) -> dict[str, Any]:
 
 
 def openai_refused(reply: Reply, body: Body) -> Refused:
-    status, kind, code, message = FAULTS[reply.fault or ""]
+    status, kind, code, message = FAULTS[str(reply.fault)]
     headers = () if reply.retry_after is None else (("Retry-After", str(reply.retry_after)),)
     return Refused(status, openai_error(kind, code, message.format(body["model"])), headers)
 

@@ -29,7 +29,15 @@ USAGE: Final = {
 FAULTS: Final = {
     "no_key": (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
     "no_model": (404, "NOT_FOUND", "models/{} is not found for API version v1beta"),
-    "limited": (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan."),
+    "limited": (
+        *(429, "RESOURCE_EXHAUSTED"),
+        "You exceeded your current quota, please check your plan and billing details.",
+    ),
+    "spent": (
+        *(429, "RESOURCE_EXHAUSTED"),
+        "You exceeded your current quota, please check your plan and billing details.",
+    ),
+    "too_large": (413, "INVALID_ARGUMENT", "The request is too large: the input token count exceeds the limit."),
     "broken": (500, "INTERNAL", "An internal error has occurred. Please retry or report in the issue tracker."),
     "too_long": (
         *(400, "INVALID_ARGUMENT"),
@@ -72,11 +80,15 @@ class GoogleGenerate:
         return Refused(400, _error(400, "INVALID_ARGUMENT", why))
 
     def refused(self, reply: Reply, body: Body) -> Refused:
-        status, kind, message = FAULTS[reply.fault or ""]
+        status, kind, message = FAULTS[str(reply.fault)]
         details: list[dict[str, Any]] = []
         if reply.fault == "no_key":
             about = {"reason": "API_KEY_INVALID", "domain": "googleapis.com"}
             details.append({"@type": "type.googleapis.com/google.rpc.ErrorInfo", **about})
+        if reply.fault in ("limited", "spent"):
+            per = "Day" if reply.fault == "spent" else "Minute"
+            violation = {"quotaId": f"GenerateRequestsPer{per}PerProjectPerModel-FreeTier", "quotaValue": "20"}
+            details.append({"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [violation]})
         if reply.retry_after is not None:
             retry = {"retryDelay": f"{reply.retry_after}s"}
             details.append({"@type": "type.googleapis.com/google.rpc.RetryInfo", **retry})
@@ -90,6 +102,7 @@ class GoogleGenerate:
             return
         named = PATH.fullmatch(path)
         about = {"modelVersion": named[1] if named else "", "responseId": f"resp_{len(body['contents'])}"}
+        about |= {"usageMetadata": USAGE} if reply.repeats_usage else {}
         parts = list(_parts(reply, body))
         for part in parts:
             yield {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}], **about}

@@ -32,6 +32,8 @@ FAULTS: Final = {
     "no_key": (401, "authentication_error", "unauthorized"),
     "no_model": (404, "not_found_error", "model '{}' not found"),
     "limited": (429, "rate_limit_error", "too many requests"),
+    "spent": (402, "api_error", "you've reached your weekly usage limit, upgrade to continue"),
+    "too_large": (413, "invalid_request_error", "http: request body too large: the prompt is too long"),
     "broken": (500, "api_error", "llama runner process has terminated: exit status 2"),
     "too_long": (
         *(400, "invalid_request_error"),
@@ -61,13 +63,14 @@ class OllamaChat:
         return Refused(400, _error("invalid_request_error", why))
 
     def refused(self, reply: Reply, body: Body) -> Refused:
-        status, kind, message = FAULTS[reply.fault or ""]
+        status, kind, message = FAULTS[str(reply.fault)]
         headers = () if reply.retry_after is None else (("Retry-After", str(reply.retry_after)),)
         return Refused(status, _error(kind, message.format(body["model"])), headers)
 
     def events(self, reply: Reply, path: str, body: Body) -> Iterator[Event]:
         native = native_events(reply, body)
-        yield from native if path == "/api/chat" else _completions(native, body)
+        repeated: Event = {"usage": chat_completions.USAGE} if reply.repeats_usage else {}
+        yield from native if path == "/api/chat" else (event | repeated for event in _completions(native, body))
 
     def framed(self, event: Event) -> bytes:
         if event.get("object") == "chat.completion.chunk" or "error" in event:

@@ -13,33 +13,19 @@ Headers = Mapping[str, str]
 
 End = Literal["done", "length", "filtered", "refused", "lost", "overloaded"]
 """Why an answer stops: `lost` is without a word of why, `overloaded` an error in the middle of the stream."""
-Fault = Literal["no_key", "no_model", "limited", "broken", "too_long"]
+Fault = Literal["no_key", "no_model", "limited", "spent", "broken", "too_long", "too_large"]
 """Why a request is refused whatever is in it."""
 
 INPUT_TOKENS: Final = 100
 OUTPUT_TOKENS: Final = 10
 PIECE_CHARS: Final = 12
 REFUSAL: Final = "I can't help with that."
+GARBLED: Final = "(garbled)"
+"""Text in whose place a stream has bytes that are not valid UTF-8."""
+UNFINISHED: Final = "(unfinished)"
+"""Text after which an event ends, in the middle of its JSON."""
 NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What providers take as the name of a function or of a schema."""
-
-
-@dataclass(frozen=True)
-class Reply:
-    """One answer: its thinking and text in pieces, its calls of tools as (name, arguments in JSON).
-
-    `hangs`: it says no more and keeps the connection. `fault`: the request is refused, with `retry_after` seconds.
-    `thinking` is said only where the request asks to see it, as providers do. `pause` are the seconds between events.
-    """
-
-    text: tuple[str, ...] = ()
-    thinking: tuple[str, ...] = ()
-    calls: tuple[tuple[str, str], ...] = ()
-    end: End = "done"
-    hangs: bool = False
-    fault: Fault | None = None
-    retry_after: int | None = None
-    pause: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +35,26 @@ class Refused:
     status: int
     document: dict[str, Any]
     headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer: its thinking and text in pieces, its calls of tools as (name, arguments in JSON).
+
+    `hangs`: it says no more and keeps the connection. `fault`: the request is refused, with `retry_after` seconds, or
+    with exactly this document. `thinking` is said only where the request asks to see it, as providers do. `pause` are
+    the seconds between events. `repeats_usage`: each event repeats the tokens that the call has cost so far.
+    """
+
+    text: tuple[str, ...] = ()
+    thinking: tuple[str, ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()
+    end: End = "done"
+    hangs: bool = False
+    fault: Fault | Refused | None = None
+    retry_after: int | None = None
+    pause: float = 0.0
+    repeats_usage: bool = False
 
 
 class Form(Protocol):

@@ -57,8 +57,9 @@ class Responses:
 
 
 def _events(reply: Reply, body: Body) -> Iterator[Event]:
-    yield {"type": "response.created", "response": _response(body, "in_progress")}
-    yield {"type": "response.in_progress", "response": _response(body, "in_progress")}
+    begun = _response(body, "in_progress") | ({"usage": USAGE} if reply.repeats_usage else {})
+    yield {"type": "response.created", "response": begun}
+    yield {"type": "response.in_progress", "response": begun}
     items = list(_items(reply, body))
     said = [event for place, (item, parts) in enumerate(items) for event in _item_events(place, item, parts)]
     broken = reply.hangs or reply.end in ("lost", "overloaded")

@@ -1,4 +1,4 @@
-"""The twenty scenarios: what each provider's stand-in answers, and what the run then says."""
+"""The scenarios: what each provider's stand-in answers, and what the run then says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from PIL import Image
 
-from tests.agents.wires.reply import INPUT_TOKENS, OUTPUT_TOKENS, REFUSAL, Reply
+from tests.agents.wires.reply import GARBLED, INPUT_TOKENS, OUTPUT_TOKENS, REFUSAL, UNFINISHED, Reply
 
 HALF: Final = ("Once upon", " a time")
 TOLD: Final = "Once upon a time"
@@ -180,7 +180,28 @@ SCENARIOS: Final = (
         (Reply(fault="limited"), Reply(fault="limited"), DONE),
         Said(warnings=RETRIED * 2, asked=3, message="(429)"),
     ),
-    Scenario("500", "the same", (Reply(fault="broken"), DONE), Said(warnings=RETRIED, asked=2, message="(500)")),
+    Scenario(
+        "quota used up",
+        "`failed`, `model_unavailable`, asked once; to be resumed once there is credit",
+        (Reply(fault="spent"),),
+        _failed("model_unavailable", "quota", tokens=(0, 0)),
+        but={
+            "anthropic": ((Reply(fault="spent"),), _failed("model_unavailable", "credit balance", tokens=(0, 0))),
+            "ollama": ((Reply(fault="spent"),), _failed("model_unavailable", "usage limit", tokens=(0, 0))),
+        },
+    ),
+    Scenario(
+        "413",
+        "`failed`, `model_refused`, asked once",
+        (Reply(fault="too_large"),),
+        _failed("model_refused", "(413)", tokens=(0, 0)),
+    ),
+    Scenario(
+        "500",
+        "as 429 without Retry-After",
+        (Reply(fault="broken"), DONE),
+        Said(warnings=RETRIED, asked=2, message="(500)"),
+    ),
     Scenario(
         "no first event",
         "warning `model_retried` after 5 minutes",
@@ -200,6 +221,30 @@ SCENARIOS: Final = (
         Said(output="word " * LONG_WORDS, warnings=("answer_cut",), message="The answer was cut"),
     ),
     Scenario(
+        "usage in each event",
+        "the last count is taken",
+        (Reply(("Tea ", "is ", "$4.50", " a cup."), repeats_usage=True),),
+        Said(output="Tea is $4.50 a cup."),
+    ),
+    Scenario(
+        "half a character",
+        "two halves of a surrogate pair in two events are joined; a lone half is U+FFFD",
+        (Reply(("Tea \ud83c", "\udf75, \ud83c", "milk\udf75 and", " sugar\ud83c")),),
+        Said(output="Tea \U0001f375, \ufffdmilk\ufffd and sugar\ufffd"),
+    ),
+    Scenario(
+        "bytes that are not UTF-8",
+        "warning `model_retried`; asked again, what was said is counted",
+        (Reply(("Once", GARBLED)), DONE),
+        Said(warnings=RETRIED, tokens=None, asked=2, message="UTF-8"),
+    ),
+    Scenario(
+        "an event that is not JSON",
+        "the same",
+        (Reply(("Once", UNFINISHED)), DONE),
+        Said(warnings=RETRIED, tokens=None, asked=2, message="JSON"),
+    ),
+    Scenario(
         "picture",
         "its bytes are in the request",
         (Reply(("Red.",)),),
@@ -213,10 +258,9 @@ SCENARIOS: Final = (
         Said(status="cancelled", output=f"Let me see.\n\n{TOLD}", steps=2, tokens=None, asked=2),
         {"files": [("a.txt", b"the code is 4711")]},
     ),
-    # The last one: what the model holds is remembered.
     Scenario(
         "context exceeded",
-        "warning `context_exceeded`; shortened, and asked again",
+        "warning `context_exceeded`; shortened, and asked again; the next run has the whole context again",
         TOO_LONG,
         Said(warnings=("context_exceeded",), asked=2, message="(400)"),
         # Of a context of 16,384 tokens less is left than all tools take.

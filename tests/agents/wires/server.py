@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.agents.wires.reply import Body, Form, Headers, Refused, Reply
+from tests.agents.wires.reply import GARBLED, UNFINISHED, Body, Form, Headers, Refused, Reply
 
 
 class ProviderServer:
@@ -69,7 +69,7 @@ def _handler(server: ProviderServer) -> type[BaseHTTPRequestHandler]:
                 server.refused.append(why)
                 self._refuse(form.wrong(why))
             elif (reply := server.refuses(headers, body) or server.next(body)).fault is not None:
-                self._refuse(form.refused(reply, body))
+                self._refuse(reply.fault if isinstance(reply.fault, Refused) else form.refused(reply, body))
             else:
                 self._stream(reply, body)
 
@@ -79,7 +79,9 @@ def _handler(server: ProviderServer) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             with contextlib.suppress(OSError):  # who asked may have left
                 for event in form.events(reply, self.path, body):
-                    self.wfile.write(form.framed(event))
+                    frame, unfinished, _ = form.framed(event).partition(UNFINISHED.encode())
+                    frame += b"\n\n" if unfinished else b""
+                    self.wfile.write(frame.replace(GARBLED.encode(), b"\xff\xfe"))
                     self.wfile.flush()
                     time.sleep(reply.pause)
                 if reply.hangs:
