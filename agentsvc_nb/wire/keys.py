@@ -6,15 +6,27 @@ import re
 from typing import Final
 
 HIDDEN: Final = "[redacted]"
-KEY_SHAPES: Final = (
-    re.compile(r"\b(?:svc_(?:sk|oat)_|sk-|gh[pousr]_|github_pat_|xox[abprs]-|glpat-|hf_)[\w-]{8,}"),
-    re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    re.compile(r"\beyJ[\w-]{8,2000}+\.[\w-]{8,}\.[\w-]*"),  # a signed token
-    re.compile(r"\bAIza[\w-]{35}\b"),  # Google
-    re.compile(r"\b(?:sk|rk|pk|whsec)_(?:live|test)?_?[A-Za-z0-9]{16,}\b"),  # Stripe
-    re.compile(r"\bSG\.[\w-]{16,}\.[\w-]{16,}"),  # SendGrid
-    re.compile(r"\b(?:npm_|pypi-|dop_v1_|shpat_|xapp-|gsk_|ya29\.|AGE-SECRET-KEY-|xai-|pplx-|nvapi-|csk-)[\w-]{16,}"),
-)
+KEY_FORMS: Final = {
+    "OpenAI, Anthropic": re.compile(r"\bsk-[\w-]{8,}"),
+    "this service": re.compile(r"\bsvc_(?:sk|oat)_[\w-]{8,}"),
+    "GitHub": re.compile(r"\b(?:gh[pousr]_|github_pat_)[\w-]{8,}"),
+    "GitLab": re.compile(r"\bgl(?:pat|ptt|dt|rt|cbt)-[\w-]{8,}"),
+    "Slack": re.compile(r"\b(?:xox[a-z]-|xapp-)[\w-]{8,}"),
+    "Slack webhook": re.compile(r"(?<=hooks\.slack\.com/services/)[\w/]{20,}"),
+    "AWS key id": re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    "JSON Web Token": re.compile(r"(?<![\w-])eyJ[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*"),
+    "Google": re.compile(r"\b(?:AIza[\w-]{35}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{16,})"),
+    "Stripe": re.compile(r"\b(?:sk|rk|pk|whsec)_(?:live|test)?_?[A-Za-z0-9]{16,}\b"),
+    "SendGrid": re.compile(r"\bSG\.[\w-]{16,}+\.[\w-]{16,}"),
+    "Twilio": re.compile(r"\bSK[0-9a-f]{32}\b"),
+    "Telegram": re.compile(r"\b\d{8,10}:AA[\w-]{33}\b"),
+    "Databricks": re.compile(r"\bdapi[0-9a-f]{32}\b"),
+    "Hugging Face": re.compile(r"\bhf_[\w-]{8,}"),
+    "prefixes of others": re.compile(
+        r"\b(?:npm_|pypi-|dop_v1_|shp(?:at|ca|pa|ss)_|gsk_|AGE-SECRET-KEY-|xai-|pplx-|nvapi-|csk-|lin_api_|ntn_|PMAK-|hvs\.)"
+        r"[\w-]{16,}"
+    ),
+}
 """Keys that are recognised by their own form."""
 LOOKS_LIKE_KEY: Final = "That looks like a key, so it is not repeated here."
 A_NAME_IS_WANTED: Final = "Give the model's name, such as anthropic:claude-sonnet-4-6: its key is asked for."
@@ -46,4 +58,4 @@ def without_keys(text: str) -> str:
 
 def _is_key(word: str) -> bool:
     bare = word.strip("().[]<>{};!?…")
-    return any(shape.fullmatch(bare) for shape in KEY_SHAPES)
+    return any(shape.fullmatch(bare) for shape in KEY_FORMS.values())

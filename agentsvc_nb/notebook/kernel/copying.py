@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from agentsvc_nb.notebook.kernel.masking import Rules, telling
+from agentsvc_nb.notebook.kernel.masking import Rules, labels_secret, telling
 from agentsvc_nb.notebook.kernel.variables import MASKED, is_frame, said, user_variables
 from agentsvc_nb.wire.text import label
 
@@ -49,7 +49,10 @@ def _csv(frame: Any, rules: Rules) -> bytes:
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow([label(names[at], 200) for at in kept])
-    writer.writerows(zip(*(_column(frame, at, names[at]) for at in kept), strict=True))
+    labels = frame.index if hasattr(frame, "index") else [None] * len(frame)
+    for index, row in zip(labels, zip(*(_column(frame, at, names[at]) for at in kept), strict=True), strict=True):
+        whole = labels_secret(index)
+        writer.writerow([MASKED if whole or (at and labels_secret(row[at - 1])) else row[at] for at in range(len(row))])
     return written.getvalue().encode("utf-8", "replace")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -12,7 +12,7 @@ from pydantic import Field
 from agentsvc_nb.client.client_tools import ClientTool
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel.database_port import Database, OfferedDatabase
-from agentsvc_nb.notebook.kernel.masking import Rules, telling
+from agentsvc_nb.notebook.kernel.masking import Rules, labels_secret, telling
 from agentsvc_nb.notebook.kernel.statements import SQL_CHARS, check
 from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, ROWS, Described, bounded, said
 from agentsvc_nb.wire.text import label
@@ -106,11 +106,14 @@ def query(database: Database, sql: str, rules: Rules) -> Described:
     """The first rows of a query, masked as those of a variable. Raises `LookupError` with a sentence."""
     found = database.select(check(sql, database.tables(), rules), min(ROWS, rules.rows))
     kept = [at for at, name in enumerate(found.columns) if not rules.hides(name)][:COLUMNS_LISTED]
-    rows = [[_cell(found.columns[at], row[at], rules) for at in kept] for row in found.rows]
+    rows = [_row(found.columns, row, kept, rules) for row in found.rows]
     told: Described = {"columns": [label(found.columns[at], 100) for at in kept], "rows": rows}
     return bounded(told | ({"more_rows": True} if found.more else {}))
 
 
-def _cell(column: str, value: Any, rules: Rules) -> Any:
-    hidden = telling(column) or (isinstance(value, str) and rules.hides(value))
-    return MASKED if hidden else said(value)
+def _row(columns: Sequence[str], row: Sequence[Any], kept: Iterable[int], rules: Rules) -> list[Any]:
+    def is_withheld(at: int) -> bool:
+        after_name = at > 0 and labels_secret(row[at - 1])
+        return after_name or telling(columns[at]) or (isinstance(row[at], str) and rules.hides(row[at]))
+
+    return [MASKED if is_withheld(at) else said(row[at]) for at in kept]

@@ -26,7 +26,7 @@ from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, ERROR_CHARS, KernelCal
 from agentsvc_nb.notebook.kernel.cells import CellTools
 from agentsvc_nb.notebook.kernel.masking import Rules, masked
 from agentsvc_nb.notebook.kernel.pages import Page
-from agentsvc_nb.notebook.kernel.variables import LOOKED_AT
+from agentsvc_nb.notebook.kernel.variables import LOOKED_AHEAD
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.text import plain
 
@@ -298,5 +298,5 @@ def _settle(future: Future[Any], look: Callable[[], Any]) -> None:
         future.set_result(look())
     except Exception as error:  # a class of the user's may raise anything
         said = str(error.args[0]) if isinstance(error, LookupError) and error.args else type(error).__name__
-        said = masked(plain(said[:LOOKED_AT]))[:ERROR_CHARS]
+        said = masked(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
         future.set_exception(LookupError(said))

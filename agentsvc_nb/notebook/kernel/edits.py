@@ -45,7 +45,7 @@ def listing(cells: Iterable[Cell]) -> dict[str, Any]:
     """The cells with their beginnings, for the agent."""
     found = list(cells)
     rows = [
-        {"cell": cell.id, "number": cell.count, "begins": masked(plain(cell.source[:BEGINNING_CHARS]))}
+        {"cell": cell.id, "number": cell.count, "begins": masked(plain(cell.source[:SOURCE_CHARS]))[:BEGINNING_CHARS]}
         for cell in found[:LISTED]
     ]
     return {"cells": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})

@@ -1,26 +1,17 @@
-"""What is never told of a kernel's variables: values that look like credentials, names that say so, hidden columns."""
+"""Decide which values and names never leave a kernel: secrets, values of secret names, hidden columns."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final
 
-from agentsvc_nb.notebook.redaction import redacted
-
-_TELLING: Final = re.compile(
-    r"api_?key|(?:^|_)key$|secret|token$|passw(?:or)?d|passphrase|(?:^|_)pwd(?:$|_)|credential|authorization"
-    r"|private_?key|access_?key|cookie|(?:^|_)dsn$|(?:^|_)cvv(?:$|_)|(?:^|_)iban(?:$|_)|card_?n(?:umber|o)\b",
-    re.IGNORECASE,
-)
+from agentsvc_nb.notebook.redaction import is_secret_name, redacted
 
 
 def masked(text: str) -> str:
-    """Text without what looks like a credential: keys of known forms, signed tokens, private keys, passwords in
-    addresses and after telling names, secrets of the environment, numbers of payment cards.
+    """Return a text without its secrets (see `redaction`).
 
     >>> masked("card 4111 1111 1111 1111, key AKIAABCDEFGHIJKLMNOP")
     'card [redacted], key [redacted]'
@@ -29,12 +20,21 @@ def masked(text: str) -> str:
 
 
 def telling(name: str) -> bool:
-    """Whether the name of a variable, column or key says that a credential is in it.
+    """Return True if the name of a variable, column or key says that its value is a secret.
 
     >>> telling("OPENAI_API_KEY"), telling("db_password"), telling("keyword"), telling("tokens")
     (True, True, False, False)
     """
-    return _TELLING.search(name) is not None
+    return is_secret_name(name)
+
+
+def labels_secret(value: object) -> bool:
+    """Return True if a value of a row is the name of the secret that comes next, as in `("password", "x")`.
+
+    >>> labels_secret("API Key"), labels_secret("nobody has my password any more")
+    (True, False)
+    """
+    return isinstance(value, str) and len(value) <= 60 and value.count(" ") <= 1 and is_secret_name(value)
 
 
 @dataclass(frozen=True)

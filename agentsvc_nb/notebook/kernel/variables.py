@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from agentsvc_nb.notebook.kernel.masking import Rules, masked, telling
+from agentsvc_nb.notebook.kernel.masking import Rules, labels_secret, masked, telling
 from agentsvc_nb.wire.text import label, plain
 
 LISTED: Final = 200
@@ -23,8 +23,8 @@ MOST_KEYS: Final = 10_000
 ROWS: Final = 50
 VALUE_CHARS: Final = 200
 TEXT_CHARS: Final = 2_000
-LOOKED_AT: Final = 10_000
-"""How much of a value is searched for credentials; what lies behind it is never shown."""
+LOOKED_AHEAD: Final = 2_000
+"""How far behind what is shown of a value secrets are searched, for one may begin before the cut."""
 BYTES: Final = 16_000
 """The most bytes of one description."""
 MASKED: Final = "[masked: its name]"
@@ -96,11 +96,11 @@ def _contents(value: Any, rules: Rules) -> Described:
     if is_frame(value):
         return _table(value, rules, rows)
     if _is(value, "numpy", "ndarray"):
-        return _first(value.ravel()[:rows].tolist(), rows)
+        return _first(value.ravel()[:rows].tolist(), rows, pairs=value.shape[-1:] == (2,))
     if isinstance(value, dict):
         return _mapping(value, rules, rows)
     if isinstance(value, list | tuple | set | frozenset | range):
-        return _first(islice(value, rows), rows)
+        return _first(islice(value, rows), rows, pairs=isinstance(value, list | tuple) and len(value) == 2)
     if isinstance(value, types.FunctionType | type):
         return _callable(value)
     return {"value": said(value, TEXT_CHARS)} if rows and isinstance(value, _SCALARS) else {}
@@ -127,8 +127,15 @@ def _table(value: Any, rules: Rules, rows: int) -> Described:
 
 
 def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
+    """The values of a row, without those that the name of a column or row, or the value before, says are secret."""
     cell = head.iat.__getitem__ if hasattr(head, "iat") else lambda place: head.item(*place)
-    return [MASKED if telling(str(names[column])) else said(cell((at, column))) for column in kept]
+    if hasattr(head, "index") and labels_secret(head.index[at]):
+        return [MASKED] * len(kept)
+
+    def is_secret(column: int) -> bool:
+        return telling(str(names[column])) or (column > 0 and labels_secret(cell((at, column - 1))))
+
+    return [MASKED if is_secret(column) else said(cell((at, column))) for column in kept]
 
 
 def _mapping(value: dict[Any, Any], rules: Rules, rows: int) -> Described:
@@ -141,8 +148,14 @@ def _mapping(value: dict[Any, Any], rules: Rules, rows: int) -> Described:
     return told
 
 
-def _first(values: Iterable[Any], rows: int) -> Described:
-    return {"first": [said(value) for value in values]} if rows else {}
+def _first(values: Iterable[Any], rows: int, pairs: bool = False) -> Described:
+    """The first values; `pairs`: each second one may belong to the name before it."""
+    told: list[Any] = []
+    name: Any = None
+    for at, value in enumerate(values):
+        told.append(MASKED if pairs and at % 2 and labels_secret(name) else said(value))
+        name = value
+    return {"first": told} if rows else {}
 
 
 def _callable(value: Any) -> Described:
@@ -166,12 +179,13 @@ def said(value: Any, limit: int = VALUE_CHARS) -> Any:
     if not _is_short(value):
         return f"<{type(value).__name__}>"
     try:
-        text = masked(plain(str(value)[:LOOKED_AT]))
+        whole = str(value)
     except ValueError:  # an integer of more digits than Python writes
         return f"<{type(value).__name__}>"
-    if isinstance(value, int | float) and text == str(value):
+    text = masked(plain(whole[: limit + LOOKED_AHEAD]))
+    if isinstance(value, int | float) and text == whole:
         return value
-    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(whole):,} characters)"
 
 
 def _is_short(value: Any) -> bool:
