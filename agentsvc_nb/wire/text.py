@@ -24,6 +24,12 @@ _INVISIBLE = re.compile(
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls: they change the order in which text shows
     "\ufeff\U000e0000-\U000e007f]"  # byte order mark and tag characters, which are invisible
 )
+# Letters and marks without a shape, which `str.isprintable` does not know: joiners of letters, fillers of Hangul,
+# inherent vowels of Khmer, selectors of Mongolian and of variants, the blank of Braille, a note without a head.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
+)
+_IN_WRITING = re.compile("[\u200c\u200d\ufe0e\ufe0f\xa0\u2002-\u200a\u202f\u205f\u3000]")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be encoded as UTF-8: would break the kernel's messages
 _CODE = re.compile("`([^`]+)`")
 
@@ -86,4 +92,33 @@ def exact(value: Any, indent: int | None = None, limit: int | None = None) -> st
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     shown = text if limit is None else text[:limit]
     more = "" if len(shown) == len(text) else f"\n… ({len(text):,} characters)"
-    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in shown) + more
+    return reveal(shown) + more
+
+
+def reveal(text: str) -> str:
+    r"""Return code for a person who must see all of it: each invisible character but tab and newline is an escape.
+
+    >>> reveal("admin\u3164 = 'a\u200db'")
+    "admin\\u3164 = 'a\\u200db'"
+    """
+    return "".join(char if char in "\n\t" or not _is_invisible(char) else _escape(char) for char in text)
+
+
+def forbidden(text: str) -> str:
+    r"""Name the invisible characters that code for approval must not have; an empty text if it has none.
+
+    Allowed are those that writing needs, and which `reveal` shows: joiners and variants as in emoji, and wide spaces.
+
+    >>> forbidden("x = 1 # \u202e\u3164"), forbidden("print('a\u200db')")
+    ('U+202E, U+3164', '')
+    """
+    found = {char for char in text if char not in "\n\t" and _is_invisible(char) and not _IN_WRITING.match(char)}
+    return ", ".join(f"U+{ord(char):04X}" for char in sorted(found))
+
+
+def _is_invisible(char: str) -> bool:
+    return not char.isprintable() or _BLANK.match(char) is not None
+
+
+def _escape(char: str) -> str:
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"

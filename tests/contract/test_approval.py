@@ -133,7 +133,7 @@ def test_it_is_approved_at_the_command_line(
 
 
 def test_it_is_approved_or_refused_on_the_page_of_the_chat(client: AgentService, asking: RunningService) -> None:
-    asked = 'call echo_job {"steps": 0, "files": {"</pre><script>.txt": "\\u202eevil"}}\nsay done'
+    asked = 'call echo_job {"steps": 0, "files": {"</pre><script>.txt": "\\u202e\\u3164evil"}}\nsay done'
     with signed_in(asking) as browser:
         for verdict, reason in (("approve", ""), ("refuse", "Not <b>now</b>")):
             before = effects(asking)
@@ -143,7 +143,7 @@ def test_it_is_approved_or_refused_on_the_page_of_the_chat(client: AgentService,
             text = page(browser, path)
             assert "echo_job waits for your approval" in text
             assert "&lt;/pre&gt;&lt;script&gt;.txt" in text
-            assert r"\u202eevil" in text, "what can't be seen stands as its escape"
+            assert r"\u202e\u3164evil" in text, "what can't be seen stands as its escape"
             assert "http-equiv" not in text, "nobody can write a reason on a page that loads itself again"
             (url,) = set(re.findall(r'action="([^"]*/approval)"', text))
             form = {"verdict": verdict, "reason": reason}

@@ -494,9 +494,9 @@ def test_a_fault_of_the_service_is_a_failed_task(tasks: McpCaller) -> None:
     assert "result" not in ended
 
 
-def waiting(caller: McpCaller, task: str) -> dict[str, dict[str, object]]:
+def waiting(caller: McpCaller, task: str) -> dict[str, dict[str, Any]]:
     found = until(lambda: caller.ask("tasks/get", taskId=task), lambda task: task["status"] == "input_required")
-    asked: dict[str, dict[str, object]] = found["inputRequests"]
+    asked: dict[str, dict[str, Any]] = found["inputRequests"]
     return asked
 
 
@@ -510,8 +510,11 @@ def waiting(caller: McpCaller, task: str) -> dict[str, dict[str, object]]:
 )
 def test_an_approval_is_asked_of_the_user(cautious: RunningService, response: dict[str, object], decided: bool) -> None:
     with McpCaller(cautious, capabilities=ELICITS) as caller:
-        task = caller.call("ask", message='call echo_job {"steps": 1}\nsay went on')["taskId"]
-        [key] = waiting(caller, task)
+        task = caller.call(
+            "ask", message='call echo_job {"steps": 1, "files": {"\\u202e\\u3164.txt": "x"}}\nsay went on'
+        )["taskId"]
+        [(key, asked)] = waiting(caller, task).items()
+        assert r"\u202e\u3164.txt" in str(asked["params"]["message"])
         for ignored in ({"action": "cancel"}, 5, {"action": "accept", "content": {}}):
             caller.ask("tasks/update", taskId=task, inputResponses={key: ignored, "approval_other": response})
         assert list(waiting(caller, task)) == [key]

@@ -177,6 +177,7 @@ def test_code_is_proposed_and_not_run(terminal: Any) -> None:
     assert terminal.rl_next_input == answer.code
     assert "ran" not in terminal.user_ns
     terminal.rl_next_input = None
+    terminal.cell("%%ask --code\nsay ```python\nsay ran\u3164 = True\nsay ```")
     terminal.cell("%%ask --code\nsay no code at all")
     assert terminal.rl_next_input is None
 

@@ -88,6 +88,7 @@ def test_a_change_that_is_none_is_said(old: str, new: str, said: str) -> None:
 
 def test_a_diff_is_text_whatever_is_in_it() -> None:
     markup = edits.diff_bundle("\n".join(HOSTILE), "\n".join(reversed(HOSTILE)))["text/html"]
+    assert r"'\u200b\u3164'" in edits.diff_bundle("x = ''", "x = '\u200b\u3164'")["text/plain"]
     opened = {part.partition(" ")[0].partition(">")[0].strip("/") for part in markup.split("<")[1:]}
     assert opened == {"pre", "ins", "del", "span"}
 
@@ -141,7 +142,7 @@ def test_a_refused_change_is_not_written(
 ) -> None:
     page = PlayedPage(kernel, "x = 1", monkeypatch)
     answering(monkeypatch, "n I like it")
-    answer = kernel.cell(edit(new="x = 2") + "\ncall edit_cell " + json.dumps({"cell": "c1", "new": "x\u202e = 2"}))
+    answer = kernel.cell(edit(new="x = 2") + "\ncall edit_cell " + json.dumps({"cell": "c1", "new": "x\u3164 = 2"}))
     refused, invisible = results(client, answer.run_id)
     assert "I like it" in refused["content"][0]["text"]
     assert "invisible" in invisible["content"][0]["text"]

@@ -33,6 +33,9 @@ def test_edit_takes_the_cell_of_that_number(terminal: Any) -> None:
     number = terminal.execution_count - 1
     with pytest.raises(AskError, match="--edit 999"):
         terminal.cell("%%ask --edit 999\nsay x")
+    terminal.rl_next_input = None
+    terminal.cell(f"%%ask --edit {number}\nsay ```\nsay a = 2 # \u200b\nsay ```")
+    assert terminal.rl_next_input is None
     terminal.cell(f"%%ask --edit {number}\nsay ```\nsay a = 2\nsay ```")
     assert terminal.rl_next_input == "a = 2"
     with pytest.raises(AskError, match="--fix and --edit exclude"):

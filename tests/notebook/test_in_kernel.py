@@ -210,14 +210,25 @@ def test_secrets_in_output_are_masked(terminal: Any, client: AgentService, monke
     assert not [part for part in ("word-of-the-day", "x" * 40, "Z" * 36) if part in said]
 
 
+@pytest.mark.parametrize("char", "\u202e\u200b\xad\u2062\u3164\x1b", ids=ascii)
 def test_invisible_characters_are_never_put_before_the_user(
-    terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch
+    char: str, terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = answering(monkeypatch)
-    answer = terminal.cell(asking("ran = 1 # \u202e evil"))
+    answer = terminal.cell(asking(f"ran = 1 # {char} evil"))
     assert "invisible" in results(client, answer.run_id)[0]["content"][0]["text"]
     assert asked == []
     assert "ran" not in terminal.user_ns
+
+
+def test_the_joiners_of_emoji_and_wide_spaces_are_shown_as_escapes(
+    terminal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, "y")
+    answer = terminal.cell(asking("family = '👩\u200d👧\ufe0f\xa0'"))
+    shown = answer.shown["text/plain"], answer.shown["text/html"]
+    assert all(r"👩\u200d👧\ufe0f\u00a0" in text for text in shown)
+    assert terminal.user_ns["family"] == "👩\u200d👧\ufe0f\xa0"
 
 
 def test_ctrl_c_at_the_prompt_stops_the_run_and_nothing_runs(

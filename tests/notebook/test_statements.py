@@ -49,6 +49,7 @@ def test_what_reads_is_let_pass(sql: str) -> None:
         ("select '\\'; drop table sales; --'", "backslashes"),
         ("select $$a$$", "comments"),
         ("select 1 \u202e", "invisible"),
+        ("select 1 \u3164", "invisible"),
         ("select U&\"!0073alary\" uescape '!' from staff", "UESCAPE"),
         ("select pg_terminate_backend(1)", "pg_terminate_backend"),
         ("select * from information_schema.columns", "information_schema"),

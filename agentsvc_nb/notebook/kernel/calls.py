@@ -14,7 +14,7 @@ from agentsvc_nb.client.client_tools import CallAnswer
 from agentsvc_nb.notebook.display.code import highlighted
 from agentsvc_nb.notebook.display.markdown import WRAPPED, line_html
 from agentsvc_nb.notebook.kernel.masking import masked
-from agentsvc_nb.wire.text import escape, label, plain
+from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.kernel.running import Outcome
@@ -25,6 +25,9 @@ CODE_CHARS: Final = 20_000
 ERROR_CHARS: Final = 6_000
 TOLD_CHARS: Final = 9_000
 """How much of what failed code said the agent is told; the end of it."""
+INVISIBLE: Final = (
+    "The {} has invisible characters ({}), and was not shown to the user. Write it without them; in a text, as escapes."
+)
 _HEADS: Final[dict[State, str]] = {
     "asked": "● The agent wants to run this in your kernel",
     "approved": "● Runs in your kernel as soon as no cell runs",
@@ -138,8 +141,8 @@ class KernelCall:
         head = _HEADS[self.state] + (", as you changed it" if self.edited else "")
         said = label(self.unable or self.reason or self.why, 400)
         line = f"{head}: {said}" if said else f"{head}."
-        body = [f"<div>{escape(line, 500)}</div>", _PRE.format(_CODE_EDGE, highlighted(self.code))]
-        text = [line, _indented(self.code)]
+        body = [f"<div>{escape(line, 500)}</div>", _PRE.format(_CODE_EDGE, highlighted(reveal(self.code)))]
+        text = [line, _indented(reveal(self.code))]
         if self.outcome is not None:
             shown, told = _outcome_parts(self.outcome)
             body += shown

@@ -11,14 +11,13 @@ from pydantic import Field
 
 from agentsvc_nb.client.client_tools import CallAnswer, current_call
 from agentsvc_nb.notebook.kernel import edits
-from agentsvc_nb.notebook.kernel.calls import KernelCall, failed
+from agentsvc_nb.notebook.kernel.calls import INVISIBLE, KernelCall, failed
 from agentsvc_nb.notebook.kernel.edits import EditCall
 from agentsvc_nb.notebook.kernel.pages import Cell, Page, PageGone
-from agentsvc_nb.wire.text import plain
+from agentsvc_nb.wire.text import forbidden
 
 _NO_PAGE: Final = "The page of the notebook does not answer: it was closed, or is loaded anew. Go on without its cells."
 _NO_WORD: Final = "The page of the notebook did not say whether it changed the cell; show_cell tells."
-_INVISIBLE: Final = "The change has invisible or control characters, and was not shown to the user: write it without."
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,8 @@ class CellTools:
         return [Cell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in told]
 
     def _edit(self, cell: str, old: str, new: str, why: str) -> CallAnswer:
-        if plain(new) != new:
-            return failed(_INVISIBLE)
+        if invisible := forbidden(new):
+            return failed(INVISIBLE.format("change", invisible))
         found = edits.find(self._cells(), cell)
         code = edits.changed(found.source, old, new)
         asked = current_call.get()

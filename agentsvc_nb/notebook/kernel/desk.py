@@ -22,13 +22,13 @@ from agentsvc_nb.client.client_tools import CallAnswer, ClientTool, current_call
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.kernel import variables
 from agentsvc_nb.notebook.kernel.access import KernelAccess
-from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, ERROR_CHARS, KernelCall, State, failed
+from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, ERROR_CHARS, INVISIBLE, KernelCall, State, failed
 from agentsvc_nb.notebook.kernel.cells import CellTools
 from agentsvc_nb.notebook.kernel.masking import Rules, masked
 from agentsvc_nb.notebook.kernel.pages import Page
 from agentsvc_nb.notebook.kernel.variables import LOOKED_AHEAD
 from agentsvc_nb.wire.runs import Run
-from agentsvc_nb.wire.text import plain
+from agentsvc_nb.wire.text import forbidden, plain
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
@@ -44,7 +44,6 @@ _NOBODY: Final = "Nobody can approve code here: this notebook is run without any
 _CLOSED: Final = "The user's cell does not take part any more; nothing was run."
 _BEGUN: Final = "This code was begun before, and was cut off: it may have been run in part. It is not run again."
 _AWAITS: Final = "Code with `await` outside a function can't be run here: write it without."
-_INVISIBLE: Final = "The code has invisible or control characters, and was not shown to the user: write it without."
 
 
 @dataclass(frozen=True)
@@ -170,8 +169,8 @@ class KernelDesk:
         return {"path": f"uploads/{named}"}
 
     def _ask(self, code: str, why: str) -> CallAnswer:
-        if plain(code) != code:
-            return failed(_INVISIBLE)
+        if found := forbidden(code):
+            return failed(INVISIBLE.format("code", found))
         asked = current_call.get()
         call = KernelCall(asked.call_id, self.run_id, code, why, asked.created_at)
         self._await(call, ("asked", "approved", "running"))

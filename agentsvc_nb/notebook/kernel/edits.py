@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.kernel.calls import KernelCall, State, failed
 from agentsvc_nb.notebook.kernel.masking import masked
 from agentsvc_nb.notebook.kernel.pages import Cell
 from agentsvc_nb.wire.keys import HIDDEN
-from agentsvc_nb.wire.text import escape, label, plain
+from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 LISTED: Final = 200
 """How many cells a listing has."""
@@ -104,7 +104,7 @@ def wrong(told: Mapping[str, Any]) -> str:
 
 def diff_bundle(before: str, after: str) -> Bundle:
     """What changes, with three lines around it, as a safe output; the signs say it, the colours as well."""
-    lines = difflib.unified_diff(plain(before).splitlines(), plain(after).splitlines(), lineterm="", n=3)
+    lines = difflib.unified_diff(reveal(before).splitlines(), reveal(after).splitlines(), lineterm="", n=3)
     # Places (`@@ -1,4 +1,4 @@`) are for programs: between two of them, that something is left out.
     shown = ["…" if line.startswith("@@") else line for line in lines][3:]
     return {"text/plain": "\n".join(f"    {line}" for line in shown), "text/html": _PRE.format(_lines_html(shown))}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.notebook.kernel.masking import Rules, telling
-from agentsvc_nb.wire.text import label, plain
+from agentsvc_nb.wire.text import label, reveal
 
 Tables = Mapping[str, Sequence[tuple[str, str]]]
 """The columns of each table, with their types; a table's name has its schema before it, unless that is the default."""
@@ -80,7 +80,7 @@ def check(sql: str, tables: Tables, rules: Rules) -> str:
     agentsvc_nb.notebook.kernel.statements.Refused: Only one statement that begins with SELECT or WITH is run.
     """
     statement = sql.strip().removesuffix(";").rstrip()
-    if len(statement) > SQL_CHARS or plain(statement) != statement:
+    if len(statement) > SQL_CHARS or reveal(statement) != statement:
         raise Refused(f"The statement has over {SQL_CHARS:,} or invisible characters.")
     if found := _UNSURE.search(statement):
         raise Refused(f"{label(found[0], 20)} can't be in the statement: write it without comments and backslashes.")

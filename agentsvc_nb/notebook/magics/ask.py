@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.errors import LAST_ERROR_FILE, AskError, LastError, in
 from agentsvc_nb.notebook.magics import changing
 from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, parse, takes
 from agentsvc_nb.notebook.magics.notifying import Notifier
-from agentsvc_nb.wire.text import label
+from agentsvc_nb.wire.text import forbidden, label
 
 if TYPE_CHECKING:
     import argparse
@@ -352,7 +352,9 @@ class Ask(MagicsGroup):
 
     def _propose(self, answer: CellAnswer) -> None:
         """Insert the answer's code as the next cell, without running it; print a line if there is none."""
-        if answer.code is not None:
+        if answer.code is not None and (invisible := forbidden(answer.code)):
+            print(f"The code of the answer has invisible characters ({invisible}); no cell is proposed.")
+        elif answer.code is not None:
             self.shell.set_next_input(answer.code)
         elif answer.run.model == _OFFLINE:
             print(_WITHOUT_CODE)

@@ -76,6 +76,7 @@ def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
     from agentsvc_nb.notebook.kernel import edits
     from agentsvc_nb.notebook.widgets import outputs
     from agentsvc_nb.notebook.widgets.proposal import Proposal, proposal_bundle
+    from agentsvc_nb.wire.text import forbidden
 
     if code is None:
         return print("The answer holds no Python code block; no change is proposed.")
@@ -83,6 +84,8 @@ def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
         after = edits.restored(code, cell.source)
     except LookupError:
         return print("The answer leaves out a value that was masked; no change is proposed. Its code stands above.")
+    if invisible := forbidden("".join(set(after) - set(cell.source))):
+        return print(f"The code of the answer has invisible characters ({invisible}); no change is proposed.")
     if after.strip() == cell.source.strip():
         return print("The answer leaves the cell as it is.")
     area, page = outputs.output(context.shell, context.mode), context.pages.here()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from agentsvc_nb.service.usecases import jobs, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import Verdict
+from agentsvc_nb.wire.text import exact
 from agentsvc_nb.wire.times import rfc3339
 
 Work = RunRecord | JobRecord
@@ -153,10 +153,7 @@ async def _asks(context: RequestContext, asked: Asked, work: Work) -> list[CallR
 
 
 def _request(call: CallRecord) -> tuple[str, Message]:
-    given = json.dumps(call.input, ensure_ascii=False, indent=1)
-    left = len(given) - _INPUT_CHARS
-    shown = given[:_INPUT_CHARS] + (f"\n[... {left:,} characters more]" if left > 0 else "")
-    said = f"The agent asks to call {call.tool} with:\n{shown}"
+    said = f"The agent asks to call {call.tool} with:\n{exact(call.input, 1, _INPUT_CHARS)}"
     return _KEY + call.call_id, {
         "method": "elicitation/create",
         "params": {"mode": "form", "message": said, "requestedSchema": _VERDICT},
