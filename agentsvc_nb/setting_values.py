@@ -288,6 +288,10 @@ def model_list(text: str) -> tuple[str, ...]:
     return found
 
 
+DIRECT_CALL = "direct-call"
+"""What stands for the model of a run that is one tool call (docs/mcp.md "What waits for approval")."""
+
+
 def model_id(model: str) -> str:
     """The name of a model in requests and records: that of a file without its folder.
 

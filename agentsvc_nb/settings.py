@@ -155,7 +155,7 @@ class Settings:
     approve_effects: bool = setting(
         values.flag,
         "Whether a run waits for approval before a tool has an effect (mails), or fetches a page that neither its "
-        "message nor `AGENTSVC_APPROVED_HOSTS` names.",
+        "message nor `AGENTSVC_APPROVED_HOSTS` names; also before a model calls such a tool over MCP.",
         default=False,
     )
     approved_hosts: tuple[str, ...] = setting(
@@ -294,6 +294,11 @@ class Settings:
     def offered(self) -> tuple[str, ...]:
         """The ids of the models that a start may name, the default first."""
         return tuple(values.model_id(model) for model in self.models or (self.model,))
+
+    @property
+    def run_models(self) -> tuple[str, ...]:
+        """What answers the runs of this service: those models, and what makes a call that was approved."""
+        return (*self.offered, values.DIRECT_CALL)
 
     @property
     def shared_secret(self) -> str | None:

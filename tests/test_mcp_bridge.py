@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shlex
@@ -100,6 +101,16 @@ def test_a_modern_client_is_served_with_progress(bridge: Process) -> None:
         found.append(bridge.line())
     assert {one["method"] for one in found[:-1]} == {"notifications/progress"}
     assert found[-1]["result"]["resultType"] == "complete"
+
+
+def test_files_of_ten_megabytes_go_through(bridge: Process) -> None:
+    content = base64.b64encode(bytes(10_000_000)).decode()
+    given = {"message": "say seen", "files": [{"name": "large.bin", "base64": content}]}
+    bridge.send(request(1, "tools/call", name="ask", arguments=given, _meta=meta()))
+    chat = bridge.line()["result"]["structuredContent"]["chat"]
+    bridge.send(request(2, "tools/call", name="list_files", arguments={"chat": chat}, _meta=meta()))
+    [file] = bridge.line()["result"]["structuredContent"]["files"]
+    assert (file["path"], file["size_bytes"]) == ("uploads/large.bin", 10_000_000)
 
 
 def test_requests_are_answered_side_by_side_and_cancelled(bridge: Process) -> None:

@@ -330,5 +330,5 @@ def _work(
     workers = SharedWorkers(signals, works)
     use_case = context(signals, workers, instance)
     signed = accounts.digest(sign_in_token) if sign_in_token else ""
-    process = ProcessRecord(instance, int(works), "\n".join(settings.offered), contents_place(settings), signed)
+    process = ProcessRecord(instance, int(works), "\n".join(settings.run_models), contents_place(settings), signed)
     return use_case, workers, Sharing(database, use_case, signals, workers, process)

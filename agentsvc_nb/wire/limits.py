@@ -112,6 +112,8 @@ MCP_CALL_SECONDS: Final = 300.0  # for one call of a tool
 MCP_BODY_BYTES: Final = 150 * MB  # stated: of a request
 MCP_READ_CHARS: Final = 50_000  # of a file's text at once
 MCP_CONTENT_BYTES: Final = 10 * MB  # of a file read as a resource
+MCP_FILES_BYTES: Final = 10 * MB  # of the files in an `ask`, together
+MCP_CHATS_MAX: Final = 20  # that are listed at once
 MCP_LISTEN_TASKS_MAX: Final = 100  # that one stream listens to
 
 # Connectors that sign in by OAuth (ours, docs/mcp.md)

@@ -272,12 +272,29 @@ def test_each_tool_is_listed_with_its_schemas_and_hints(mcp: McpCaller) -> None:
     assert found["ask"]["inputSchema"]["required"] == ["message"]
 
 
-def test_an_ask_may_destroy_unless_effects_wait(mcp: McpCaller, cautious: RunningService) -> None:
-    """Its agent may send mail."""
+def test_the_list_of_tools_is_small_and_its_schemas_stand_alone(mcp: McpCaller) -> None:
+    """Clients put the whole list into each request to their model."""
+    for answer in (
+        mcp.send("tools/list"),
+        mcp.post(mcp.request("tools/list"), {"MCP-Protocol-Version": LEGACY}),
+    ):
+        assert len(answer.content) < 30_000
+    found = {tool["name"]: tool for tool in mcp.ask("tools/list")["tools"] if tool["description"] != "For tests."}
+    assert "$ref" not in json.dumps(found)
+    for tool in found.values():
+        for schema in ("inputSchema", "outputSchema"):
+            jsonschema.Draft202012Validator.check_schema(tool[schema])
+    assert found["send_email"]["inputSchema"]["properties"]["to"]["items"]["type"] == "string"
+    assert found["send_email"]["outputSchema"]["properties"]["data"]["properties"]["message_id"] == {"type": "string"}
+
+
+def test_a_tool_with_effects_may_destroy_unless_effects_wait(mcp: McpCaller, cautious: RunningService) -> None:
+    """The agent that `ask` asks may send mail."""
     with McpCaller(cautious) as careful:
         for caller, expected in ((mcp, True), (careful, False)):
-            [ask] = [tool for tool in caller.ask("tools/list")["tools"] if tool["name"] == "ask"]
-            assert ask["annotations"]["destructiveHint"] is expected
+            found = {tool["name"]: tool for tool in caller.ask("tools/list")["tools"]}
+            for name in ("ask", "send_email"):
+                assert found[name]["annotations"]["destructiveHint"] is expected
 
 
 def test_no_tool_approves(cautious: RunningService) -> None:
@@ -312,8 +329,8 @@ def test_an_answer_that_comes_late_is_told_where_to_find() -> None:
         run_id = found["structuredContent"]["run_id"]
         assert found["structuredContent"]["status"] in ("queued", "running")
         assert run_id in found["content"][0]["text"]
-        until(lambda: caller.call("get_run", run_id=run_id)["structuredContent"].get("ended_at"))
-        assert caller.call("get_run", run_id=run_id)["structuredContent"]["output"] == "late"
+        ended = until(lambda: caller.call("get_run", run_id=run_id), lambda run: "output" in run["structuredContent"])
+        assert (ended["content"][0]["text"], ended["structuredContent"]["status"]) == ("late", "completed")
 
 
 def test_progress_is_told_to_who_asks_for_it(mcp: McpCaller) -> None:
@@ -344,6 +361,7 @@ def test_results_are_what_the_listed_schemas_say(mcp: McpCaller, tasks: McpCalle
         ("cancel_run", run),
         ("get_job", job),
         ("cancel_job", job),
+        ("list_chats", {}),
         ("list_files", {"chat": chat}),
         ("search_files", {"chat": chat, "q": "summer"}),
         *(("read_file", {"chat": chat, "path": path}) for path in ("a.txt", *UPLOADED, "uploads/empty.txt")),
@@ -378,18 +396,79 @@ def test_a_wrong_input_is_a_result_with_its_code(mcp: McpCaller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "given"), [("client_tools", [{"name": "look_up"}]), ("client_tools", []), ("sync", True)]
+    ("name", "given", "wrong", "known"),
+    [
+        ("ask", {"message": "say x", "attachments": ["a.txt"]}, "attachments", "`files`"),
+        ("ask", {"message": "say x", "client_tools": []}, "client_tools", "`message`"),
+        ("ask", {"message": "say x", "sync": True}, "sync", "`message`"),
+        ("ask", {"message": "say x", "files": [{"name": "a", "contents": "x"}]}, "files.0.contents", "`base64`"),
+        ("list_files", {"chat": "chat_1", "path": "out"}, "path", "`after`"),
+        ("list_chats", {"page": 2}, "page", "`limit`"),
+        ("get_run", {"id": "x"}, "id", "`run_id`"),
+        ("cancel_job", {"job_id": "x", "reason": "late"}, "reason", "`job_id`"),
+        ("echo_job", {"step": 3}, "step", "`steps`"),
+        ("echo_job", {"client_tools": []}, "client_tools", "`steps`"),
+        ("send_email", {"cc": ["a@b.example"]}, "cc", "`session`"),
+        ("create_images", {"request": {"kind": "static_ad", "size": "1:1"}}, "request.size", "`brief`"),
+    ],
 )
-def test_ask_takes_neither_client_tools_nor_sync(mcp: McpCaller, field: str, given: Any) -> None:
-    found = mcp.call("ask", message="say x", **{field: given})
+def test_an_unknown_argument_is_refused_with_the_known_ones(
+    mcp: McpCaller, name: str, given: dict[str, Any], wrong: str, known: str
+) -> None:
+    """A model that guesses a name would be told that its files were read."""
+    found = mcp.call(name, **given)
     error = found["structuredContent"]["error"]
     assert (found["isError"], error["code"]) == (True, "invalid_tool_input")
-    assert mcp.call("ask", message="say x", **{field: None})["structuredContent"]["output"] == "x"
+    assert f"`{wrong}`" in error["message"]
+    assert known in error["message"].partition(wrong)[2]
 
 
-def test_a_tool_of_the_catalog_takes_no_client_tools(mcp: McpCaller) -> None:
-    found = mcp.call("echo_job", chat="new", steps=0, client_tools=[{"name": "look_up"}])
-    assert found["structuredContent"]["error"]["code"] == "invalid_tool_input"
+def test_an_ask_takes_files_as_text_or_base64(mcp: McpCaller) -> None:
+    files = [
+        {"name": "../notes.txt", "text": "summer süße"},
+        {"name": "dot.png", "base64": base64.b64encode(PICTURE[1]).decode()},
+    ]
+    chat = mcp.call("ask", message="say seen", files=files)["structuredContent"]["chat"]
+    listed = {one["path"]: one["size_bytes"] for one in mcp.call("list_files", chat=chat)["structuredContent"]["files"]}
+    assert listed == {"uploads/notes.txt": 13, "uploads/dot.png": 108}
+    read = mcp.call("read_file", chat=chat, path="uploads/notes.txt")
+    assert read["structuredContent"]["text"] == "summer süße"
+
+
+WAV = base64.b64encode(b"RIFF" + (36).to_bytes(4, "little") + b"WAVEfmt " + bytes(28)).decode()
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ([{"name": "a.txt"}], "invalid_tool_input"),
+        ([{"name": "a.txt", "text": "x", "base64": "eA=="}], "invalid_tool_input"),
+        ([{"name": "a.txt", "base64": "not base64"}], "invalid_tool_input"),
+        ([{"text": "x"}], "invalid_tool_input"),
+        ([{"name": "a.txt", "text": 5}], "invalid_tool_input"),
+        ("a.txt", "invalid_tool_input"),
+        (["a.txt"], "invalid_tool_input"),
+        ([{"name": "a.txt", "text": "x"}] * 11, "invalid_tool_input"),
+        ([{"name": "a.wav", "base64": WAV}], "unsupported_attachment"),
+        ([{"name": f"{part}.txt", "text": "x" * 5_000_001} for part in "ab"], "attachment_too_large"),
+    ],
+)
+def test_files_that_cannot_be_attached_are_refused_and_nothing_is_asked(
+    mcp: McpCaller, files: Any, expected: str
+) -> None:
+    before = mcp.call("list_chats", limit=1)["structuredContent"]["chats"]
+    found = mcp.call("ask", message="say x", files=files)
+    assert found["structuredContent"]["error"]["code"] == expected
+    assert mcp.call("list_chats", limit=1)["structuredContent"]["chats"] == before
+
+
+def test_chats_are_listed_last_used_first(mcp: McpCaller) -> None:
+    chats = [mcp.call("ask", message=f"say {word}")["structuredContent"]["chat"] for word in ("one", "two", "three")]
+    first = mcp.call("list_chats", limit=2)["structuredContent"]
+    assert [one["chat"] for one in first["chats"]] == [chats[2], chats[1]]
+    assert (first["chats"][0]["message"], first["chats"][0]["status"]) == ("say three", "completed")
+    rest = mcp.call("list_chats", after=first["next_after"])["structuredContent"]["chats"]
+    assert rest[0]["chat"] == chats[0]
 
 
 def test_an_unknown_tool_is_a_protocol_error(mcp: McpCaller) -> None:

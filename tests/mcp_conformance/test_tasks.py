@@ -56,11 +56,12 @@ def test_an_ask_is_approved_by_the_process_after_the_killed_one(cautious: Runnin
     assert [event.payload["approved"] for event in events if event.type == "approval.decided"] == [True]
 
 
-def test_a_job_is_found_again_and_made_once(cautious: RunningService) -> None:
-    with begun(cautious, "echo_job", steps=3, seconds=2, chat="new", files={"kept.txt": "x"}) as told:
-        reference = next(told)
-    with client(cautious, "resume", json.dumps(reference)) as told:
-        last = next(told)
-    assert last["ended"]["status"] == "completed"
-    assert last["ended"]["result"]["structuredContent"]["files"][0]["path"] == "kept.txt"
-    assert (cautious.data / EFFECTS).read_text().count("kept.txt") == 1
+def test_a_job_is_found_again_and_made_once() -> None:
+    with running_service() as service:
+        with begun(service, "echo_job", steps=3, seconds=2, chat="new", files={"kept.txt": "x"}) as told:
+            reference = next(told)
+        with client(service, "resume", json.dumps(reference)) as told:
+            last = next(told)
+        assert last["ended"]["status"] == "completed"
+        assert last["ended"]["result"]["structuredContent"]["files"][0]["path"] == "kept.txt"
+        assert (service.data / EFFECTS).read_text().count("kept.txt") == 1

@@ -67,6 +67,10 @@ def get(tx: Tx, run_id: str, key: str) -> CallRecord | None:
     return _record(tx.one(_sql["get"], run_id=run_id, key=key))
 
 
+def first(tx: Tx, run_id: str) -> CallRecord | None:
+    return _record(tx.one(_sql["first"], run_id=run_id))
+
+
 def by_call_id(tx: Tx, run_id: str, call_id: str) -> CallRecord | None:
     return _record(tx.one(_sql["by_call_id"], run_id=run_id, call_id=call_id))
 

@@ -16,6 +16,9 @@ SELECT * FROM tool_call WHERE run_id = :run_id AND key = :key
 -- name: by_call_id
 SELECT * FROM tool_call WHERE run_id = :run_id AND call_id = :call_id
 
+-- name: first
+SELECT * FROM tool_call WHERE run_id = :run_id ORDER BY rowid LIMIT 1
+
 -- name: waiting
 SELECT * FROM tool_call WHERE run_id = :run_id AND state = 'waiting' ORDER BY rowid
 

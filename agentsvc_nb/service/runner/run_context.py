@@ -22,6 +22,7 @@ from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts, files, money, projects, runs
 from agentsvc_nb.service.usecases.money import LIMIT_REACHED, cost_microcents
+from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools.port import RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
@@ -186,7 +187,7 @@ class LiveRunContext:
         return ToolCalls(
             self._storage,
             self._run,
-            self.message,
+            "" if self.model == DIRECT_CALL else self.message,  # a model wrote that: its addresses are not approved
             self._tools,
             self._client_tools,
             self._jobs,

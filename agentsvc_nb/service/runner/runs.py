@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from agentsvc_nb.agents.direct_call import DirectCall
 from agentsvc_nb.agents.port import Agent, StepsExceeded
 from agentsvc_nb.formats.children import fairness
 from agentsvc_nb.formats.children.fairness import caller
@@ -21,6 +22,7 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.usecases import attempts, observing, runs
+from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools.port import RemoteServers, Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE, NewClientTool
@@ -42,7 +44,7 @@ class RunRunner:
     ) -> None:
         self._storage = storage
         self._use_case = storage.use_case
-        self._agents = agents
+        self._agents = {**agents, DIRECT_CALL: DirectCall()}
         self._tools = tools
         self._jobs = job_runner
         self._judges = judges

@@ -88,7 +88,7 @@ async def take(context: UseCaseContext, run_id: str) -> RunRecord | None:
 
 def _take(tx: Tx, context: UseCaseContext, run_id: str) -> RunRecord | None:
     assert context.process is not None
-    process, offered, now = context.process, context.settings.offered, context.now
+    process, offered, now = context.process, context.settings.run_models, context.now
     if claimed := leases.claim_run(tx, run_id, process, offered, now):
         return _claimed(tx, claimed, now)
     found = leases.take_run(tx, run_id, process, offered)
@@ -182,7 +182,7 @@ async def recover(context: UseCaseContext) -> list[RunRecord]:
     The caller holds the folder's lock, so no other worker has any of these runs.
     """
     now = context.now
-    waiting, ended = await context.write(lambda tx: _recover(tx, context.origin, context.settings.offered, now))
+    waiting, ended = await context.write(lambda tx: _recover(tx, context.origin, context.settings.run_models, now))
     for record in ended:
         await observing.ended(context, record)
     return waiting

@@ -57,7 +57,7 @@ def _resume(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Resume, now:
         record = run_records.get(tx, original)
         assert record is not None
         return record, False
-    _check_resumable(tx, old, context.settings.offered)
+    _check_resumable(tx, old, context.settings.run_models)
     runs.check_capacity(tx, key.account, context.settings.run_capacity)
     record = _begin(tx, old, bill, now)
     if address:

@@ -54,6 +54,8 @@ class Start:
     client_tools: Sequence[NewClientTool] = ()
     files_from: str | None = None
     traceparent: str | None = field(default_factory=tracing.current)
+    shared: bool = False
+    """Whether it works in the chat that tools share if `where` names none."""
 
 
 async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRecord:
@@ -81,7 +83,7 @@ def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: i
     address = _address(key.account, given)
     if address and (original := idempotency.recall(tx, address)):
         return _found(runs.get(tx, original)), False
-    chat = chats.resolve(tx, given.where, key.account, now, shared=False)
+    chat = chats.resolve(tx, given.where, key.account, now, shared=given.shared)
     copying.begin_with(tx, context.index, key.account, given.files_from, chat.id, now)
     record = begin(tx, context, bill, given, chat, now)
     if address:

@@ -54,6 +54,12 @@ async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int
     return waiting
 
 
+async def outcome(context: UseCaseContext, run_id: str) -> Outcome | None:
+    """What the call of a run that is one (`DIRECT_CALL`) came to; None if it has none."""
+    call = await context.read_single(lambda tx: tool_calls.first(tx, run_id))
+    return None if call is None else call.outcome
+
+
 async def waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
     """The run's calls that wait for approval."""
     return await context.read_single(lambda tx: tool_calls.waiting(tx, run_id))

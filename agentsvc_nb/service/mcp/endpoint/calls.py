@@ -3,27 +3,35 @@ takes one, else it is waited for on the open stream."""
 
 from __future__ import annotations
 
+import asyncio
+import base64
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from agentsvc_nb.agents import direct_call
+from agentsvc_nb.formats import media_types
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http import bodies, start_fields
+from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.endpoints import runs as run_endpoints
 from agentsvc_nb.service.http.endpoints import tools as tool_endpoints
 from agentsvc_nb.service.http.multipart import MultipartForm
-from agentsvc_nb.service.mcp.endpoint import catalog, reading, results, tasks
+from agentsvc_nb.service.mcp.endpoint import catalog, reading, results, schemas, tasks
 from agentsvc_nb.service.mcp.endpoint.protocol import INVALID_PARAMS, Asked, Fault, notification
 from agentsvc_nb.service.mcp.endpoint.tasks import Work
 from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.ports import StoreBusy
+from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.usecases import jobs, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
+from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools import port
-from agentsvc_nb.wire.limits import STREAM_PING_SECONDS
+from agentsvc_nb.tools.port import Described, Tool
+from agentsvc_nb.wire.limits import MCP_FILES_BYTES, STREAM_PING_SECONDS
 
 AWAY_SECONDS: Final = 1.0
 """Until a database that was away is asked again."""
@@ -32,64 +40,133 @@ T = TypeVar("T", bound=BaseModel)
 
 async def call(context: RequestContext, asked: Asked) -> Message | Work:
     """The result of a call, or the work that it began. Raises `Fault`."""
-    name, given = asked.text("name"), asked.mapping("arguments")
+    name, given = asked.text("name"), bodies.without_nulls(asked.mapping("arguments"))
+    tool = catalog.called(context.services.tools).get(name)
+    if tool is None and name != catalog.ASK and name not in catalog.OWN:
+        raise Fault(INVALID_PARAMS, f"There is no tool {name[:80]!r}.")
     try:
-        if name in catalog.OWN:
-            return await _own(context, name, given)
-        if name == catalog.ASK:
-            return await _ask(context, asked, given)
-        return await _catalog(context, name, given)
+        schema = catalog.arguments_of_own(name) if tool is None else catalog.arguments_of(tool)
+        if fault := schemas.unknown_argument(given, schema):
+            raise ApiError("invalid_tool_input", fault)
+        if tool is not None:
+            return await _catalog(context, tool, given)
+        return await (_ask(context, asked, given) if name == catalog.ASK else _own(context, name, given))
     except ApiError as error:
         return results.refused(error)
 
 
 async def _ask(context: RequestContext, asked: Asked, given: dict[str, Any]) -> Work:
-    start_fields.no_client_tools({"input": given})
-    if given.get("sync"):
-        raise ApiError("invalid_tool_input", "`ask` takes no `sync`: it is held anyway.", field="sync")
-    start = await run_endpoints.validated(context, bodies.without_nulls(given), MultipartForm())
+    files = given.pop("files", None)
+    form = MultipartForm() if files is None else await _form(context, files)
+    try:
+        start = await run_endpoints.validated(context, given, form)
+    except BaseException:
+        form.discard()
+        raise
     if asked.traceparent is not None:
         start = replace(start, traceparent=asked.traceparent)
     return await runs.start(context.use_case, context.key, start)
 
 
-async def _catalog(context: RequestContext, name: str, given: dict[str, Any]) -> Message | Work:
-    described = catalog.called(context.services.tools).get(name)
-    if described is None:
-        raise Fault(INVALID_PARAMS, f"There is no tool {name[:80]!r}.")
+async def _form(context: RequestContext, files: object) -> MultipartForm:
+    """The files of an `ask`, as those of a multipart start. Raises `invalid_tool_input`, `attachment_too_large` and
+    `unsupported_attachment`."""
+    sent = _checked(catalog.SentFiles, {"files": files}).files
+    form = MultipartForm()
+
+    def receive() -> None:
+        left = min(MCP_FILES_BYTES, context.services.settings.max_file_bytes)
+        for place, file in enumerate(sent):
+            data = _bytes(file, f"files.{place}")
+            left -= len(data)
+            if left < 0:
+                raise ApiError("attachment_too_large", f"The files together must not exceed {MCP_FILES_BYTES:,} bytes.")
+            name = media_types.safe_name(file.name)
+            if media_types.is_audio_or_video(data[: media_types.HEAD_BYTES]):
+                raise ApiError("unsupported_attachment", f"{name!r} is audio or video.")
+            blob = context.services.blobs.create()
+            form.files.append((name, blob))
+            blob.write(data)
+
+    try:
+        await asyncio.to_thread(receive)  # it decodes megabytes
+    except BaseException:
+        form.discard()
+        raise
+    return form
+
+
+def _bytes(file: catalog.SentFile, field: str) -> bytes:
+    """The file's content. Raises `invalid_tool_input`."""
+    if (file.text is None) == (file.base64 is None):
+        raise ApiError("invalid_tool_input", f"{field}: Give either `text` or `base64`.", field=field)
+    if file.base64 is None:
+        return (file.text or "").encode()
+    try:
+        return base64.b64decode(file.base64, validate=True)
+    except ValueError:
+        field = f"{field}.base64"
+        raise ApiError("invalid_tool_input", f"{field}: Input should be valid base64.", field=field) from None
+
+
+async def _catalog(context: RequestContext, described: Described, given: dict[str, Any]) -> Message | Work:
     own = {field: value for field, value in given.items() if field not in catalog.PLACES}
-    where = {field: given[field] for field in catalog.PLACES if given.get(field) is not None}
+    where = {field: value for field, value in given.items() if field in catalog.PLACES}
     submit = await tool_endpoints.submission(context, described, {**where, "input": own})
-    if described.asynchronous:
+    tool = context.services.tools[described.name]
+    if _needs_approval(context, tool, submit):
+        return await runs.start(context.use_case, context.key, _approved_first(submit))
+    if tool.asynchronous:
         return await jobs.submit(context.use_case, context.key, submit)
-    return results.of_call(await tool_endpoints.run_directly(context, context.services.tools[name], submit))
+    return results.of_call(await tool_endpoints.run_directly(context, tool, submit))
+
+
+def _needs_approval(context: RequestContext, tool: Tool, submit: Submit) -> bool:
+    """Whether the call may wait for approval as a run's does, for its caller is a model, too."""
+    if not context.services.settings.approve_effects:
+        return False
+    return tool.effect or bool(tool.fetches(tool.Input.model_validate(submit.input)))
+
+
+def _approved_first(submit: Submit) -> runs.Start:
+    """The run that makes the call. Whoever approves calls of runs sees it, wherever that is."""
+    return runs.Start(
+        direct_call.message(submit.tool, submit.input),
+        submit.where,
+        DIRECT_CALL,
+        submit.received_at,
+        idempotency_key=submit.idempotency_key,
+        shared=True,
+    )
 
 
 async def _own(context: RequestContext, name: str, given: dict[str, Any]) -> Message:
     match _checked(catalog.OWN[name][0], given):
+        case catalog.ListChats() as listing:
+            return await reading.chats_listed(context, listing)
         case catalog.SearchFiles() as search:
             return results.result((), await reading.search(context, search))
         case catalog.ListFiles() as listing:
             return await reading.listed(context, listing)
         case catalog.ReadFile() as read:
             return await reading.text(context, read)
-        case catalog.GetRun(run_id=id) | catalog.CancelRun(run_id=id):
-            run = await runs.get(context.use_case, context.account, id)
-            if name.startswith("cancel"):
-                run = await runs.cancel(context.use_case, context.account, id)
-            return results.result((), run.public(context.origin))
-        case catalog.GetJob(job_id=id) | catalog.CancelJob(job_id=id):
-            return await _job(context, id, cancels=name.startswith("cancel"))
+        case catalog.GetRun(run_id=id):
+            return results.read(await results.of_run(context, await runs.get(context.use_case, context.account, id)))
+        case catalog.CancelRun(run_id=id):
+            return results.stopped(await runs.cancel(context.use_case, context.account, id))
+        case catalog.GetJob(job_id=id):
+            return results.read(await results.of_job(context, await _job(context, id)))
+        case catalog.CancelJob(job_id=id):
+            where = ChatSelector((await _job(context, id)).chat)
+            return results.stopped(await jobs.cancel(context.use_case, context.account, id, where))
     raise AssertionError(name)
 
 
-async def _job(context: RequestContext, job_id: str, *, cancels: bool) -> Message:
+async def _job(context: RequestContext, job_id: str) -> JobRecord:
     job = await jobs.find(context.use_case, job_id)
     if job is None or job.account != context.account:
         raise ApiError("job_not_found")
-    if cancels:
-        job = await jobs.cancel(context.use_case, context.account, job_id, ChatSelector(job.chat))
-    return results.result((), job.public(context.now))
+    return job
 
 
 def _checked(model: type[T], given: dict[str, Any]) -> T:
@@ -111,7 +188,7 @@ async def waited(context: RequestContext, asked: Asked, work: Work) -> Message:
 
 async def messages(context: RequestContext, asked: Asked, work: Work) -> AsyncGenerator[Message | None]:
     """Progress of the work, if the client wants it, a None now and then while there is nothing to say, and in the end
-    the response: the result, or where to ask for that. A client that goes away ends this, and not the work."""
+    the response: the result, or how to get it. A client that goes away ends this, and not the work."""
     token, told = asked.progress_token, -1.0
     id = tasks.id_of(work)
     until = run_endpoints.held_until(context, context.services.settings.ask_handle_seconds)
@@ -122,7 +199,9 @@ async def messages(context: RequestContext, asked: Asked, work: Work) -> AsyncGe
             due = left <= 0 or signals.stopping
             try:
                 work = await tasks.find(context, id)
-                answer = await tasks.result(context, work) if due or work.ended_at is not None else None
+                # At once where a person is waited for, whom nobody tells before the client has an answer.
+                due = due or work.ended_at is not None or bool(await tasks.waiting(context, work))
+                answer = await tasks.result(context, work) if due else None
             except StoreBusy:
                 answer = results.goes_on(work) if due else None
                 if answer is None:

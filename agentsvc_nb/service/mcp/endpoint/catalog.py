@@ -8,16 +8,57 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field
 
+from agentsvc_nb.service.mcp.endpoint import schemas
+from agentsvc_nb.service.mcp.endpoint.schemas import Schema
 from agentsvc_nb.service.mcp.messages import Message
-from agentsvc_nb.tools.catalog import AskStefanBrain, describe, offered
+from agentsvc_nb.tools.catalog import AskStefanBrain, offered
 from agentsvc_nb.tools.port import Described, Tool, ToolInput
 from agentsvc_nb.wire.files import FilePage, FileSearch
-from agentsvc_nb.wire.limits import MCP_READ_CHARS, PAGE_MAX, QUERY_MAX_CHARS
-from agentsvc_nb.wire.runs import NewRun, Run
-from agentsvc_nb.wire.tools import Job
+from agentsvc_nb.wire.limits import (
+    ATTACHMENTS_MAX,
+    MB,
+    MCP_CHATS_MAX,
+    MCP_FILES_BYTES,
+    MCP_READ_CHARS,
+    PAGE_MAX,
+    QUERY_MAX_CHARS,
+)
+from agentsvc_nb.wire.runs import NewRun
 
-PLACES: Final = ("chat", "project", "session")
+PLACES: Final[dict[str, Schema]] = {
+    "chat": {"type": "string", "description": "A chat's id, or `new`; left out, the chat that tools share."},
+    "project": {"type": "string"},
+    "session": {"type": "string"},
+}
 """What each tool takes besides its own input: where it works."""
+
+
+class SentFile(ToolInput):
+    name: str = Field(min_length=1)
+    text: str | None = None
+    base64: str | None = None
+
+
+class ListChats(ToolInput):
+    """Lists the chats, last used first, each with the beginning of its last message."""
+
+    after: str = Field(default="", description="The `next_after` of the page before.")
+    limit: int = Field(default=MCP_CHATS_MAX, ge=1, le=MCP_CHATS_MAX)
+
+
+class ListedChat(BaseModel):
+    chat: str
+    project: str | None
+    run_id: str | None
+    status: str | None
+    message: str | None
+    used_at: str
+    retired: bool
+
+
+class ChatList(BaseModel):
+    chats: list[ListedChat]
+    next_after: str | None
 
 
 class _InChat(ToolInput):
@@ -61,7 +102,7 @@ class ReadContent(BaseModel):
 
 
 class GetRun(ToolInput):
-    """Reads a run: its status, and its answer once it has ended."""
+    """Reads a run: its answer once it has ended; before, its status and what it waits for."""
 
     run_id: str
 
@@ -73,7 +114,7 @@ class CancelRun(ToolInput):
 
 
 class GetJob(ToolInput):
-    """Reads a job: its progress, and its result once it has ended."""
+    """Reads a job: its result once it has ended; before, its status."""
 
     job_id: str
 
@@ -96,14 +137,28 @@ class MadeFile(BaseModel):
     size_bytes: int
 
 
+class WaitingCall(BaseModel):
+    call_id: str
+    tool: str
+
+
+class Approval(BaseModel):
+    """What waits for a person, who approves or refuses it on the page or by the command."""
+
+    calls: list[WaitingCall]
+    page: str
+    command: str
+
+
 class Outcome(BaseModel):
-    """What a call came to: the tool's `data`; with `run_id` or `job_id` and its `status` while that goes on."""
+    """The result of a call: the tool's `data`; with `run_id` or `job_id` and its `status` while that goes on."""
 
     chat: str | None = None
     status: str | None = None
     run_id: str | None = None
     job_id: str | None = None
     error: Failed | None = None
+    approval: Approval | None = None
     files: Annotated[list[MadeFile] | None, Field(description="The files that it made, at most 100.")] = None
 
 
@@ -115,26 +170,44 @@ class Answered(Outcome):
     basis: dict[str, Any] | None = Field(default=None, description="What the answer rests on.")
 
 
-OWN: Final[dict[str, tuple[type[ToolInput], type[BaseModel] | None]]] = {
+class WithData(Outcome):
+    data: dict[str, Any] | None = None
+
+
+OWN: Final[dict[str, tuple[type[ToolInput], type[BaseModel]]]] = {
+    "list_chats": (ListChats, ChatList),
     "search_files": (SearchFiles, FileSearch),
     "list_files": (ListFiles, FilePage),
     "read_file": (ReadFile, ReadContent),
-    "get_run": (GetRun, Run),
-    "get_job": (GetJob, Job),
-    "cancel_run": (CancelRun, Run),
-    "cancel_job": (CancelJob, Job),
+    "get_run": (GetRun, Answered),
+    "get_job": (GetJob, WithData),
+    "cancel_run": (CancelRun, Outcome),
+    "cancel_job": (CancelJob, Outcome),
 }
 """What these tools take and answer. They work on the account's own, and cost nothing."""
 FREE: Final = frozenset({"get_run", "get_job"})
 """Calls that count against no limit of requests."""
 READS: Final = frozenset(name for name in OWN if not name.startswith("cancel_"))
 ASK: Final = "ask"
-_ASKED: Final = ("message", *PLACES, "output_config", "file_ids", "model", "effort", "max_steps", "max_cents")
+_ASKED: Final = (
+    *("message", *PLACES, "files_from", "output_config", "file_ids"),
+    *("model", "effort", "max_steps", "max_cents"),
+)
+_FILES: Final = (
+    f"Files to attach, each with `text` or `base64`; with `file_ids` at most {ATTACHMENTS_MAX}, together "
+    f"{MCP_FILES_BYTES // MB} MB."
+)
+_WAITS: Final = " A call waits until a person approves it."
+
+
+class SentFiles(ToolInput):
+    files: list[SentFile] = Field(max_length=ATTACHMENTS_MAX, description=_FILES)
 
 
 def listed(tools: Mapping[str, Tool], *, approved: bool) -> list[Message]:
-    """The tools in an order that stays the same. `approved`: whether the agent's effects wait for approval."""
-    return [_ask(approved), *(_entry(one) for one in called(tools).values()), *_own()]
+    """The tools in an order that stays the same. `approved`: whether effects wait for approval."""
+    catalog = (_described(one, approved) for one in called(tools).values())
+    return [_ask(approved), *catalog, *_own()]
 
 
 def called(tools: Mapping[str, Tool]) -> dict[str, Described]:
@@ -142,52 +215,66 @@ def called(tools: Mapping[str, Tool]) -> dict[str, Described]:
     return {name: one for name, one in offered(tools).items() if name != AskStefanBrain.name}
 
 
+def arguments_of(tool: Described) -> Schema:
+    """The schema of what a tool of the catalog is called with."""
+    return _arguments(type(tool))
+
+
+def arguments_of_own(name: str) -> Schema:
+    """The schema of what a tool of `OWN`, or `ask`, is called with."""
+    return _ask_arguments() if name == ASK else _own_arguments(name)
+
+
+@cache
+def _ask_arguments() -> Schema:
+    asked = NewRun.model_json_schema()
+    properties = {name: asked["properties"][name] for name in _ASKED}
+    whole = {**asked, "properties": properties, "required": ["message"]}
+    found = schemas.of_input(whole)
+    found["properties"] |= schemas.of_input(SentFiles.model_json_schema())["properties"]
+    return found
+
+
 @cache
 def _ask(approved: bool) -> Message:
-    schema = NewRun.model_json_schema()
-    properties = {name: schema["properties"][name] for name in _ASKED}
     return {
         "name": ASK,
         "title": "Ask the agent",
         "description": "Asks the agent, which reads the chat's files, uses its tools and writes files. Answers with "
         "its text; what takes long goes on as a task, or as a run that `get_run` reads.",
-        "inputSchema": {"type": "object", "properties": properties, "required": ["message"], **_definitions(schema)},
-        "outputSchema": Answered.model_json_schema(mode="serialization"),
+        "inputSchema": _ask_arguments(),
+        "outputSchema": schemas.of_output(Answered, 1),
         # Its agent has the tools with an effect, too.
-        "annotations": {"readOnlyHint": False, "destructiveHint": not approved, "idempotentHint": False},
+        "annotations": {"destructiveHint": not approved},
     }
 
 
-_entries: Final[dict[tuple[type[Described], bool], Message]] = {}
-"""Made once for each class, configured or not: 200 clients that list at once would wait for seconds."""
-
-
-def _entry(tool: Described) -> Message:
-    key = (type(tool), tool.available())
-    if key not in _entries:
-        _entries[key] = _described(tool)
-    return _entries[key]
-
-
-def _described(tool: Described) -> Message:
-    described = describe(tool)
-    schema = described.input_schema
-    # The tool's own names win: none of them is called like a place today, which a test looks after.
-    properties = {**_places(), **schema.get("properties", {})}
-    available = "" if described.available else " (Not configured at this service.)"
+def _described(tool: Described, approved: bool) -> Message:
+    description = tool.description if tool.available() else f"{tool.description} (Not configured at this service.)"
     return {
         "name": tool.name,
-        "description": described.description + available,
-        "inputSchema": {**schema, "properties": properties},
-        "outputSchema": _outcome(described.output_schema),
+        "description": description + (_WAITS if approved and tool.effect else ""),
+        "inputSchema": arguments_of(tool),
+        "outputSchema": _outcome(type(tool)),
         # An effect can't be taken back, such as mail; what costs has none.
-        "annotations": {
-            "readOnlyHint": False,
-            "destructiveHint": tool.effect,
-            "idempotentHint": tool.idempotent,
-            "openWorldHint": True,
-        },
+        "annotations": {"destructiveHint": tool.effect and not approved, "idempotentHint": tool.idempotent},
     }
+
+
+@cache  # pydantic takes a millisecond for each: 200 clients that list at once would wait for seconds
+def _arguments(tool: type[Described]) -> Schema:
+    found = schemas.of_input(tool.Input.model_json_schema())
+    # The tool's own names win: none of them is called like a place today, which a test looks after.
+    return {**found, "properties": {**PLACES, **found.get("properties", {})}}
+
+
+@cache
+def _outcome(tool: type[Described]) -> Schema:
+    """The schema of a call's result, with the tool's own data in it."""
+    found = schemas.of_output(WithData, 1)
+    if tool.Output is not None:
+        found["properties"]["data"] = schemas.of_output(tool.Output, 1)
+    return found
 
 
 @cache
@@ -195,13 +282,19 @@ def _own() -> tuple[Message, ...]:
     return tuple(_own_entries())
 
 
+@cache
+def _own_arguments(name: str) -> Schema:
+    return schemas.of_input(OWN[name][0].model_json_schema())
+
+
 def _own_entries() -> Iterator[Message]:
     for name, (given, answered) in OWN.items():
         cancels = name.startswith("cancel_")
-        entry: Message = {
+        yield {
             "name": name,
             "description": given.__doc__ or "",
-            "inputSchema": {**given.model_json_schema(), "title": name},
+            "inputSchema": _own_arguments(name),
+            "outputSchema": schemas.of_output(answered, 1 if issubclass(answered, Outcome) else 2),
             "annotations": {
                 "readOnlyHint": not cancels,
                 "destructiveHint": cancels,
@@ -209,33 +302,3 @@ def _own_entries() -> Iterator[Message]:
                 "openWorldHint": False,
             },
         }
-        yield entry if answered is None else {**entry, "outputSchema": _open(answered)}
-
-
-@cache
-def _open(answered: type[BaseModel]) -> dict[str, Any]:
-    """The schema of what a tool of ours answers. A failed call has `error` in place of it.
-
-    Results leave out what is null, so no field that has a default is required.
-    """
-    schema = answered.model_json_schema()
-    return {name: value for name, value in schema.items() if name != "required"}
-
-
-@cache
-def _places() -> dict[str, Any]:
-    described = NewRun.model_json_schema()["properties"]
-    chat = {"type": "string", "description": "The chat to work in, or `new`; without it the one that tools share."}
-    return {"chat": chat, **{name: described[name] for name in PLACES if name != "chat"}}
-
-
-def _outcome(output: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The schema of a call's result, with the tool's own data in it."""
-    schema = Outcome.model_json_schema(mode="serialization")
-    data = {name: value for name, value in (output or {"type": "object"}).items() if name != "$defs"}
-    definitions = {**schema.get("$defs", {}), **(output or {}).get("$defs", {})}
-    return {**schema, "properties": {**schema["properties"], "data": data}, "$defs": definitions}
-
-
-def _definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"$defs": schema["$defs"]} if "$defs" in schema else {}

@@ -10,7 +10,15 @@ from agentsvc_nb.formats import queries as grammar
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.mcp.endpoint import results
-from agentsvc_nb.service.mcp.endpoint.catalog import ListFiles, ReadContent, ReadFile, SearchFiles
+from agentsvc_nb.service.mcp.endpoint.catalog import (
+    ChatList,
+    ListChats,
+    ListedChat,
+    ListFiles,
+    ReadContent,
+    ReadFile,
+    SearchFiles,
+)
 from agentsvc_nb.service.mcp.endpoint.protocol import INVALID_PARAMS, Asked, Fault
 from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.records.files import FileRecord
@@ -18,7 +26,9 @@ from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import chats, files
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
-from agentsvc_nb.wire.limits import MCP_CONTENT_BYTES, MCP_READ_CHARS, PAGE_MAX
+from agentsvc_nb.wire.limits import MCP_CHATS_MAX, MCP_CONTENT_BYTES, MCP_READ_CHARS, PAGE_MAX
+from agentsvc_nb.wire.runs import typed
+from agentsvc_nb.wire.times import rfc3339
 
 TEMPLATE: Final = {
     "uriTemplate": results.SCHEME + "{chat}/{+path}",
@@ -30,8 +40,30 @@ FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
 """How long an answer about files holds: another run may write the next moment."""
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _VALUES_MAX: Final = 100
-_CHATS: Final = 20
-"""Chats whose files are listed as resources, and that are offered by completion: those used last."""
+_MESSAGE_CHARS: Final = 200
+"""Of a chat's last message that is listed."""
+
+
+async def chats_listed(context: RequestContext, given: ListChats) -> Message:
+    """A page of the account's chats. Raises `invalid_tool_input`."""
+    if given.after and not (given.after.isascii() and given.after.isdigit() and len(given.after) < 16):
+        raise ApiError("invalid_tool_input", "`after` must be the `next_after` of the page before.", field="after")
+    before = int(given.after) if given.after else None
+    found = await chats.recent(context.use_case, context.account, before, given.limit)
+    shown = [
+        ListedChat(
+            chat=one.id,
+            project=one.project,
+            run_id=one.run_id,
+            status=one.status,
+            message=None if one.message is None else typed(one.message)[:_MESSAGE_CHARS],
+            used_at=rfc3339(one.used_at),
+            retired=one.retired_at is not None,
+        )
+        for one in found
+    ]
+    after = str(found[-1].used_at) if len(found) == given.limit else None
+    return results.result((), ChatList(chats=shown, next_after=after))
 
 
 async def search(context: RequestContext, given: SearchFiles) -> FileSearch:
@@ -97,7 +129,7 @@ async def _content(context: RequestContext, record: FileRecord) -> bytes:
 async def resources(context: RequestContext, asked: Asked) -> Message:
     """`resources/list`: the files of the chats that were used last, a page each. Raises `Fault` for a cursor that is
     none of ours."""
-    recent = [used.id for used in await chats.recent(context.use_case, context.account, None, _CHATS)]
+    recent = [used.id for used in await chats.recent(context.use_case, context.account, None, MCP_CHATS_MAX)]
     chat, _, after = _cursor(asked).partition("/")
     if chat and chat not in recent:
         return {**FRESH, "resources": []}
@@ -146,7 +178,7 @@ async def complete(context: RequestContext, asked: Asked) -> Message:
 
 async def _completions(context: RequestContext, asked: Asked, name: str, begun: str) -> list[str]:
     if name == "chat":
-        return [used.id for used in await chats.recent(context.use_case, context.account, None, _CHATS)]
+        return [used.id for used in await chats.recent(context.use_case, context.account, None, MCP_CHATS_MAX)]
     known = asked.mapping("context").get("arguments")
     chat = known.get("chat") if isinstance(known, dict) else None
     if name != "path" or not isinstance(chat, str):

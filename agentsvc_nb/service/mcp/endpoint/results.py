@@ -10,16 +10,30 @@ from urllib.parse import quote, unquote
 from pydantic import BaseModel
 
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.http.bodies import without_nulls
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.mcp.endpoint.catalog import Answered, Failed, MadeFile, Outcome
+from agentsvc_nb.service.mcp.endpoint.catalog import (
+    Answered,
+    Approval,
+    Failed,
+    MadeFile,
+    Outcome,
+    WaitingCall,
+    WithData,
+)
 from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.usecases import files
+from agentsvc_nb.service.records.tool_calls import CallRecord
+from agentsvc_nb.service.usecases import files, tool_calls
+from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.text import exact
 from agentsvc_nb.wire.tools import ToolResult
 
+INPUT_CHARS: Final = 4_000
+"""Of the input of a call that waits."""
 SCHEME: Final = "agentsvc://"
 _CANCELLED: Final = Failed(code="cancelled", message="It was cancelled.")
 
@@ -66,7 +80,7 @@ def result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, fail
     """A tool's result. Data without any text is said as text, too, for clients that read only that."""
     found: Message = {"content": list(content), "isError": failed}
     if data is not None:
-        found["structuredContent"] = data.model_dump(mode="json", exclude_none=True)
+        found["structuredContent"] = without_nulls(data.model_dump(mode="json"))  # also those in a tool's own data
         if not any(block["type"] == "text" for block in content):
             said = json.dumps(found["structuredContent"], ensure_ascii=False)
             found["content"] = [_text(said), *content]
@@ -75,7 +89,9 @@ def result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, fail
 
 def refused(error: ApiError) -> Message:
     """A call that the service refused, by its code."""
-    return failure(error.row.code, error.message)
+    active = error.top.get("activeRunId")
+    held = f" Run {active} is active: call `get_run` or `cancel_run` with it." if active else ""
+    return failure(error.row.code, error.message + held)
 
 
 def failure(code: str, message: str, data: Outcome | None = None) -> Message:
@@ -89,17 +105,37 @@ def goes_on(work: RunRecord | JobRecord) -> Message:
     if isinstance(work, RunRecord):
         data = Answered(chat=work.chat, status=work.status, run_id=work.run_id)
         return _goes_on("run", work.run_id, "get_run", data)
-    return _goes_on("job", work.job_id, "get_job", _WithData(chat=work.chat, status=work.status, job_id=work.job_id))
+    return _goes_on("job", work.job_id, "get_job", WithData(chat=work.chat, status=work.status, job_id=work.job_id))
+
+
+def waits(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord]) -> tuple[str, Approval]:
+    """What a run waits for, and how a person approves it: as text, and as data."""
+    page = run.document(context.origin)["app_url"]
+    command = f"agentsvc runs approve {run.run_id}"
+    wanted = "\n".join(f"{call.tool} {exact(call.input, limit=INPUT_CHARS)}" for call in calls)
+    said = (
+        f"Run {run.run_id} waits for a person's approval. It wants to call:\n{wanted}\n"
+        f"No tool approves that: ask the user to open {page}, or to run `{command}` in a terminal, or "
+        f"`%approve {run.run_id}` in a notebook. Then call `get_run` with run_id {run.run_id} for the result."
+    )
+    named = [WaitingCall(call_id=call.call_id, tool=call.tool) for call in calls]
+    return said, Approval(calls=named, page=page, command=command)
 
 
 async def of_run(context: RequestContext, run: RunRecord) -> Message:
-    """The result of a run; of one that goes on, where to ask for it."""
+    """The result of a run; of one that goes on, what it waits for, or where to ask for it."""
+    facts: dict[str, Any] = {"chat": run.chat, "status": run.status, "run_id": run.run_id}
+    if run.status == "running" and (calls := await tool_calls.waiting(context.use_case, run.run_id)):
+        said, approval = waits(context, run, calls)
+        return result([_text(said)], Outcome(**facts, approval=approval))
     made = [made_file(one) for one in await files.of_run(context.use_case, run.chat, run.run_id)]
+    facts["files"] = made or None
+    direct = run.status == "completed" and run.model == DIRECT_CALL
+    if direct and (outcome := await tool_calls.outcome(context.use_case, run.run_id)):
+        content = [*blocks(outcome.content, run.chat), *map(link, made)]
+        return result(content, WithData(**facts, data=outcome.data))
     data = Answered(
-        chat=run.chat,
-        status=run.status,
-        run_id=run.run_id,
-        files=made or None,
+        **facts,
         output=run.output,
         structured_output=_document(run.structured_output),
         basis=_document(run.basis),
@@ -117,7 +153,7 @@ async def of_job(context: RequestContext, job: JobRecord) -> Message:
     """The result of a job; of one that goes on, where to ask for it."""
     found = await files.find(context.use_case, job.chat, job.files[: files.MADE_MAX]) if job.files else []
     made = [made_file(one) for one in found]
-    data = _WithData(chat=job.chat, status=job.status, job_id=job.job_id, files=made or None, data=job.data)
+    data = WithData(chat=job.chat, status=job.status, job_id=job.job_id, files=made or None, data=job.data)
     if job.ended_at is None:
         return _goes_on("job", job.job_id, "get_job", data)
     error = _CANCELLED if job.status == "cancelled" else None if job.error is None else Failed(**job.error)
@@ -128,10 +164,22 @@ async def of_job(context: RequestContext, job: JobRecord) -> Message:
 
 def of_call(found: ToolResult) -> Message:
     """The result of a direct call."""
-    data = _WithData(chat=found.chat, data=found.data)
+    data = WithData(chat=found.chat, data=found.data)
     if found.error is not None:
         return failure(found.error.code, found.error.message, data)
     return result(list(blocks(found.content, found.chat)), data)
+
+
+def read(found: Message) -> Message:
+    """The result of work, as that of a call which reads it: the call succeeds, whatever became of the work."""
+    return {**found, "isError": False}
+
+
+def stopped(work: RunRecord | JobRecord) -> Message:
+    """The state of work that was told to stop, which it may do a moment later."""
+    if isinstance(work, RunRecord):
+        return result((), Outcome(chat=work.chat, status=work.status, run_id=work.run_id))
+    return result((), Outcome(chat=work.chat, status=work.status, job_id=work.job_id))
 
 
 def blocks(content: Iterable[Mapping[str, Any]], chat: str) -> Iterable[Message]:
@@ -146,10 +194,6 @@ def blocks(content: Iterable[Mapping[str, Any]], chat: str) -> Iterable[Message]
                 yield {"type": "resource_link", "uri": uri(chat, path), "name": name, "mimeType": media_type}
             case _:
                 yield _text(json.dumps(block.get("json", block), ensure_ascii=False))
-
-
-class _WithData(Outcome):
-    data: dict[str, Any] | None = None
 
 
 def _goes_on(what: str, id: str, tool: str, data: Outcome) -> Message:

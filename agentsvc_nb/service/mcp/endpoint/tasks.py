@@ -22,8 +22,6 @@ from agentsvc_nb.wire.times import rfc3339
 
 Work = RunRecord | JobRecord
 
-_INPUT_CHARS: Final = 4_000
-"""Of a call's input that the user is shown."""
 _KEY: Final = "approval_"
 _BROKEN: Final = frozenset({"internal_error", "attempts_exhausted"})
 """Ends for which the service is at fault, and no tool."""
@@ -69,10 +67,13 @@ async def get(context: RequestContext, asked: Asked) -> Message:
 async def state(context: RequestContext, asked: Asked, work: Work) -> Message:
     """The task as it is now, with its result, its error or what it asks for."""
     if work.ended_at is None:
-        waiting = await _asks(context, asked, work)
-        if not waiting:
-            return _facts(context, work, "working")
-        return {**_facts(context, work, "input_required"), "inputRequests": dict(map(_request, waiting))}
+        calls = await waiting(context, work)
+        if calls and asked.elicits and _may_decide(context):
+            return {**_facts(context, work, "input_required"), "inputRequests": dict(map(_request, calls))}
+        facts = _facts(context, work, "working")
+        if calls and isinstance(work, RunRecord):  # until somebody approves elsewhere
+            facts["statusMessage"] = results.waits(context, work, calls)[0]
+        return facts
     if work.status == "cancelled":
         return _facts(context, work, "cancelled")
     if error := _protocol_error(work):
@@ -144,16 +145,15 @@ def _may_decide(context: RequestContext) -> bool:
     return not context.key.scopes or "runs" in context.key.scopes
 
 
-async def _asks(context: RequestContext, asked: Asked, work: Work) -> list[CallRecord]:
-    """The calls whose approval this client is asked for. Of any other client the task works, and waits for somebody
-    who approves."""
-    if not (isinstance(work, RunRecord) and asked.elicits and _may_decide(context)):
+async def waiting(context: RequestContext, work: Work) -> list[CallRecord]:
+    """The calls of the work that wait for approval."""
+    if not isinstance(work, RunRecord) or work.status != "running":
         return []
     return await tool_calls.waiting(context.use_case, work.run_id)
 
 
 def _request(call: CallRecord) -> tuple[str, Message]:
-    said = f"The agent asks to call {call.tool} with:\n{exact(call.input, 1, _INPUT_CHARS)}"
+    said = f"The agent asks to call {call.tool} with:\n{exact(call.input, 1, results.INPUT_CHARS)}"
     return _KEY + call.call_id, {
         "method": "elicitation/create",
         "params": {"mode": "form", "message": said, "requestedSchema": _VERDICT},

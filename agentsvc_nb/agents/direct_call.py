@@ -1,0 +1,29 @@
+"""The agent of a run that is one tool call: an MCP client asked for it, and a person approves it first."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.tools.port import WorkFailure
+
+
+def message(tool: str, given: dict[str, Any]) -> str:
+    """The message of such a run, as its chat shows it.
+
+    >>> message("send_email", {"to": ["ann@example.com"]})
+    'send_email {"to": ["ann@example.com"]}'
+    """
+    return f"{tool} {json.dumps(given, ensure_ascii=False)}"
+
+
+class DirectCall:
+    """Makes the call that the message names. The run fails as the tool does."""
+
+    async def run(self, turn: RunContext) -> str:
+        tool, _, given = turn.message.partition(" ")
+        outcome = await turn.call(tool, json.loads(given))
+        if outcome.error is not None:
+            raise WorkFailure(*outcome.error)
+        return "\n".join(block["text"] for block in outcome.content if block.get("type") == "text")
