@@ -72,6 +72,8 @@ EXAMPLES: Final = {
         "agentsvc files get reports/plan.md --chat chat_1 --to downloads/",
         "agentsvc files get reports/plan.md --chat chat_1 --to - | less",
     ),
+    "agentsvc files versions": ("agentsvc files versions uploads/prices.csv --chat chat_1",),
+    "agentsvc files restore": ("agentsvc files restore uploads/prices.csv 1 --chat chat_1",),
     "agentsvc files search": ("agentsvc files search '\"autumn sale\" -draft' --chat chat_1 --json",),
     "agentsvc tools": ("agentsvc tools list", "agentsvc tools show create_images"),
     "agentsvc tools list": ("agentsvc tools list",),

@@ -13,6 +13,7 @@ from agentsvc_nb.cli.connection import (
     UnusableInput,
     connected,
     json_option,
+    print_either,
     print_json,
     print_rows,
     require_readable,
@@ -21,7 +22,7 @@ from agentsvc_nb.cli.connection import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentsvc_nb.wire.files import SnippetPart
+    from agentsvc_nb.wire.files import SnippetPart, WorkspaceFile
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -37,6 +38,13 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     get.add_argument("paths", nargs="+", metavar="PATH", help="paths as `files list` shows them")
     get.add_argument("--to", default=".", metavar="PLACE", help="a folder, a file's name, or - for stdout; default: .")
     get.set_defaults(run=_get)
+    versions = files.add_parser("versions", parents=shown, help="list the versions of a file, the current one first")
+    versions.add_argument("path", metavar="PATH", help="a path as `files list` shows it")
+    versions.set_defaults(run=_versions)
+    restore = files.add_parser("restore", parents=shown, help="bring an earlier version of a file back, as a new one")
+    restore.add_argument("path", metavar="PATH", help="a path as `files list` shows it")
+    restore.add_argument("version", type=int, metavar="VERSION", help="its number, as `files versions` shows it")
+    restore.set_defaults(run=_restore)
     search = files.add_parser("search", parents=shown, help='find files: words, "phrases", or, -without')
     search.add_argument("query", metavar="QUERY", help="the last word counts as a beginning")
     search.set_defaults(run=_search)
@@ -92,6 +100,31 @@ def _get(args: argparse.Namespace) -> int:
                 print(place)
     if args.json:
         print_json(got)
+    return 0
+
+
+def _versions(args: argparse.Namespace) -> int:
+    with connected(args.data) as client:
+        found = client.files.versions(args.path, chat=args.chat)
+    if args.json:
+        print_json(found)
+    else:
+        rows = ((str(each.version), f"{each.size_bytes:,}", each.updated_at or "", _author(each)) for each in found)
+        print_rows(("version", "bytes", "changed", "from"), rows, "")
+    return 0
+
+
+def _author(file: WorkspaceFile) -> str:
+    if file.kind == "upload":
+        return "you"
+    return f"run {file.run_id}" if file.run_id else file.kind
+
+
+def _restore(args: argparse.Namespace) -> int:
+    with connected(args.data) as client:
+        file = client.files.restore(args.path, args.version, chat=args.chat)
+    text = f"{file.path} has the content of version {args.version} again, as version {file.version}."
+    print_either(file, text, args.json)
     return 0
 
 

@@ -151,7 +151,8 @@ class ClientCallWaiting(_ToolEvent):
 
 
 class FileWritten(Event):
-    """`file.written`: a file of the chat was written."""
+    """`file.written`: a file of the chat was written. `previous_version` is the version that the run found: None for a
+    new file, equal to `version` when the content stayed the same."""
 
     __slots__ = ()
     type: Literal["file.written"]
@@ -159,6 +160,8 @@ class FileWritten(Event):
     file_name = _field("")
     media_type = _field("")
     size_bytes = _field(0)
+    version = _field(1)
+    previous_version: int | None = _field(None)
 
     @property
     def file(self) -> WorkspaceFile:

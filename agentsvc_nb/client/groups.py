@@ -235,6 +235,8 @@ class Files(OperationGroup[F]):
     search = operation(resources.search_files)
     head = operation(downloads.head)
     rename = operation(resources.rename_file)
+    versions = operation(resources.list_versions)
+    restore = operation(resources.restore_file)
 
 
 class Jobs(OperationGroup[F]):

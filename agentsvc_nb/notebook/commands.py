@@ -36,7 +36,9 @@ from agentsvc_nb.notebook.files.workspace import (
     files_matching,
     files_preview,
     files_put,
+    files_restore,
     files_table,
+    files_versions,
     listed,
     search,
 )
@@ -82,6 +84,8 @@ __all__ = [
     "files_matching",
     "files_preview",
     "files_put",
+    "files_restore",
+    "files_versions",
     "jobs",
     "jobs_artifacts",
     "jobs_cancel",

@@ -9,6 +9,7 @@ from agentsvc_nb.wire.ids import SHA256
 from agentsvc_nb.wire.limits import (
     FILE_NAME_CHARS,
     INSTRUCTIONS_CHARS,
+    INTEGER_MAX,
     PROJECT_NAME_CHARS,
     SEARCH_MAX_RESULTS,
     SNIPPETS_PER_MATCH,
@@ -119,6 +120,12 @@ class NewName(Request):
     )
 
 
+class RestoredVersion(Request):
+    """The body of `POST /files/restore`."""
+
+    version: int = Field(ge=1, le=INTEGER_MAX, description="The version to bring back.", examples=[1])
+
+
 class StagedFile(Model):
     """A file waiting to be attached; its id is valid for 24 hours."""
 
@@ -159,12 +166,13 @@ class FileFacts(Model):
 
 
 class WorkspaceFile(FileFacts):
-    """A file of a chat, as listed; `output` is the typed output that it belongs to. `unread`: its text could not be
-    read, so search finds it by its name alone."""
+    """A file of a chat, as listed, or an earlier version of one; `output` is the typed output that it belongs to.
+    `unread`: its text could not be read, so search finds it by its name alone."""
 
     run_id: str | None = None
     output: TypedOutput | None = None
     unread: bool = False
+    version: int = 1
     download_url: str = ""
 
 
@@ -175,6 +183,14 @@ class FilePage(Model):
     chat: str = ""
     files: list[WorkspaceFile] = Field(default_factory=list)
     next_after: str | None = None
+
+
+class FileVersions(Model):
+    """The versions of a file, the current one first."""
+
+    object: str = "list"
+    chat: str = ""
+    data: list[WorkspaceFile] = Field(default_factory=list)
 
 
 class SnippetPart(Model):

@@ -21,6 +21,7 @@ INDEXED_TEXT_BYTES: Final = 1 * MB  # of a file's text, as far as it is read (do
 # Runs and files
 ATTACHMENTS_MAX: Final = 10  # files that go along with a start, and files of one upload
 FILES_FROM_MAX: Final = 200  # ours: files of another chat that a new one begins with
+FILE_VERSIONS_MAX: Final = 10  # ours: earlier versions of a file that are kept, besides the newest that was uploaded
 PARTS_MAX: Final = 100  # ours: of a multipart body, fields that count for nothing among them
 FILE_MAX_BYTES: Final = 100 * MB  # of a file that is sent; a setting
 JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start, which is read into memory

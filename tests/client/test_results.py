@@ -35,6 +35,7 @@ TYPES = {
         "run_id": "string",
         "output": "object",
         "unread": "boolean",
+        "version": "Int64",
         "download_url": "string",
     },
     Event: {"id": "Int64", "type": "category", "created_at": "datetime64[ns, UTC]", "payload": "object"},

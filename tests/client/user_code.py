@@ -142,6 +142,8 @@ def files(client: AgentService, table: pd.DataFrame) -> None:
     assert_type([client.files.download(file) for file in client.files.list(client.ask("x"))], list[bytes])
     assert_type(client.files.head("a.csv", 1000, chat="chat_1"), bytes)
     assert_type(client.files.rename("a.csv", "Prices", chat="chat_1"), WorkspaceFile)
+    assert_type(client.files.versions("a.csv", chat="chat_1"), Listing[WorkspaceFile])
+    assert_type(client.files.restore("a.csv", 1, chat="chat_1"), WorkspaceFile)
 
 
 def jobs_and_tools(client: AgentService) -> None:
@@ -248,6 +250,8 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(await client.files.download("a", chat="chat_1", to="a"), Path)
     assert_type(await client.files.head("a.csv", 1000, chat="chat_1"), bytes)
     assert_type(await client.files.rename("a", "b", chat="chat_1"), WorkspaceFile)
+    assert_type(await client.files.versions("a", chat="chat_1"), Listing[WorkspaceFile])
+    assert_type(await client.files.restore("a", 1, chat="chat_1"), WorkspaceFile)
 
 
 async def awaited_too(client: AsyncAgentService) -> None:

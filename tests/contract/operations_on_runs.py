@@ -219,6 +219,26 @@ async def rename(client: Any, stage: ServiceFixture) -> None:
     assert listed(stage, chat)["a.txt"]["name"] == "Brief"
 
 
+@case("files.versions")
+async def versions(client: Any, stage: ServiceFixture) -> None:
+    chat = stage.wire.finish("write a.txt one")["chat"]
+    stage.wire.finish("write a.txt two", chat=chat)
+    now, before = await got(client.files.versions("a.txt", chat=chat))
+    assert (now.version, before.version) == (2, 1)
+    assert await got(client.files.download(before)) == b"one"
+
+
+@case("files.restore")
+async def restore(client: Any, stage: ServiceFixture) -> None:
+    chat = stage.wire.finish("write a.txt one")["chat"]
+    stage.wire.finish("write a.txt two", chat=chat)
+    assert (await got(client.files.restore("a.txt", 1, chat=chat))).version == 3
+    assert await got(client.files.download("a.txt", chat=chat)) == b"one"
+    for version in (7, 0):
+        with pytest.raises(StefanBrainError):
+            await got(client.files.restore("a.txt", version, chat=chat))
+
+
 # -- chats and projects --------------------------------------------------------------------------------------------
 
 

@@ -81,6 +81,8 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "files.search": _file,
     "files.download": _file,
     "files.rename": lambda s: _file(s, json={"name": "Brief"}),
+    "files.versions": _file,
+    "files.restore": lambda s: _file(s, json={"version": 1}),
     "tools.list": lambda s: Right(),
     "tools.describe": lambda s: Right({"name": "create_images"}),
     "tools.invoke": lambda s: Right({"name": "ask_stefanbrain"}, {"json": {"input": {"message": "say x"}}}),

@@ -27,6 +27,8 @@ HIDDEN: Final = {
     "files.search": "chat_not_found",
     "files.download": "chat_not_found",
     "files.rename": "chat_not_found",
+    "files.versions": "chat_not_found",
+    "files.restore": "chat_not_found",
     "jobs.status": "chat_not_found",
     "jobs.result": "chat_not_found",
     "jobs.cancel": "chat_not_found",

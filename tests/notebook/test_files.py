@@ -49,6 +49,35 @@ def test_the_table_says_who_made_each_file(terminal: Any, tmp_path: Path) -> Non
     assert set(table["kind"]) == {"upload", "output"}
 
 
+def test_a_file_that_a_run_replaced_is_restored(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("prices.csv").write_text("mine")
+    terminal.cell("%%ask --file prices.csv\nsay x")
+    answer = terminal.cell("%%ask\nwrite uploads/prices.csv ruined")
+    assert "uploads/prices.csv  (6 B, version 2)" in answer.shown["text/plain"]
+    assert "`%files restore PATH` brings one back" in repr(terminal.cell("%files"))
+    text, _ = _shown(terminal.cell("%files -o table versions prices.csv"))
+    assert [line.split()[0] for line in text.splitlines()[2:4]] == ["2", "1"]
+    assert [*terminal.user_ns["table"]["version"]] == [2, 1]
+    terminal.cell("%files restore prices.csv")
+    assert "uploads/prices.csv: version 1 is back, as version 3." in capsys.readouterr().out
+    terminal.cell("%files get prices.csv -d got")
+    assert Path("got/prices.csv").read_text() == "mine"
+    terminal.cell("%files restore uploads/prices.csv 1")
+    assert "uploads/prices.csv already has the content of version 1." in capsys.readouterr().out
+    for line, problem in (
+        ("restore prices.csv 9", "has no version 9; nothing was restored"),
+        ("restore prices.csv x", "has no version x; nothing was restored"),
+        ("restore", "Name one file to restore"),
+        ("versions", "Name one file to list the versions of"),
+    ):
+        with pytest.raises(AskError, match=problem):
+            terminal.cell(f"%files {line}")
+    Path("once.csv").write_text("1")
+    terminal.cell("%files put once.csv")
+    with pytest.raises(AskError, match="has only one version; nothing was restored"):
+        terminal.cell("%files restore once.csv")
+
+
 def test_what_goes_along_with_the_next_ask_is_listed(terminal: Any, tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("a\n")
     terminal.cell("%files put mine.csv")

@@ -54,7 +54,9 @@ def writing(service: RunningService) -> Iterator[list[Run]]:
     def write() -> None:
         with AgentService(service.api_key, service.base_url) as client:
             while not enough.is_set():
-                acknowledged.append(client.runs.start(f"write a.txt text {len(acknowledged)}\nsay done", sync=True))
+                staged = [("a.txt", b"mine")]
+                script = f"write uploads/a.txt text {len(acknowledged)}\nsay done"
+                acknowledged.append(client.runs.start(script, files=staged, sync=True))
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -90,7 +92,8 @@ def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(tmp_path
         with AgentService(earlier, again.base_url) as client:
             for number, run in enumerate(before):
                 assert client.runs.get(run.run_id).status == "completed"
-                assert client.files.download("a.txt", chat=run.chat or "") == f"text {number}".encode()
+                versions = client.files.versions("uploads/a.txt", chat=run.chat or "")
+                assert [client.files.download(each) for each in versions] == [f"text {number}".encode(), b"mine"]
         with AgentService(later, again.base_url) as client, pytest.raises(AuthenticationError):
             client.runs.get(before[0].run_id)
     finally:

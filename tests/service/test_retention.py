@@ -22,6 +22,7 @@ from agentsvc_nb.service.runner.maintenance import BATCH, DAY_MS, HOUR_MS, Reten
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.testing import running_service
+from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
 from agentsvc_nb.wire.times import utc_day
 from tests import databases
 from tests.service.contexts import SetClock, use_case
@@ -80,6 +81,15 @@ def test_expired_uploads_go_with_their_contents(store: Store) -> None:
     store.sweep()
     assert store.uploads() == ["upload_later"]
     assert [store.has(content) for content in (attached, later, staged)] == [True, True, False]
+
+
+def test_the_content_of_a_version_stays_as_long_as_the_version(store: Store) -> None:
+    contents = [store.put(f"content {number}") for number in range(FILE_VERSIONS_MAX + 2)]
+    for content in contents:
+        store.database.write_now(lambda tx, c=content: files.put(tx, "chat_a", "a.txt", c, Author("output"), 1))  # type: ignore[misc]
+    store.clock.ms += 2 * DAY_MS
+    store.sweep()
+    assert [store.has(content) for content in contents] == [False, *[True] * (FILE_VERSIONS_MAX + 1)]
 
 
 def test_a_new_content_without_a_row_stays(store: Store) -> None:

@@ -9,13 +9,14 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.methods import Paged
 from agentsvc_nb.client.models import FileSearch, Listing, listing
 from agentsvc_nb.client.request.files import FileInput, parts
-from agentsvc_nb.client.request.options import Options, hook
+from agentsvc_nb.client.request.options import Options, hook, whole
 from agentsvc_nb.client.request.references import ChatRef, IdRef, identifier, optional
 from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core
 from agentsvc_nb.client.transport.io import OnBytes
 from agentsvc_nb.wire.files import (
     FileFacts,
     FilePage,
+    FileVersions,
     Project,
     ProjectList,
     RetiredChat,
@@ -201,6 +202,40 @@ async def rename_file(
     'The plan'
     """
     request = ApiRequest("files.rename", query={"chat_id": chat, "path": identifier("path", path)}, body={"name": name})
+    return await core.scoped(options).ask(WorkspaceFile, request)
+
+
+async def list_versions(
+    core: Core, path: str | FileFacts, *, chat: ChatRef, **options: Unpack[Options]
+) -> Listing[WorkspaceFile]:
+    """List the versions of a file, the current one first. Each is an entry for `files.download`.
+
+    Raises `StefanBrainError` (`file_not_found`).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
+    >>> [each.version for each in client.files.versions("uploads/prices.csv", chat="chat_1")]  # doctest: +SKIP
+    [2, 1]
+    """
+    request = ApiRequest("files.versions", query={"chat_id": chat, "path": identifier("path", path)})
+    return listing(await core.scoped(options).ask(FileVersions, request), "data", WorkspaceFile)
+
+
+async def restore_file(
+    core: Core, path: str | FileFacts, version: int, *, chat: ChatRef, **options: Unpack[Options]
+) -> WorkspaceFile:
+    """Bring an earlier version of a file back. It becomes a new version, so that the present one is kept; safe to
+    repeat.
+
+    Raises `StefanBrainError` (`file_not_found`, also for a version that is not kept).
+
+    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+
+    >>> client.files.restore("uploads/prices.csv", 1, chat="chat_1").version  # doctest: +SKIP
+    3
+    """
+    where = {"chat_id": chat, "path": identifier("path", path)}
+    request = ApiRequest("files.restore", query=where, body={"version": whole("version", version, least=1)})
     return await core.scoped(options).ask(WorkspaceFile, request)
 
 

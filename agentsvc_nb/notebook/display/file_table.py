@@ -87,7 +87,7 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
     pictures = f'{title}<div style="margin:8px 0">{figures}</div>' if figures else ""
     table = f"{_head('' if figures else caption)}<tbody>{rows}</tbody>"
     more = f'<div style="{SMALL}">… and {len(files) - ROWS} more</div>' if len(files) > ROWS else ""
-    lines = [f"  {label(file.path)}  ({size(file.size_bytes)})" for file in shown]
+    lines = [f"  {label(file.path)}  ({size(file.size_bytes)}{_version(file)})" for file in shown]
     return {
         "text/plain": "\n".join(
             [f"{label(caption)}:", *lines] + ([f"  … and {len(files) - ROWS} more"] if more else [])
@@ -96,6 +96,11 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
         + (f'<table style="border-collapse:collapse;margin:8px 0">{table}</table>' if rows or not figures else "")
         + more,
     }
+
+
+def _version(file: WorkspaceFile) -> str:
+    """What stands behind a file that is no longer the first of its path."""
+    return f", version {int(file.version)}" if file.version > 1 else ""
 
 
 def _is_schema(file: WorkspaceFile) -> bool:
@@ -165,7 +170,7 @@ def _head(caption: str) -> str:
 def _row(file: WorkspaceFile) -> str:
     size_style, kind_style = f"{_NUMBER};white-space:nowrap", f"{_CELL};white-space:nowrap"
     return (
-        f'<tr><td style="{_CELL};{wrapping(file.path)}"><code>{escape(file.path)}</code></td>'
+        f'<tr><td style="{_CELL};{wrapping(file.path)}"><code>{escape(file.path)}</code>{_version(file)}</td>'
         f'<td style="{size_style}" title="{int(file.size_bytes)} bytes">{size(file.size_bytes)}</td>'
         f'<td style="{kind_style}" title="{escape(file.media_type, 80)}">{escape(kind_of(file))}</td></tr>'
     )

@@ -32,6 +32,7 @@ FILES: Final[Mapping[str, Any]] = {
     "size_bytes": "Int64",
     "updated_at": TIME_DTYPE,
     "run_id": "string",
+    "version": "Int64",
     "id": "string",
 }
 RUNS: Final[Mapping[str, Any]] = {

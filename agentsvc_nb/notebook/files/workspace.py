@@ -139,30 +139,39 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
         for file in session.staged.values()
     ]
     put = session.staged.values()
-    waiting = ((code(f"uploads/{file.file_name}"), size(file.size_bytes), _kind(file)) for file in put)
+    waiting: Iterable[Row] = (
+        (code(f"uploads/{file.file_name}"), size(file.size_bytes), _kind(file), "you, for the next ask", None, None)
+        for file in put
+    )
     rows = [*map(_row, found), *waiting]
     total = size(sum(file.size_bytes for file in found))
     notes = [f"{len(found):,} file{'s' * (len(found) != 1)}, {total}"]
     if staged:
         notes.append(f"{len(staged)} more go along with the next %%ask")
-    bundle = grid("Files", ("path", "size", "type", "from", "changed"), [_padded(row) for row in rows], notes)
+    if any(file.version > 1 for file in found):
+        notes.append("`%files versions PATH` lists the versions of a file, `%files restore PATH` brings one back")
+    bundle = grid("Files", ("path", "size", "type", "from", "changed", "version"), rows, notes)
     return ResultTable(bundle, lambda: frame([*map(_facts, found), *staged], results.FILES, chat=chat))
 
 
 def _row(file: WorkspaceFile) -> Row:
     path = code(file.path)
     named = Cell(f"{path.text} ({label(file.name)})", f"{path.html} {escape(file.name)}") if file.name else path
-    made = "you" if file.kind == "upload" else f"run {file.run_id[:8]}" if file.run_id else label(file.kind, 20)
-    bytes_ = Cell(size(file.size_bytes), title=f"{file.size_bytes:,} bytes")
-    return named, bytes_, _kind(file), made, moment(file.updated_at)
+    return named, _bytes(file), _kind(file), _author(file), moment(file.updated_at), file.version
+
+
+def _bytes(file: WorkspaceFile) -> Cell:
+    return Cell(size(file.size_bytes), title=f"{file.size_bytes:,} bytes")
+
+
+def _author(file: WorkspaceFile) -> str:
+    if file.kind == "upload":
+        return "you"
+    return f"run {file.run_id[:8]}" if file.run_id else label(file.kind, 20)
 
 
 def _kind(file: FileFacts | StagedFile) -> Cell:
     return Cell(kind_of(file), title=file.media_type)
-
-
-def _padded(row: Row) -> Row:
-    return (*row, "you, for the next ask", None) if len(row) == 3 else row
 
 
 def _facts(file: WorkspaceFile) -> dict[str, Any]:
@@ -349,6 +358,44 @@ def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
     with errors_as_cells(session):
         head = client.files.head(file, HEAD_BYTES, chat=chat)
         return Preview(preview_bundle(file, head, lambda to: client.files.download(file, chat=chat, to=to)))
+
+
+def files_versions(session: Session, path: str) -> ResultTable:
+    """List the versions of a file of this notebook's chat, the current one first.
+
+    Raises `AskError` when there is no such file, or the service fails.
+    """
+    file = _the_file(session, path)
+    found = _versions(session, file)
+    rows = [(each.version, _bytes(each), _author(each), moment(each.updated_at)) for each in found]
+    notes = [f"`%files restore {label(file.path)} {found[1].version}` brings that version back"] if found[1:] else []
+    bundle = grid(f"Versions of {label(file.path)}", ("version", "size", "from", "changed"), rows, notes)
+    return ResultTable(bundle, lambda: frame(map(_facts, found), results.FILES, chat=chat_of(session)))
+
+
+def files_restore(session: Session, path: str, version: str | None = None) -> str:
+    """Bring an earlier version of a file back: the one before the current, or the one of this number. Returns what was
+    done as a sentence.
+
+    Raises `AskError` when there is no such file or version, or the service fails.
+    """
+    file = _the_file(session, path)
+    found = [each.version for each in _versions(session, file)]
+    wanted = found[1:2] if version is None else [each for each in found if str(each) == version]
+    if not wanted:
+        problem = "has only one version" if version is None else f"has no version {label(version, 40)}"
+        hint = f"`%files versions {label(file.path)}` lists what there is."
+        raise AskError(f"{label(file.path)} {problem}; nothing was restored.", hint)
+    with errors_as_cells(session):
+        restored = session.client().files.restore(file.path, wanted[0], chat=chat_of(session))
+    if restored.version == file.version:
+        return f"{file.path} already has the content of version {wanted[0]}."
+    return f"{file.path}: version {wanted[0]} is back, as version {restored.version}."
+
+
+def _versions(session: Session, file: WorkspaceFile) -> list[WorkspaceFile]:
+    with errors_as_cells(session):
+        return list(session.client().files.versions(file.path, chat=chat_of(session)))
 
 
 def _the_file(session: Session, path: str) -> WorkspaceFile:

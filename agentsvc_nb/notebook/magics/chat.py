@@ -109,24 +109,26 @@ class FilesMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["browse", "put", "get", "preview", "gallery"],
-            help="look through them; upload files; download some; look at the beginning of one; see the pictures",
+            choices=["browse", "put", "get", "preview", "gallery", "versions", "restore"],
+            help="look through them; upload files; download some; look at the beginning of one; see the pictures; list"
+            " the versions of one; bring an earlier version back",
         ),
         arg(
             "paths",
             nargs="*",
             metavar="PATH",
             help="put: your files, folders or globs; get: paths of the table, names or globs; preview: one of them; "
-            "gallery: a glob",
+            "gallery: a glob; versions: one of them; restore: one of them, and a version other than the one before",
         ),
         arg("-d", "--dir", metavar="DIR", default=".", help="get: the folder to put it in"),
         arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),
     )
     def files(self, args: argparse.Namespace) -> Any:
-        """The files of this notebook's chat; or put files there, get some, look at them.
+        """The files of this notebook's chat; or put files there, get some, look at them, bring a version back.
 
         Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md images/* -d downloads`,
-        `%files preview reports/plan.md`, `%files gallery`, `%files browse`
+        `%files preview reports/plan.md`, `%files gallery`, `%files browse`, `%files versions prices.csv`,
+        `%files restore prices.csv 1`
         """
         from agentsvc_nb.notebook import commands
         from agentsvc_nb.notebook.display.results import QuotedText
@@ -143,6 +145,13 @@ class FilesMagics(MagicsGroup):
                 return commands.files_preview(session, _one(paths, "preview"))
             case "gallery":
                 return commands.files_gallery(session, *paths[:1], widgets=self.context.widgets)
+            case "versions":
+                return commands.files_versions(session, _one(paths, "versions", "list the versions of"))
+            case "restore":
+                if len(paths) not in (1, 2):
+                    hint = "For example: %files restore reports/plan.md 1; `%files versions PATH` lists the versions."
+                    raise AskError("Name one file to restore, and at most one version.", hint)
+                return QuotedText(commands.files_restore(session, *paths))
         return commands.files(session)
 
     def _get(self, paths: list[str], folder: str, *, force: bool) -> str | list[str]:
@@ -173,7 +182,7 @@ class FilesMagics(MagicsGroup):
         return commands.search(self.session, args.words or "", chat=args.chat)
 
 
-def _one(paths: list[str], action: str) -> str:
+def _one(paths: list[str], action: str, purpose: str | None = None) -> str:
     if len(paths) != 1:
-        raise AskError(f"Name one file to {action}.", f"For example: %files {action} reports/plan.md")
+        raise AskError(f"Name one file to {purpose or action}.", f"For example: %files {action} reports/plan.md")
     return str(paths[0])

@@ -127,7 +127,7 @@ _WORDS: Final[Mapping[tuple[str, str | None], Callable[[CompletionNames], Iterab
     ("agentsvc", "sent"): CompletionNames.runs,
     **{("runs", action): CompletionNames.runs for action in ("show", "attach", "cancel", "wait", "diff")},
     **{("jobs", action): CompletionNames.jobs for action in ("watch", "show", "cancel", "artifacts")},
-    **{("files", action): CompletionNames.files for action in ("get", "preview")},
+    **{("files", action): CompletionNames.files for action in ("get", "preview", "versions", "restore")},
     ("feedback", "show"): CompletionNames.reports,
     ("agentsvc", "chat"): CompletionNames.chats,
     ("agentsvc", "project"): CompletionNames.projects,

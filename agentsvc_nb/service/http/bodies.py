@@ -29,6 +29,7 @@ from agentsvc_nb.wire.limits import (
     EVENT_ID_MAX,
     FORM_MAX_BYTES,
     INPUT_MAX_BYTES,
+    INTEGER_MAX,
     NONCE_MAX_CHARS,
     NONCE_MIN_CHARS,
     SESSION_CHARS,
@@ -54,6 +55,11 @@ def integer(context: RequestContext, name: str, default: int, low: int, high: in
     if not _is_integer(value) or not low <= int(value) <= high:
         raise ApiError("invalid_query", f"{name!r} must be an integer from {low} to {high}.", param=name)
     return int(value)
+
+
+def file_version(context: RequestContext) -> int | None:
+    """The query parameter `version`; None when it is absent. Raises `invalid_query`."""
+    return integer(context, "version", 0, 1, INTEGER_MAX) or None
 
 
 def one_of(context: RequestContext, name: str, allowed: Sequence[str]) -> str | None:

@@ -11,12 +11,13 @@ from agentsvc_nb.formats.indexing import IndexedText
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import listed, load, record
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
+from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("files")
 
-WITH_CONTENTS: Final = ("file", "media", "upload")
+WITH_CONTENTS: Final = ("file", "file_version", "media", "upload")
 """The tables that name blobs, in a column `sha256`. A blob that none of them names is garbage."""
 
 
@@ -60,6 +61,9 @@ class FileRecord:
     output_type: str | None
     unread: int
     """1 when its text could not be read."""
+    version: int
+    changed_by: str | None
+    """The run that made this version; `run_id` may be a later one that wrote the same content."""
 
     @property
     def names(self) -> list[str]:
@@ -79,16 +83,33 @@ class FileRecord:
             "updated_at": rfc3339(self.updated_at),
         }
 
-    def public(self) -> WorkspaceFile:
+    @property
+    def previous_version(self) -> int | None:
+        """The version that its run found: None for a file that the run made, this one if the run changed nothing."""
+        if self.changed_by != self.run_id:
+            return self.version
+        return self.version - 1 or None
+
+    def public(self, *, earlier: bool = False) -> WorkspaceFile:
+        """With `earlier`, as a version that was replaced: its address names the version."""
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
-        query = urlencode({"chat_id": self.chat, "path": self.path})
+        query = urlencode({"chat_id": self.chat, "path": self.path} | ({"version": self.version} if earlier else {}))
         return WorkspaceFile(
             **self.facts(),
             run_id=self.run_id,
             output=output,
             unread=bool(self.unread),
+            version=self.version,
             download_url=f"{ROUTES['files.download'].path}?{query}",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A version of a file that a run made."""
+
+    path: str
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +139,27 @@ class UploadRecord:
 
 
 def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
-    """Write a file's row, replacing the one at that path, whose member-given name is kept."""
+    """Write a file's row, replacing the one at that path, whose member-given name is kept.
+
+    Another content makes a new version, and the replaced row is kept as the earlier one. What a run writes several
+    times is one version, so that an attempt that repeats a step adds none.
+    """
+    there = get(tx, chat, path)
+    version, kind, changed_by = 1, author.kind, author.run_id
+    if there is not None:
+        version = there.version
+        if there.sha256 == content.sha256:
+            kind, changed_by = "upload" if there.kind == "upload" else kind, there.changed_by
+        elif author.run_id is None or not author.run_id == there.run_id == there.changed_by:
+            tx.run(_sql["keep_version"], chat=chat, path=path)
+            tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=version - FILE_VERSIONS_MAX)
+            version += 1
     row = tx.one(
         _sql["put"],
         chat=chat,
         path=path,
         file_name=path.rpartition("/")[2],
-        kind=author.kind,
+        kind=kind,
         media_type=content.media_type,
         size_bytes=content.size_bytes,
         sha256=content.sha256,
@@ -132,9 +167,25 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
         run_id=author.run_id,
         output_id=author.output_id,
         output_type=author.output_type,
+        version=version,
+        changed_by=changed_by,
     )
     assert row is not None
     return record(FileRecord, row)
+
+
+def earlier_versions(tx: Tx, file: FileRecord) -> list[FileRecord]:
+    """The versions that were replaced, the newest first, under the file's present name."""
+    rows = tx.all(_sql["earlier_versions"], chat=file.chat, path=file.path)
+    return [record(FileRecord, row, file_name=file.file_name, name=file.name, unread=0) for row in rows]
+
+
+def changed_by(tx: Tx, run_id: str) -> list[FileChange]:
+    """The versions that the run made and that are still there, by path."""
+    return sorted(
+        (record(FileChange, row) for row in tx.all(_sql["changed_by"], run_id=run_id)),
+        key=lambda change: (change.path, change.version),
+    )
 
 
 def get(tx: Tx, chat: str, path: str) -> FileRecord | None:

@@ -1,10 +1,30 @@
 -- name: put
-INSERT INTO file (chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id, output_type)
-VALUES (:chat, :path, :file_name, :kind, :media_type, :size_bytes, :sha256, :now, :run_id, :output_id, :output_type)
+INSERT INTO file (chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id, output_type,
+    version, changed_by)
+VALUES (:chat, :path, :file_name, :kind, :media_type, :size_bytes, :sha256, :now, :run_id, :output_id, :output_type,
+    :version, :changed_by)
 ON CONFLICT (chat, path) DO UPDATE SET kind = excluded.kind, media_type = excluded.media_type,
     size_bytes = excluded.size_bytes, sha256 = excluded.sha256, updated_at = excluded.updated_at,
-    run_id = excluded.run_id, output_id = excluded.output_id, output_type = excluded.output_type, unread = 0
+    run_id = excluded.run_id, output_id = excluded.output_id, output_type = excluded.output_type, unread = 0,
+    version = excluded.version, changed_by = excluded.changed_by
 RETURNING *
+
+-- name: keep_version
+INSERT INTO file_version (chat, path, version, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id,
+    output_type, changed_by)
+SELECT chat, path, version, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id, output_type, changed_by
+FROM file WHERE chat = :chat AND path = :path
+
+-- name: drop_versions
+DELETE FROM file_version WHERE chat = :chat AND path = :path AND version <= :up_to AND version <> (
+    SELECT COALESCE(MAX(version), 0) FROM file_version WHERE chat = :chat AND path = :path AND kind = 'upload')
+
+-- name: earlier_versions
+SELECT * FROM file_version WHERE chat = :chat AND path = :path ORDER BY version DESC
+
+-- name: changed_by
+SELECT path, version FROM file WHERE changed_by = :run_id
+UNION ALL SELECT path, version FROM file_version WHERE changed_by = :run_id
 
 -- name: get
 SELECT * FROM file WHERE chat = :chat AND path = :path

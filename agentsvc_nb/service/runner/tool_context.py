@@ -208,6 +208,8 @@ def file_written(record: FileRecord) -> dict[str, Any]:
         "file_name": record.file_name,
         "media_type": record.media_type,
         "size_bytes": record.size_bytes,
+        "version": record.version,
+        "previous_version": record.previous_version,
     }
     if record.output_id is not None:
         payload["output"] = {"id": record.output_id, "type": record.output_type}

@@ -10,7 +10,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats, files, jobs, run_events, runs, tool_calls
 from agentsvc_nb.service.records.chats import ChatRecord, UsedChat
-from agentsvc_nb.service.records.files import FileRecord
+from agentsvc_nb.service.records.files import FileChange, FileRecord
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.usecases import UseCaseContext
@@ -128,6 +128,8 @@ class TurnView:
     text: str
     waiting: Sequence[tool_calls.CallRecord] = ()
     """The calls that wait for approval."""
+    changes: Sequence[FileChange] = ()
+    """The versions of files that the run made."""
 
     @property
     def active(self) -> bool:
@@ -194,9 +196,11 @@ def _turn(tx: Tx, run: RunRecord) -> TurnView:
     message = runs.typed_beginning(tx, run.run_id, _MESSAGE_CHARS + 1)
     if len(message) > _MESSAGE_CHARS:
         message = f"{message[:_MESSAGE_CHARS]} …"
+    changes = files.changed_by(tx, run.run_id)
     if run.status in TERMINAL:
-        return TurnView(run, message, run.output or "")
-    return TurnView(run, message, text_so_far(run_events.said(tx, run.run_id)), tool_calls.waiting(tx, run.run_id))
+        return TurnView(run, message, run.output or "", changes=changes)
+    text = text_so_far(run_events.said(tx, run.run_id))
+    return TurnView(run, message, text, tool_calls.waiting(tx, run.run_id), changes)
 
 
 def text_so_far(events: Iterable[Event]) -> str:

@@ -19,7 +19,7 @@ from agentsvc_nb.service.records.files import Author, Content, FileRecord, Uploa
 from agentsvc_nb.service.usecases import UseCaseContext, chats
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.files import FilePage, FileSearch, SearchResult, SnippetPart
+from agentsvc_nb.wire.files import FilePage, FileSearch, FileVersions, SearchResult, SnippetPart
 from agentsvc_nb.wire.limits import (
     QUERY_MAX_WORDS,
     SEARCH_MAX_RESULTS,
@@ -136,9 +136,44 @@ async def page(context: UseCaseContext, account: str, chat: str, after: str, lim
     )
 
 
-async def get(context: UseCaseContext, account: str, chat: str, path: str) -> FileRecord:
-    """The file at `path`. Raises `file_not_found`, and what `chats.of_account` raises."""
-    return await context.read(lambda tx: _file_of(tx, account, chat, path))
+async def get(context: UseCaseContext, account: str, chat: str, path: str, version: int | None = None) -> FileRecord:
+    """The file at `path`, or its `version`. Raises `file_not_found`, and what `chats.of_account` raises."""
+
+    def use(tx: Tx) -> FileRecord:
+        file = _file_of(tx, account, chat, path)
+        return file if version is None else _version_of(tx, file, version)
+
+    return await context.read(use)
+
+
+async def versions(context: UseCaseContext, account: str, chat: str, path: str) -> FileVersions:
+    """The versions of the file at `path`. Raises what `get` raises."""
+
+    def use(tx: Tx) -> FileVersions:
+        file = _file_of(tx, account, chat, path)
+        earlier = [each.public(earlier=True) for each in files.earlier_versions(tx, file)]
+        return FileVersions(chat=chat, data=[file.public(), *earlier])
+
+    return await context.read(use)
+
+
+async def restore(context: UseCaseContext, account: str, chat: str, path: str, version: int) -> FileRecord:
+    """Write the content of a version as a new one, unless it is the current content. Raises what `get` raises."""
+    now = context.now
+
+    def use(tx: Tx) -> FileRecord:
+        file = _file_of(tx, account, chat, path)
+        found = _version_of(tx, file, version)
+        if found.sha256 == file.sha256:
+            return file
+        content = Content(found.file_name, found.media_type, found.size_bytes, found.sha256, reading=None)
+        # Of the same kind as it was: what a run wrote does not become the user's, whose files can give it rules.
+        author = Author(found.kind, None, found.output_id, found.output_type)
+        return write(tx, context.index, chat, path, content, author, now)
+
+    record = await context.write(use, long=True)
+    context.workers.wake_readings()
+    return record
 
 
 async def rename(context: UseCaseContext, account: str, chat: str, path: str, name: str | None) -> FileRecord:
@@ -182,6 +217,13 @@ def _file_of(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
     if record is None:
         raise ApiError("file_not_found", f"No file {path!r} in this chat.")
     return record
+
+
+def _version_of(tx: Tx, file: FileRecord, version: int) -> FileRecord:
+    for each in (file, *files.earlier_versions(tx, file)):
+        if each.version == version:
+            return each
+    raise ApiError("file_not_found", f"The file {file.path!r} has no version {version}.")
 
 
 def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:

@@ -80,7 +80,7 @@ async def show(context: RequestContext) -> Response:
 async def file(context: RequestContext) -> Response:
     """A file's bytes: a picture is shown, anything else is downloaded, and its scripts are disabled."""
     chat, path = context.path("chat"), bodies.text(context, "path")
-    record = await files.get(context.use_case, context.account, chat, path)
+    record = await files.get(context.use_case, context.account, chat, path, bodies.file_version(context))
     response = await endpoints.file_response(
         context, record, "inline" if record.media_type in _PICTURES else "attachment"
     )

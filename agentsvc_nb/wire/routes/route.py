@@ -15,6 +15,7 @@ from agentsvc_nb.wire.limits import (
     EVENTS_PAGE_DEFAULT,
     FEEDBACK_PAGE_DEFAULT,
     FEEDBACK_PAGE_MAX,
+    INTEGER_MAX,
     PAGE_MAX,
     QUERY_MAX_CHARS,
     SESSION_CHARS,
@@ -73,6 +74,9 @@ INTO_SESSION: Final = Parameter(
 )
 INTO_PROJECT: Final = Parameter("project", "query", _text(ids.PROJECT), "The project of that chat.")
 FILE_PATH: Final = Parameter("path", "query", _text(minLength=1), "The file's path, as listed.", True, "notes.txt")
+FILE_VERSION: Final = Parameter(
+    "version", "query", {"type": "integer", "minimum": 1, "maximum": INTEGER_MAX}, "An earlier version of the file."
+)
 Q: Final = Parameter(
     "q",
     "query",

@@ -17,7 +17,15 @@ from agentsvc_nb.service.usecases import chats, files, media, projects
 from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.tools.media_transcript import MediaTranscript
 from agentsvc_nb.tools.support.stopping import ReadTooLong
-from agentsvc_nb.wire.files import NewName, NewProject, ProjectChange, ProjectList, RetiredChat, StagedFiles
+from agentsvc_nb.wire.files import (
+    NewName,
+    NewProject,
+    ProjectChange,
+    ProjectList,
+    RestoredVersion,
+    RetiredChat,
+    StagedFiles,
+)
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 from agentsvc_nb.wire.resources import LabelList, NewLabels
 
@@ -93,7 +101,19 @@ async def files_search(context: RequestContext) -> Response:
 
 async def files_download(context: RequestContext) -> Response:
     chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
-    return await file_response(context, await files.get(context.use_case, account, chat, path))
+    version = bodies.file_version(context)
+    return await file_response(context, await files.get(context.use_case, account, chat, path, version))
+
+
+async def files_versions(context: RequestContext) -> Response:
+    chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
+    return answer(await files.versions(context.use_case, account, chat, path))
+
+
+async def files_restore(context: RequestContext) -> Response:
+    chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
+    given = await bodies.checked(context, RestoredVersion, await bodies.read_object(context), "invalid_json")
+    return answer((await files.restore(context.use_case, account, chat, path, given.version)).public())
 
 
 async def files_rename(context: RequestContext) -> Response:
