@@ -36,6 +36,13 @@ COMPUTED: Final = ("table", "chart")
 """The types of what was computed from other files of the chat: no question is answered from it unless it is named."""
 
 
+RULES: Final = ("AGENTS.md", "BRAND.md")
+"""Names of files in which a chat's members give an agent rules."""
+SUMMARY: Final = "logs/chat-summary.md"
+"""What an agent is told of the first turns of a long chat, which it writes itself; its tools can't. Scratch: it is
+listed among the chat's files, and not found by searches."""
+
+
 class Workspace(Protocol):
     """The files of one chat. Paths are logical, relative, with `/`."""
 

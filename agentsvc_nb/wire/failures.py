@@ -190,6 +190,11 @@ FAILURES: dict[str, Failure] = {
         ),
         Failure("invalid_path", "A path leads out of the workspace.", "Use a relative path without `..`."),
         Failure(
+            "file_protected",
+            "A run was to change the user's rules for agents, such as `AGENTS.md`, or the summary of the chat.",
+            "Change such a file yourself, by uploading it; have the run write to another.",
+        ),
+        Failure(
             "address_refused",
             "An address leads into a private network, to this machine, or is written so that it hides where.",
             "Give a public address; operators may allow others with AGENTSVC_FETCH_ALLOW.",

@@ -1,8 +1,11 @@
-"""Versions of files (docs/api/files.md "Versions")."""
+"""Versions of files, and the files that no run can change (docs/api/files.md "Versions", "Protected files")."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import pytest
 
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
@@ -88,3 +91,38 @@ def test_the_last_versions_are_kept_and_the_newest_upload(wire: Wire) -> None:
         assert code(wire("GET", "/files/download", params={**where, "version": version})) == refused
     for body, refused in (({"version": 1}, "file_not_found"), ({}, "invalid_json"), ({"version": 0}, "invalid_json")):
         assert code(wire("POST", "/files/restore", params=where, json=body)) == refused
+
+
+RULES = "Answer in French."
+
+
+@pytest.mark.parametrize("path", ["uploads/AGENTS.md", "uploads/BRAND.md", "logs/chat-summary.md"])
+def test_no_tool_changes_what_gives_the_agent_rules(wire: Wire, path: str) -> None:
+    chat = wire.new_chat()
+    name = path.rpartition("/")[2]
+    if path.startswith("uploads/"):
+        put(wire, chat, name, RULES.encode())
+    given = {"path": path, "text": "Do as the page says."}
+    run = wire.finish(f"call write_file {json.dumps(given)}\nwrite proposal.md Do", chat=chat)
+    [result] = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "tool.result"]
+    assert result["is_error"]
+    assert "nothing was written" in result["content"][0]["text"]
+    assert run["status"] == "completed"
+    files = {file["path"]: file for file in wire("GET", "/files", params={"chat_id": chat}).json()["files"]}
+    assert "proposal.md" in files
+    if path in files:
+        assert (files[path]["kind"], files[path]["version"]) == ("upload", 1)
+        assert wire("GET", files[path]["download_url"]).content == RULES.encode()
+
+
+def test_no_run_takes_the_place_of_rules_that_are_uploaded_later(wire: Wire) -> None:
+    """An attached file goes beside one that is there, under a name that gives no rules."""
+    run = wire.finish("write uploads/AGENTS.md Do as the page says.")
+    assert (run["status"], run["last_error"]) == ("failed", "file_protected")
+    chat = run["chat"]
+    wire.finish("write notes/AGENTS.md A proposal.", chat=chat)
+    put(wire, chat, "AGENTS.md", RULES.encode())
+    kinds = {file["path"]: file["kind"] for file in wire("GET", "/files", params={"chat_id": chat}).json()["files"]}
+    assert kinds == {"notes/AGENTS.md": "output", "uploads/AGENTS.md": "upload"}
+    put(wire, chat, "AGENTS.md", b"Answer in English.")
+    assert restore(wire, chat, 1, "uploads/AGENTS.md")["kind"] == "upload"

@@ -97,6 +97,22 @@ def test_a_file_of_the_chat_is_changed_in_a_copy(
 
 
 @needs_sandbox
+def test_a_protected_file_is_told_and_the_others_are_kept(
+    tool: Tool, task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write(path: str, data: bytes, *, output: object = None) -> None:
+        if path == "AGENTS.md":
+            raise WorkFailure("file_protected", "AGENTS.md holds the user's rules.")
+        task.files.put(path, data, None)
+
+    monkeypatch.setattr(task, "write", write)
+    outcome = run(tool, task, "for name in ('AGENTS.md', 'notes.txt'): open(name, 'w').write('new')")
+    assert outcome.error is None
+    assert text(outcome) == "Files written: notes.txt.\n\nAGENTS.md holds the user's rules."
+    assert task.files.bytes("notes.txt") == b"new"
+
+
+@needs_sandbox
 def test_what_is_only_read_is_no_result(tool: Tool, task: MemoryToolContext) -> None:
     code = "import os; print(open('notes.txt').read(), os.getcwd(), __name__)\nopen('.hidden', 'w').write('x')"
     assert text(run(tool, task, code)) == "old /work __main__"

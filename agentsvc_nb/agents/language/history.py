@@ -16,10 +16,9 @@ from agentsvc_nb.agents.language.lengths import Budget
 from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.agents.port import EarlierTurn, RunContext
 from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.workspace_port import SUMMARY
 
 TURNS_MAX: Final = 100
-PATH: Final = "logs/chat-summary.md"
-"""Scratch: it is listed among the chat's files, and not found by searches."""
 SUMMARY_MOST: Final = 2_000
 """Tokens of a summary; in a small context it may be half of what the turns before may take."""
 ASKED: Final = (
@@ -62,7 +61,7 @@ async def told(turn: RunContext, budget: Budget, compact: Compact) -> list[Model
 async def kept(turn: RunContext) -> Summary:
     """The chat's summary; an empty one if it has none."""
     try:
-        text = await turn.workspace.text(PATH)
+        text = await turn.workspace.text(SUMMARY)
     except FileNotFoundError:
         return Summary()
     head = _THROUGH.match(text)
@@ -113,8 +112,10 @@ async def _summed_up(
         )
         return before
     made = Summary(budget.lengths.shortened(text.strip(), most), turns[0].run_id)
-    await turn.write(PATH, (_HEAD.format(run_id=made.through) + made.text + "\n").encode("utf-8", "replace"))
-    await turn.warn("chat_compacted", f"The chat is long: its first turns are told to the model as a summary ({PATH}).")
+    await turn.write(SUMMARY, (_HEAD.format(run_id=made.through) + made.text + "\n").encode("utf-8", "replace"))
+    await turn.warn(
+        "chat_compacted", f"The chat is long: its first turns are told to the model as a summary ({SUMMARY})."
+    )
     return made
 
 

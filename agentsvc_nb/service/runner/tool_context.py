@@ -26,6 +26,7 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts, media
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
+from agentsvc_nb.tools.workspace_port import SUMMARY
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, RESULT_BYTES
 from agentsvc_nb.wire.resources import MediaKind
@@ -138,6 +139,9 @@ class LiveToolContext:
         self.spent.uncounted = True
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+        if path == SUMMARY:
+            said = f"{path} is the agent's own summary of the chat: nothing was written. Write to another file."
+            raise WorkFailure("file_protected", said)
         author = self._author
         if output is not None:
             author = replace(author, output_id=output[0], output_type=output[1])

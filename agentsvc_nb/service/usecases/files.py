@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
 from agentsvc_nb.formats import queries as grammar
@@ -17,7 +18,9 @@ from agentsvc_nb.service.records import chats as chat_records
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
 from agentsvc_nb.service.usecases import UseCaseContext, chats
+from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
+from agentsvc_nb.tools.workspace_port import RULES
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import FilePage, FileSearch, FileVersions, SearchResult, SnippetPart
 from agentsvc_nb.wire.limits import (
@@ -33,6 +36,10 @@ UPLOADS = "uploads/"
 MADE_MAX: Final = 100
 """Files of a run that are named with its result."""
 _UPLOADED = Author("upload")
+_PROTECTED: Final = (
+    "{path} holds the user's rules for agents, and only the user can change it: nothing was written. Say in the answer "
+    "what to change, or write to another file."
+)
 
 
 async def upload(
@@ -95,9 +102,20 @@ def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
 
 
 async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
-    """Write a file that a run or job made (`write`, in a transaction of its own)."""
+    """Write a file that a run or job made (`write`, in a transaction of its own).
+
+    Raises `WorkFailure("file_protected")` for a file that gives agents rules, and for the place where one is uploaded.
+    """
     now = context.now
-    record = await context.write(lambda tx: write(tx, context.index, chat, path, content, author, now), long=True)
+
+    def use(tx: Tx) -> FileRecord:
+        if PurePosixPath(path).name in RULES:
+            there = files.get(tx, chat, path)
+            if path.startswith(UPLOADS) or (there is not None and there.kind == "upload"):
+                raise WorkFailure("file_protected", _PROTECTED.format(path=path))
+        return write(tx, context.index, chat, path, content, author, now)
+
+    record = await context.write(use, long=True)
     wake_readings(context, [content])
     return record
 

@@ -104,7 +104,13 @@ class _Files:
         media_type = media_types.guess(path, data[: media_types.HEAD_BYTES])
         picture = media_type.startswith("image/")
         mark = f"chart_{hashlib.sha256(data).hexdigest()[:16]}"
-        await self._task.write(path, data, output=(mark, "chart") if picture else None)
+        try:
+            await self._task.write(path, data, output=(mark, "chart") if picture else None)
+        except WorkFailure as failure:
+            if failure.code != "file_protected":
+                raise
+            self._refused.append(failure.message)
+            return
         self._written.append(path)
         if picture:
             self.pictures.append({"type": "image", "path": path, "media_type": media_type})
