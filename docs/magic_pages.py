@@ -20,6 +20,7 @@ HEAD = """# Magics
 Rendered from the magics' own parsers by `python -m docs.tables`; do not edit by hand. `%load_ext agentsvc_nb` brings
 them; `%runs?` shows the same in a notebook. Options may stand anywhere in the line but in `%search`, where they stand
 first. `{{name}}` is the value of a variable, in the body of a cell and in the line; `\\{{name}}` stands for itself.
+In the line, `#` at the beginning of a word and outside quotation marks begins a comment.
 
 Tab completes actions, options and names: runs, jobs and chats of the journal on this machine, files, tools and projects
 as they were listed last. It never asks the service.
@@ -59,8 +60,9 @@ def _section(name: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _example(text: str) -> list[str]:
-    body = dedent(text.strip("\n")) if text.startswith("\n") else text.strip()
-    return ["```", *body.splitlines(), "```"] if text.startswith("\n") else [f"Example: {' '.join(body.split())}"]
+    if text.startswith("\n"):
+        return ["```ipython", *dedent(text.strip("\n")).splitlines(), "```"]
+    return [f"Example: {' '.join(text.split())}"]
 
 
 def _called(action: argparse.Action) -> str:

@@ -67,25 +67,6 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-PYTHON = {
-    "README.md": "tests/notebook/test_pages.py",
-    "client.md": "tests/contract/test_client_page.py",
-    "data.md": "tests/contract/test_data_page.py",
-    "hosts.md": "tests/notebook/test_pages.py",
-    "interop.md": "tests/test_interop.py",
-    "map.md": "tests/contract/test_map_page.py",
-    "notebook.md": "tests/notebook/test_pages.py",
-    "programs.md": "tests/contract/test_programs_page.py",
-}
-"""Which test runs the Python of a page."""
-
-
-def test_the_python_of_each_page_is_run() -> None:
-    assert {page.name for page in PAGES if re.search(r"^ *```python\n", page.read_text(), re.MULTILINE)} == set(PYTHON)
-    for page, test in PYTHON.items():
-        assert page in (ROOT / test).read_text()
-
-
 def test_messages_of_troubleshooting_are_those_of_the_code() -> None:
     page = (DOCS / "troubleshooting.md").read_text()
     shown = [message for _, message in re.findall(r"^\| (`+)(.+?)\1 \|", page, re.MULTILINE)]

@@ -53,7 +53,7 @@ EXAMPLES: Final = {
         'agentsvc ask "Who is the audience?" --file brief.md',
         "git diff | agentsvc ask - --timeout 120",
         'agentsvc ask "List the campaigns" --schema @campaigns.json --json | jq .structured_output',
-        'agentsvc ask "And in one word?" --chat chat_1 --model scripted',
+        'agentsvc ask "And in one word?" --chat chat_1 --model offline',
     ),
     "agentsvc runs": ("agentsvc runs list --status failed", "agentsvc runs attach last"),
     "agentsvc runs list": ("agentsvc runs list --limit 5", "agentsvc runs list --status failed --json"),

@@ -20,6 +20,10 @@ PROGRAMS = re.findall(r"^## \d+\. (.*?)$.*?^```python\n(.*?)^```.*?^```text\n(.*
 INTERRUPTED = {"Ctrl-C cancels": "while."}
 
 
+def test_each_program_of_the_page_is_run() -> None:
+    assert len(PROGRAMS) == PAGE.count("```python\n")
+
+
 @pytest.fixture
 def client(service: RunningService) -> Iterator[AgentService]:
     with AgentService(service.api_key, service.base_url) as client:

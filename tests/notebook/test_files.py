@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -217,3 +219,12 @@ def test_a_name_is_enough_where_it_is_the_only_one(terminal: Any, tmp_path: Path
     with pytest.raises(AskError, match=r"There is no file x\.md") as caught:
         terminal.cell("%files preview x.md")
     assert "a/x.md or b/x.md" in caught.value.hint
+
+
+def test_a_program_that_has_ended_leaves_no_connection_open(client: AgentService) -> None:
+    chat = client.runs.start("write a.txt x", sync=True).chat
+    program = f"import agentsvc_nb\nprint(agentsvc_nb.Files({chat!r}).df.path[0])"
+    command = [sys.executable, "-X", "dev", "-W", "ignore", "-W", "default::ResourceWarning", "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout == "a.txt\n"
+    assert "ResourceWarning" not in ended.stderr

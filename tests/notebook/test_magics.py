@@ -51,6 +51,17 @@ def test_variables_go_into_the_line_as_one_argument(terminal: Any, tmp_path: Pat
         terminal.cell("%runs show {{nothing}}")
 
 
+def test_a_comment_ends_the_line_of_a_magic(terminal: Any, tmp_path: Path) -> None:
+    for name in ("report#2.csv", "a #1.csv"):
+        (tmp_path / name).write_text("n\n1\n")
+    terminal.cell("%%ask --new-chat   # a comment -o other\nsay hello # world")
+    assert terminal.user_ns["_"].text == "hello # world"
+    terminal.cell("%files put report#2.csv 'a #1.csv' # the two 'reports'")
+    assert list(terminal.cell("%files   # all").df["path"]) == ["uploads/a #1.csv", "uploads/report#2.csv"]
+    assert terminal.cell("%runs attach last # the first").text == "hello # world"
+    assert not terminal.cell("%search nothing # report").df.shape[0]
+
+
 def test_a_kernel_without_cell_ids_shows_one_static_output(kernel: Any) -> None:
     kernel.cell("%%ask\nsay **hello** <script>alert(1)</script>\nwrite <b>.txt x")
     (output,) = kernel.shown.outputs

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -231,11 +232,28 @@ def arg(*names: str, **spec: Any) -> Declare:
     return declare
 
 
+_QUOTED_OR_COMMENT: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?:^|(?<=\s))\#""")
+
+
+def without_comment(line: str) -> str:
+    """Return a magic's line without a comment: `#` begins one at the beginning of a word, outside quotation marks.
+
+    >>> without_comment("put 'a #1.csv' report#2.csv  # the second report")
+    "put 'a #1.csv' report#2.csv"
+    """
+    begins = (found.start() for found in _QUOTED_OR_COMMENT.finditer(line) if found[0] == "#")
+    return line[: next(begins, None)].rstrip()
+
+
 def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Magic]:
     """Decorate a method as a magic of this kind (`line_magic`, `cell_magic`); its help lists the arguments in order."""
 
-    def dress(magic: Magic) -> Magic:
-        magic = kind(magic)
+    def dress(method: Magic) -> Magic:
+        @functools.wraps(method)
+        def uncommented(group: MagicsGroup, line: str, *body: str) -> Any:
+            return method(group, without_comment(line), *body)
+
+        magic: Any = kind(uncommented)
         for declare in reversed(declared):  # as decorators above the method would apply, the last one first
             magic = declare(magic)
         # IPython would expand `$name` and `{name}` in the line; ours are `{{name}}`, expanded by `parse`.

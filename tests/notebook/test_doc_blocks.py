@@ -1,0 +1,244 @@
+"""Each code block of the README and of the pages in docs/ runs as it is shown, in order, in a folder with the files
+that the pages name: `ipython` as a cell, `python` as a program, `sh` in bash with `agentsvc` on its path.
+
+A block that cannot run here has the reason in a comment above it: `<!-- not run: needs a key of a provider -->`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from agentsvc_nb import embedded
+from agentsvc_nb.cli.examples import EXAMPLES
+from agentsvc_nb.notebook.magics.base import without_comment
+from agentsvc_nb.testing import RunningService
+from docs import magic_pages
+
+ROOT: Final = Path(__file__).parents[2]
+PAGES: Final = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if "do not edit by hand" not in page.read_text()),
+]
+RUN: Final = ("ipython", "python", "sh")
+TEXTS: Final = ("text", "json", "yaml", "nginx")
+"""Languages of blocks that nobody runs."""
+TESTED_ELSEWHERE: Final = {
+    "client.md": ("tests/contract/test_client_page.py", ("python", "sh")),
+    "data.md": ("tests/contract/test_data_page.py", ("python",)),
+    "interop.md": ("tests/test_interop.py", ("python",)),
+    "map.md": ("tests/contract/test_map_page.py", ("python",)),
+    "programs.md": ("tests/contract/test_programs_page.py", ("python",)),
+}
+"""Which test runs all the blocks of a page in these languages, with what the page speaks of."""
+NOT_RUN: Final = re.compile(r"<!-- not run: (\S.*?) -->")
+SECONDS: Final = 120
+
+RECORDED: Final = """\
+ask Three campaigns for autumn, with a budget each.
+answer {"campaigns": ["Early birds", "Harvest", "First snow"]}
+
+ask Which of my customers in df bought twice this year? Make a table `twice` of them.
+Ada did.
+
+ask Which three regions sold most in the last quarter?
+North, West and South.
+
+ask Read all the files and write a report.
+write report.md # The report
+It is in `report.md`.
+
+ask The amounts are texts here.
+```python
+total = sum([1, 2])
+```
+
+ask Classify this comment: price
+answer {"topic": "price"}
+
+ask Classify this comment: size
+answer {"topic": "size"}
+
+ask A headline for the autumn sale.
+Pack light.
+"""
+NAMES: Final = {
+    "notebook.md": """\
+import duckdb, pandas
+campaigns = {"type": "object", "properties": {"campaigns": {"type": "array"}}, "required": ["campaigns"]}
+df = pandas.DataFrame({"customer": ["Ada", "Ben", "Ada"]})
+con = duckdb.connect(":memory:")
+total = sum("12")  # fails
+""",
+    "map.md": """\
+import pandas
+from pydantic import BaseModel
+class Label(BaseModel): topic: str; urgent: bool = False
+comments = pandas.DataFrame({"id": [101, 102], "comment": ["price", "size"]})
+""",
+    "hosts.md": """\
+from PIL import Image
+Image.new("RGB", (40, 30)).save("dot.png")
+%files put dot.png brief.md
+answer = get_ipython().run_cell_magic("ask", "", "Who is the audience?")
+""",
+}
+"""What a page speaks of without making it."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page, at a line of it."""
+
+    language: str
+    code: str
+    line: int
+    not_run: str = ""
+
+
+def blocks(page: Path) -> list[Block]:
+    found: list[Block] = []
+    before: Token | None = None
+    for token in MarkdownIt("commonmark").parse(page.read_text()):
+        if token.type == "fence" and not token.info.startswith("{"):
+            reason = NOT_RUN.fullmatch(before.content.strip()) if before and before.type == "html_block" else None
+            line = token.map[0] + 1 if token.map else 0
+            found.append(Block(token.info.strip(), token.content, line, reason[1] if reason else ""))
+        before = token
+    return found
+
+
+def of(page: Path) -> list[Block]:
+    """The blocks that run here."""
+    _, elsewhere = TESTED_ELSEWHERE.get(page.name, ("", ()))
+    return [one for one in blocks(page) if one.language in RUN and not one.not_run and one.language not in elsewhere]
+
+
+def test_each_block_is_run_or_says_why_not() -> None:
+    for page in PAGES:
+        found = blocks(page)
+        for block in found:
+            where = f"{page.relative_to(ROOT)}:{block.line}"
+            assert block.language in (*RUN, *TEXTS), f"{where}: name the language of the block"
+            assert block.language in RUN or not block.not_run, f"{where}: nobody runs {block.language}"
+        comments = len(re.findall(r"^ *<!-- not run", page.read_text(), re.MULTILINE))
+        assert comments == sum(bool(one.not_run) for one in found), f"{page}: a comment belongs right above its block"
+    for name, (test, _) in TESTED_ELSEWHERE.items():
+        assert name in (ROOT / test).read_text()
+
+
+class Runner:
+    """Runs the blocks of a page, which see what those before have made."""
+
+    def __init__(self, shell: Any, folder: Path, service: RunningService) -> None:
+        self._shell = shell
+        self._folder = folder
+        self._service = service
+        self._variables = folder / ".variables"
+
+    def run(self, block: Block) -> str:
+        """Return what a program or shell prints."""
+        if block.language == "ipython":
+            self._shell.cell(block.code)
+            return ""
+        return self._program(block.code) if block.language == "python" else self._bash(block.code)
+
+    def _program(self, code: str) -> str:
+        """As a program of its own, whose environment names a service."""
+        named = {"AGENTSVC_BASE_URL": self._service.base_url, "SERVICE_API_KEY": self._service.api_key}
+        return self._ended([sys.executable, "-c", code], named)
+
+    def _bash(self, code: str) -> str:
+        before = f". {shlex.quote(str(self._variables))}\n" if self._variables.exists() else ""
+        return self._ended(["bash", "-euc", f"{before}{code}\nexport -p > {shlex.quote(str(self._variables))}"], {})
+
+    def _ended(self, command: list[str], env: dict[str, str]) -> str:
+        program = subprocess.Popen(
+            command,
+            env=os.environ | env,
+            cwd=self._folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            said, _ = program.communicate(timeout=SECONDS)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
+        assert program.returncode == 0, said
+        return said
+
+
+@pytest.fixture
+def runner(
+    terminal: Any, tmp_path: Path, offline_service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Runner]:
+    """In a copy of what somebody who cloned the repository has; no service is there yet."""
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
+    for name in ("brief.md", "products.csv"):
+        shutil.copy(ROOT / "notebooks" / name, tmp_path)
+    monkeypatch.setenv("AGENTSVC_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    yield Runner(terminal, tmp_path, offline_service)
+    embedded.stop(tmp_path / "data")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if of(page)], ids=lambda page: page.name)
+def test_the_blocks_run_as_they_are_shown(page: Path, runner: Runner, terminal: Any, tmp_path: Path) -> None:
+    if page.name in ("map.md", "notebook.md"):
+        (tmp_path / "recorded.txt").write_text(RECORDED)
+        terminal.cell("from agentsvc_nb.testing import replay_conversation\nreplay_conversation('recorded.txt')")
+    if page.name in NAMES:
+        terminal.run_cell(NAMES[page.name], store_history=True)
+    for block in of(page):
+        print(f"--- {page.name}:{block.line}", flush=True)
+        print(said := runner.run(block))
+        if "start_and_stream" in block.code:
+            assert said[: len(said) // 2] == said[len(said) // 2 :], "the stream is the answer, and nothing else"
+    if page.name == "README.md":
+        answer = terminal.user_ns["answer"].text
+        assert all(word in answer for word in ("Trail Shell Jacket", "Weekend hikers"))
+
+
+def test_the_examples_in_the_help_of_magics_parse() -> None:
+    parsers = dict(magic_pages.magics())
+    lines = [
+        line.strip("` ")
+        for parser in parsers.values()
+        for line in re.findall(r"`%[^`]+`|^ *%.+$", (parser.description or "").partition("Example:")[2], re.MULTILINE)
+    ]
+    for line in lines:
+        name, *words = shlex.split(without_comment(line))
+        if name != "%search":  # it takes its words as they stand
+            parsers[name].parse_intermixed_args(words)
+    assert len(lines) >= len(parsers) - 2
+
+
+def test_the_cheap_examples_in_the_help_of_commands_run(runner: Runner) -> None:
+    """All of them parse (`tests/test_cli_help.py`). Here those run that need a service, a file and a chat."""
+    ask, *_, again = EXAMPLES["agentsvc ask"]
+    runner.run(Block("sh", ask, 0))
+    chat = json.loads(runner.run(Block("sh", "agentsvc runs show last --json", 0)))["chat"]
+    runner.run(Block("sh", again.replace("chat_1", chat), 0))
+    for name in ("keys", "account show", "runs list", "runs attach", "tools show", "jobs list", "status", "stop"):
+        runner.run(Block("sh", EXAMPLES[f"agentsvc {name}"][0], 0))
