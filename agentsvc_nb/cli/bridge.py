@@ -39,7 +39,7 @@ class Bridge:
 
     def __init__(self, origin: Origin, out: FileIO) -> None:
         self._origin = origin
-        self._io = SyncIO(None, None, origin.tls, origin.secret)
+        self._io = SyncIO(None, None, origin.base_url, origin.secret)
         self._out = out
         self._writing = threading.Lock()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()

@@ -34,6 +34,7 @@ from agentsvc_nb.service.store.blobs import blob_path, is_intact
 from agentsvc_nb.service.store.contents import blobs_of, contents_place
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.settings import Settings, SettingsError
+from agentsvc_nb.wire.proxies import settings_at_fault
 from agentsvc_nb.wire.times import rfc3339
 
 if TYPE_CHECKING:
@@ -104,6 +105,15 @@ def check_sqlite(_: DataFolder) -> Iterator[Finding]:
         yield fail(f"SQLite {sqlite3.sqlite_version} has no full-text search ({error})", fix)
     else:
         yield ok(f"{sqlite3.sqlite_version}, with full-text search (FTS5)")
+
+
+def check_network(_: DataFolder) -> Iterator[Finding]:
+    """Check the variables for proxies and certificates."""
+    faults = list(settings_at_fault())
+    for error in faults:
+        yield warn(error.fault, f"{error.remedy[0].lower()}{error.remedy[1:]}")
+    if not faults:
+        yield ok("the variables for proxies and certificates can be used")
 
 
 def check_server(folder: DataFolder) -> Iterator[Finding]:
@@ -368,6 +378,7 @@ CHECKS: Final[Mapping[str, Callable[[DataFolder], Iterator[Finding]]]] = {
     "python": check_python,
     "packages": check_packages,
     "sqlite": check_sqlite,
+    "network": check_network,
     "data": check_data_folder,
     "server": check_server,
     "port": check_port,

@@ -122,7 +122,7 @@ class AgentService(_Client):
             }
         )
         origin = Origin(api_key, base_url, revive)
-        self._use(Core(origin, SyncIO(transport, http_client, origin.tls, origin.secret), settings))
+        self._use(Core(origin, SyncIO(transport, http_client, origin.base_url, origin.secret), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core
@@ -191,7 +191,7 @@ class AsyncAgentService(_Client):
         # Here, because importing asyncio is a tenth of the other client's first call.
         from agentsvc_nb.client.transport.aio import AsyncIO
 
-        self._use(Core(origin, AsyncIO(transport, http_client, origin.tls, origin.secret), settings))
+        self._use(Core(origin, AsyncIO(transport, http_client, origin.base_url, origin.secret), settings))
 
     def _use(self, core: Core) -> None:
         self._core = core

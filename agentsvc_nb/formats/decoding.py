@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from webencodings import Encoding, IncrementalDecoder, lookup
+if TYPE_CHECKING:
+    from webencodings import Encoding
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -146,6 +147,8 @@ def decode_page(data: bytes, label: str = "") -> Iterator[str]:
     >>> "".join(decode_page("Zürich €".encode("cp1252"), "latin1"))
     'Zürich €'
     """
+    from webencodings import IncrementalDecoder, lookup  # with its codecs, only for those who read pages
+
     decoder = IncrementalDecoder(lookup(label) or _declared(data) or lookup(_fallback(data)), "replace")
     for at in range(0, len(data), _PIECE_BYTES):
         yield decoder.decode(data[at : at + _PIECE_BYTES])
@@ -154,6 +157,8 @@ def decode_page(data: bytes, label: str = "") -> Iterator[str]:
 
 def _declared(data: bytes) -> Encoding | None:
     """The encoding that a page's `<meta>` names. One that names UTF-16 is not in UTF-16, or it could not be read."""
+    from webencodings import lookup
+
     named = _META.search(data[:_PRESCAN_BYTES])
     found = lookup(named[1].decode("ascii", "ignore")) if named else None
     return lookup("utf-8") if found and found.name.startswith("utf-16") else found

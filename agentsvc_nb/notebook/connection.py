@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.client import HTTPException
-from typing import Any, Final, Self
+from typing import Final, Self
 from urllib.parse import urlsplit
 
-from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import of
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.display.markdown import SMALL, to_html
@@ -35,7 +32,6 @@ AskKey = Callable[[str], str]
 LOCAL: Final = "local"
 KNOCK_SECONDS: Final = 3.0
 """How long to wait for any response of a new address."""
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def connect(session: Session, url: str, ask_key: AskKey | None = None, *, keep_key: bool = False) -> PrintedText:
@@ -144,25 +140,17 @@ def _knock(address: str) -> None:
 
     No key is sent, because it may be the wrong address.
     """
-    # A proxy cannot reach this machine's loopback, whatever HTTP_PROXY says.
-    direct = [urllib.request.ProxyHandler({})] if urlsplit(address).hostname in _LOOPBACK else []
+    from agentsvc_nb.client.transport.http import knock
+
     try:
-        urllib.request.build_opener(_Stay, *direct).open(f"{address}/healthz", timeout=KNOCK_SECONDS).close()
-    except urllib.error.HTTPError as answer:
-        answer.close()
-    except (OSError, HTTPException, ValueError) as error:
-        why = getattr(error, "reason", None) or error
+        knock(address, KNOCK_SECONDS)
+    except APIConnectionError as error:
         raise AskError(
-            f"Nothing answers at {address} ({why}); the connection is left as it was.",
+            f"Nothing answers at {address}; the connection is left as it was. {error.message}",
             "Check the address; `%agentsvc connect local` takes the embedded service.",
         ) from None
-
-
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Does not follow redirects: a redirect is a response."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
+    except StefanBrainError as error:
+        raise AskError(f"{error.message} The connection is left as it was.", error.hint or "") from None
 
 
 def service_models(session: Session) -> list[ModelInfo]:

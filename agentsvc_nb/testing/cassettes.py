@@ -27,6 +27,8 @@ from typing import Any, Final, cast
 
 import httpx
 
+from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options
+
 
 class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Records a cassette, for either client; an existing file at `path` is overwritten.
@@ -57,7 +59,7 @@ class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
         request.read()
         request.headers["accept-encoding"] = "identity"  # so that the cassette is readable text
         if self._blocking is None:
-            self._blocking = cast(httpx.BaseTransport, self._given) or httpx.HTTPTransport()
+            self._blocking = cast(httpx.BaseTransport, self._given) or httpx.HTTPTransport(**_options(request))
         response = self._blocking.handle_request(request)
         return self._recorded(request, response)
 
@@ -66,7 +68,9 @@ class Record(httpx.BaseTransport, httpx.AsyncBaseTransport):
         request.headers["accept-encoding"] = "identity"
         loop = asyncio.get_running_loop()
         if loop not in self._by_loop:
-            self._by_loop[loop] = cast(httpx.AsyncBaseTransport, self._given) or httpx.AsyncHTTPTransport()
+            self._by_loop[loop] = cast(httpx.AsyncBaseTransport, self._given) or httpx.AsyncHTTPTransport(
+                **_options(request)
+            )
         response = await self._by_loop[loop].handle_async_request(request)
         return self._recorded(request, response)
 
@@ -294,6 +298,13 @@ class RecordedExchange:
         return [
             chunk.encode() if isinstance(chunk, str) else base64.b64decode(chunk["base64"]) for chunk in self.chunks
         ]
+
+
+def _options(request: httpx.Request) -> dict[str, Any]:
+    try:
+        return connection_options(str(request.url))
+    except NetworkSettingError as error:
+        raise httpx.ConnectError(str(error)) from None
 
 
 def _canonical(request: httpx.Request) -> RecordedRequest:

@@ -38,7 +38,7 @@ def received(pieces: Sequence[bytes], path: str = "/v1/messages", **headers: str
             """Not into the test's output."""
 
     async def read(url: str) -> str:
-        async with repairing_client() as client, client.stream("GET", url) as answer:
+        async with repairing_client(url) as client, client.stream("GET", url) as answer:
             return (await answer.aread()).decode()
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import ssl
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService
 from agentsvc_nb.client.errors import MAY_HAVE_STARTED
-from agentsvc_nb.client.transport.messages import _ssl_context
 from tests.independent.checking import outcome
 from tests.independent.faces import FACES, Call
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire, answer
@@ -67,14 +65,12 @@ def test_closing_lets_go_of_what_an_ended_event_loop_has_left() -> None:
 
 
 @pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Without proxies and certificates, but for those that the test sets."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-    _ssl_context.cache_clear()
-    yield monkeypatch
-    _ssl_context.cache_clear()
+    return monkeypatch
 
 
 @pytest.mark.parametrize("face", ["blocking", "async"])
@@ -127,7 +123,6 @@ def test_a_private_certificate_is_trusted_where_the_environment_says_so(
             FACES[face](f"https://{HOST}", lambda client: client.models.list(), max_retries=0)
         assert not host.seen
         environment.setenv("SSL_CERT_FILE", str(host.certificate))
-        _ssl_context.cache_clear()
         assert FACES[face](f"https://{HOST}", lambda client: client.models.list())
         assert [seen.header("authorization") for seen in host.seen] == [f"Bearer {KEY}"]
 

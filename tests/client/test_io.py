@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import certifi
 import httpx
 import pytest
 
@@ -127,29 +126,18 @@ def test_each_event_loop_has_a_client_and_closed_loops_are_forgotten() -> None:
         loop.close()
 
 
-def test_one_ssl_context_for_all_clients() -> None:
-    assert _options(None, tls=True)["verify"] is _options(None, tls=True)["verify"] is _ssl_context()
-    assert _options(None, tls=False)["verify"] is _no_tls() is not _ssl_context()
+def test_one_ssl_context_for_all_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    far, near = "https://far.test", "http://far.test"
+    assert _options(None, far)["verify"] is _options(None, far)["verify"] is _ssl_context()
+    assert _options(None, near)["verify"] is _no_tls() is not _ssl_context()
 
 
-@pytest.mark.parametrize(("url", "trusted"), [("https://far.test", True), ("http://127.0.0.1:9", False)])
-def test_only_an_address_with_tls_trusts_anybody(url: str, trusted: bool) -> None:
-    for client in (AgentService(KEY, url), AsyncAgentService(KEY, url)):
-        assert client._core.io._tls is trusted  # type: ignore[attr-defined]
+def test_only_an_address_with_tls_trusts_anybody() -> None:
     assert bool(_ssl_context().get_ca_certs())
     assert not _no_tls().get_ca_certs()
     assert _no_tls().verify_mode == ssl.CERT_REQUIRED
-
-
-def test_the_environment_says_which_certificates_are_trusted(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    request.addfinalizer(_ssl_context.cache_clear)
-    end = "-----END CERTIFICATE-----\n"
-    (tmp_path / "one.pem").write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "one.pem"))
-    _ssl_context.cache_clear()
-    assert len(_ssl_context().get_ca_certs()) == 1
 
 
 def test_a_set_cookie_is_not_kept() -> None:
@@ -159,18 +147,6 @@ def test_a_set_cookie_is_not_kept() -> None:
     client.runs.get(RUN_ID)
     assert not io._client().cookies
     assert not client._core.io._client().cookies  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("url", "direct"), [("http://127.0.0.1:9", True), ("http://[::1]:9", True), ("http://far.test", False)]
-)
-def test_loopback_is_never_asked_of_a_proxy(monkeypatch: pytest.MonkeyPatch, url: str, direct: bool) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:3128")
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
-    io = SyncIO()  # which closes its client when it goes
-    with io._client() as client:
-        assert (client._transport_for_url(httpx.URL(url)) is client._transport) is direct
 
 
 def test_what_comes_fast_is_read_in_large_pieces() -> None:

@@ -59,7 +59,8 @@ def while_read(wire: Wire, site: Site, tool: str, given: dict[str, Any], path: s
     ],
 )
 def test_no_charset_of_a_page_stops_the_service(wire: Wire, site: Site, charset: str) -> None:
-    page = b"<title>Tents</title><h1>Pack light</h1><p>-" + b"a\x81b " * (PAGE_BYTES // 4)
+    # What follows the last hyphen makes `punycode` insert a character for each byte: quadratic.
+    page = b"<title>Tents</title><h1>Pack light</h1><p>-" + b"a" * PAGE_BYTES
     answer = Answer(page, headers={"Content-Type": f"text/html; charset={charset}"})
     job = while_read(wire, site, "review_funnel", {"url": site.url, "pages": 1, "weigh": False}, "/", answer)
     assert job["status"] == "succeeded", job["error"]
@@ -74,7 +75,7 @@ AD = {"id": "1", "page_name": "Northpeak", "ad_snapshot_url": ""}
 @pytest.mark.parametrize(
     ("page", "charset"),
     [
-        (b"-" * 10_000 + b"ab1" * (PAGE_BYTES // 3), "punycode"),
+        (b"a-" + b"a" * PAGE_BYTES, "punycode"),
         (b'"video_hd_url":"' + b"a" * 4_000_000, "utf-8"),
         (b'"video_hd_url":"' + b"\\a" * 2_000_000, "utf-8"),
         (b'"video_hd_url":"http://["' * 1_000, "utf-8"),

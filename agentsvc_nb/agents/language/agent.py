@@ -23,6 +23,7 @@ from agentsvc_nb.agents.language.model_choice import (
     NotConfigured,
     Tried,
     answers,
+    network_fault,
     own_server,
 )
 from agentsvc_nb.agents.language.patience import Away, Patience, TooLong, patiently
@@ -170,7 +171,8 @@ def lacks(choice: ModelChoice) -> Lacking | None:
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
         return _without("agentsvc-nb[agents]", f"The model {model} needs the agent library")
     if choice.gguf is None:
-        return None if own_server(choice) else _of_provider(choice)
+        url = own_server(choice)
+        return network_fault(url) if url else _of_provider(choice)
     if find_spec("xllamacpp") is None:
         return _without("agentsvc-nb[local-model]", f"The model {model} needs a local engine")
     if not choice.gguf.is_file():

@@ -9,6 +9,11 @@ from typing import Final
 import httpx2
 from pydantic_ai.models import create_async_httpx2_client
 
+from agentsvc_nb.agents.language.model_choice import NotConfigured, network_fault
+from agentsvc_nb.wire.proxies import connection_options
+
+_LIMITS: Final = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)
+"""The agent library's own."""
 _ESCAPE: Final = re.compile(r"\\(?:u([dD][89a-fA-F][0-9a-fA-F]{2})|.)")
 """An escape in JSON; its group is that of half a surrogate pair. All are matched, since `\\\\ud83d` is none."""
 _FIRST_HALF_AT_END: Final = re.compile(r'[\ud800-\udbff](?=")')
@@ -23,20 +28,27 @@ _STOP: Final = (
 )
 
 
-def repairing_client() -> httpx2.AsyncClient:
-    """Return a client for a provider's library. Of each answer that is not an error it
+def repairing_client(url: str) -> httpx2.AsyncClient:
+    """Return a client for a provider's library and the server at `url`, which it reaches as the environment says. It
+    reads errors as UTF-8: their charset could name a codec that takes minutes (`punycode`). Of each other answer it
 
     - raises `httpx2.RemoteProtocolError` for bytes that are not UTF-8, as for a connection that breaks;
     - joins surrogate pairs that two events split, and replaces a lone half by U+FFFD: it can't be stored or sent;
     - reports `stop` where chat completions end with `[DONE]` and no reason, as those of some self-hosted servers do;
     - leaves the usage out of events with which a response of OpenAI's Responses begins: the library adds up all.
+
+    Raises `NotConfigured` if a variable of the environment keeps the server from being reached.
     """
-    client = create_async_httpx2_client()
+    if lacking := network_fault(url):
+        raise NotConfigured(lacking)
+    transport = httpx2.AsyncHTTPTransport(limits=_LIMITS, **connection_options(url))
+    client = create_async_httpx2_client(transport=transport)
     client.event_hooks = {**client.event_hooks, "response": [_repair]}
     return client
 
 
 async def _repair(response: httpx2.Response) -> None:
+    response.encoding = "utf-8"
     if response.is_success:
         # This response undoes the compression: the library gets text.
         plain = httpx2.Response(response.status_code, headers=response.headers, stream=response.stream)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from agentsvc_nb.agents.language.patience import PATIENCE_SECONDS
 from agentsvc_nb.setting_values import HOSTED
 from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options, proxy_of
 
 CONTEXT_TOKENS: Final = 8_192
 """The context assumed when it is unknown: most local servers are set up for that or more."""
@@ -91,11 +92,22 @@ def own_server(choice: ModelChoice) -> str | None:
     return os.environ.get("OPENAI_BASE_URL") if provider in ("openai", "openai-chat") else None
 
 
+def network_fault(url: str) -> Lacking | None:
+    """Why the environment keeps a model's server from being reached; None if it does not."""
+    try:
+        connection_options(url)
+    except NetworkSettingError as error:
+        return Lacking(f"The model's server can't be reached. {error}")
+    return None
+
+
 ANSWER_SECONDS: Final = 2.0
 
 
 def answers(url: str) -> bool:
-    """Whether a server answers at this address, whatever it says."""
+    """Whether a server answers at this address, whatever it says. One behind a proxy is not asked."""
+    if proxy_of(url):
+        return True
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     asked = kind(parts.netloc.rpartition("@")[2], timeout=ANSWER_SECONDS)

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from inspect import signature
 from typing import Any, Final, get_args
 
-from pydantic_ai.exceptions import UnexpectedModelBehavior
+from pydantic_ai.exceptions import UnexpectedModelBehavior, UserError
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import KnownModelName, Model, infer_model
 from pydantic_ai.models.openai import (
@@ -33,11 +33,13 @@ from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, Lacking, ModelChoice, NotConfigured, own_server
 from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.wire.proxies import settings_at_fault
 from agentsvc_nb.wire.runs import CENT
 
 LOST: Final = "The model's answer broke off in the middle: the connection to its server ended."
 _OLDER_HTTP: Final = frozenset({"cohere", "github", "groq", "huggingface"})
 """Providers whose libraries take no client of httpx2."""
+_LOOPBACK: Final = "http://127.0.0.1"
 _NO_REASON: Final = frozenset({"xai"})
 """Providers whose library does not pass on the finish reason."""
 _UNEXPLAINED: Final = frozenset({"OTHER"})
@@ -157,7 +159,8 @@ def at_url(choice: ModelChoice, url: str, key: str) -> Served:
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
     if provider == "ollama":  # it knows the older name alone, and ignores the newer one
         profile["openai_chat_supports_max_completion_tokens"] = False
-    model = OpenAIChatModel(name, provider=OpenAIProvider(url, key, http_client=repairing_client()), profile=profile)
+    client = repairing_client(url)
+    model = OpenAIChatModel(name, provider=OpenAIProvider(url, key, http_client=client), profile=profile)
     context = choice.context or CONTEXT_TOKENS
     settings = ModelSettings(max_tokens=context // ANSWER_PART)
     tools = choice.tools is not False
@@ -187,7 +190,11 @@ def by_name(choice: ModelChoice) -> Served:
         return replace(at_url(choice, url, key or "none"), keyless=not key)
     try:
         model = _unretried(infer_model(choice.model, _provider))
+    except NotConfigured:
+        raise
     except Exception as error:  # beside the library's own errors those of a provider's package, as for an empty key
+        if not isinstance(error, UserError):
+            _check_environment()
         raise NotConfigured(_lacking(choice.model, str(error))) from None
     profile = model.profile
     context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
@@ -199,10 +206,22 @@ def _provider(name: str) -> Provider[Any]:
     """The library's provider of this name, with repaired streams where it takes our HTTP client."""
     if name.startswith("gateway/"):
         return infer_provider(name)
-    made: Any = infer_provider_class(name)
-    repairs = name not in _OLDER_HTTP and "http_client" in signature(made).parameters
-    found: Provider[Any] = made(http_client=repairing_client()) if repairs else made()
+    try:
+        made: Any = infer_provider_class(name)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    if name in _OLDER_HTTP or "http_client" not in signature(made).parameters:
+        found: Provider[Any] = made()
+        return found
+    address = str(made(http_client=repairing_client(_LOOPBACK)).base_url)  # only the provider knows it
+    found = made(http_client=repairing_client(address))
     return found
+
+
+def _check_environment() -> None:
+    """Raises `NotConfigured` if a variable of the environment is at fault, which a provider's library does not name."""
+    for error in settings_at_fault():
+        raise NotConfigured(Lacking(f"The model's server can't be reached. {error}"))
 
 
 def microcents(response: ModelResponse, price: tuple[float, float] | None) -> int:
@@ -246,7 +265,7 @@ def _meant(model: str) -> str:
 
 def _lacking(model: str, said: str) -> Lacking:
     """What an operator can do about an error of the library, whose own message (`said`) is for programmers."""
-    if said.startswith("Unknown model"):
+    if said.startswith(("Unknown model", "Unknown provider")):
         known = _meant(model) or "https://ai.pydantic.dev/models/ names those that are"
         return Lacking(
             f"The model {model} is of no known provider: {known}, or set AGENTSVC_MODEL_URL for a server of your own."

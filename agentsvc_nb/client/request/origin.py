@@ -47,10 +47,6 @@ class Origin:
         """The secret that each connection to the embedded service must prove to hold; None for any other service."""
         return self._secret if self.reconnect else None
 
-    @property
-    def tls(self) -> bool:
-        return self.base_url.startswith("https:")
-
     def resolved(self, link: str) -> str | None:
         """The address of a link that the service sent; None for one on another origin, where the key is not sent, and
         for what is no address."""

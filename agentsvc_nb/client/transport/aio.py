@@ -12,7 +12,7 @@ from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
 
-from agentsvc_nb.client.errors import client_closed, deadline_passed
+from agentsvc_nb.client.errors import APIConnectionError, client_closed, deadline_passed
 from agentsvc_nb.client.transport import messages
 from agentsvc_nb.client.transport.connections import abandon
 from agentsvc_nb.client.transport.endings import OnTheWay, failed
@@ -30,6 +30,7 @@ from agentsvc_nb.client.transport.io import IO, LOOK_SECONDS, HttpRequest, Respo
 from agentsvc_nb.client.transport.messages import (
     Library,
     build,
+    check_proxy,
     check_size,
     failure,
     httpx,
@@ -57,7 +58,7 @@ class AsyncIO(Clocks):
         self,
         transport: AsyncTransport | None = None,
         client: AsyncClient | None = None,
-        tls: bool = True,
+        url: str = "",
         secret: Secret | None = None,
     ) -> None:
         check("transport", transport, AsyncTransport)
@@ -67,7 +68,8 @@ class AsyncIO(Clocks):
         self._own: Any = client
         self._library = library_of(client)
         self._inherited = Inherited(client or transport)
-        self._tls = tls
+        self._url = url
+        self._environment_url = "" if client or transport or secret else url
         self._secret = secret
         self._clients: _ByLoop[httpx.AsyncClient] = weakref.WeakKeyDictionary()
         self._on_the_way: _ByLoop[OnTheWay] = weakref.WeakKeyDictionary()
@@ -84,7 +86,7 @@ class AsyncIO(Clocks):
         loop, clients = asyncio.get_running_loop(), self._own_clients()
         if loop not in clients:
             self._leave_ended_loops()
-            clients[loop] = messages.awaited(self._transport, self._tls, self._secret)
+            clients[loop] = messages.awaited(self._transport, self._url, self._secret)
         return clients[loop]
 
     def _own_clients(self) -> _ByLoop[httpx.AsyncClient]:
@@ -107,12 +109,17 @@ class AsyncIO(Clocks):
         stopper = request.stopper or Stopper()
         on_the_way.calls.add(stopper)
         try:
-            async with _Until(request.ends - self.now(), self._library, stopper):
+            async with _Until(request.ends - self.now(), self._library, stopper, self._environment_url):
                 built = build(request, self._own)
                 response = await client.send(built, stream=True, auth=None, follow_redirects=False)
                 if is_unasked(response):
                     await response.aclose()
                     raise unasked()
+                try:
+                    check_proxy(response, self._environment_url)
+                except APIConnectionError:
+                    await response.aclose()
+                    raise
                 if request.stream and response.is_success:
                     return on_the_way.streamed(to_response(response, request, chunks=response.aiter_raw()))
                 whole = bytearray()
@@ -185,10 +192,13 @@ class _Until:
     """Cancels its block after `seconds`, and turns timeouts and the HTTP library's exceptions into
     `APIConnectionError`."""
 
-    __slots__ = ("_library", "_stopper", "_timeout")
+    __slots__ = ("_environment_url", "_library", "_stopper", "_timeout")
 
-    def __init__(self, seconds: float, library: Library, stopper: Stopper | None = None) -> None:
+    def __init__(
+        self, seconds: float, library: Library, stopper: Stopper | None = None, environment_url: str = ""
+    ) -> None:
         self._library = library
+        self._environment_url = environment_url
         self._stopper = stopper
         limit = None if seconds == math.inf else seconds
         self._timeout = None if limit is None and stopper is None else asyncio.timeout(limit)
@@ -217,7 +227,7 @@ class _Until:
         except TimeoutError:
             raise client_closed() if stopped else deadline_passed() from None
         if isinstance(error, self._library.failures):
-            raise client_closed() if stopped else failure(error, self._library) from None
+            raise client_closed() if stopped else failure(error, self._library, self._environment_url) from None
 
 
 class TaskPool(Generic[T]):

@@ -25,6 +25,7 @@ from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, ThreadPool, step
 from agentsvc_nb.client.transport.messages import (
     build,
+    check_proxy,
     check_size,
     failure,
     httpx,
@@ -78,7 +79,7 @@ class SyncIO(Clocks):
         self,
         transport: SyncTransport | None = None,
         client: SyncClient | None = None,
-        tls: bool = True,
+        url: str = "",
         secret: Secret | None = None,
     ) -> None:
         check("transport", transport, SyncTransport)
@@ -90,7 +91,8 @@ class SyncIO(Clocks):
         self._inherited = Inherited(client or transport)
         if client:
             deadlines.bounded(client)
-        self._tls = tls
+        self._url = url
+        self._environment_url = "" if client or transport or secret else url
         self._secret = secret
         self._clients: dict[int, httpx.Client] = {}
         self._on_the_way = OnTheWay()
@@ -101,7 +103,7 @@ class SyncIO(Clocks):
             return cast(httpx.Client, self._own)
         pid = os.getpid()
         if (client := self._clients.get(pid)) is None:
-            client = self._clients.setdefault(pid, messages.blocking(self._transport, self._tls, self._secret))
+            client = self._clients.setdefault(pid, messages.blocking(self._transport, self._url, self._secret))
             # In a notebook clients are rarely closed, so garbage collection closes them. Not at exit, where open
             # streams end by themselves.
             weakref.finalize(self, _close_in, pid, client).atexit = False
@@ -121,6 +123,11 @@ class SyncIO(Clocks):
                 if is_unasked(response):
                     hang_up(response)
                     raise unasked()
+                try:
+                    check_proxy(response, self._environment_url)
+                except APIConnectionError:
+                    hang_up(response)
+                    raise
                 if request.stream and response.is_success:
                     return self._on_the_way.streamed(to_response(response, request, chunks=response.iter_raw()))
                 answered = to_response(response, request, self._whole(response, request.ends))
@@ -171,7 +178,7 @@ class SyncIO(Clocks):
             with deadlines.until(ends, self.now, stopper):
                 yield
         except self._library.failures as error:
-            failed = failure(error, self._library)
+            failed = failure(error, self._library, self._environment_url)
             if stopper and stopper.stopped:
                 failed = client_closed(sent=getattr(failed, "sent", True))
             if isinstance(failed, APIConnectionError) and failed.timed_out and ends - self.now() < CLOCK_SLACK:
@@ -201,7 +208,7 @@ class SyncIO(Clocks):
         return ThreadPool(self, None if self._own or self._transport else self._lane)
 
     def _lane(self) -> SyncIO:
-        return SyncIO(tls=self._tls, secret=self._secret)
+        return SyncIO(url=self._url, secret=self._secret)
 
     async def close(self, response: Response | None = None) -> None:
         if response:
@@ -215,6 +222,15 @@ class SyncIO(Clocks):
     def drop(self, response: Response) -> None:
         if response.raw:
             hang_up(response.raw)
+
+
+def knock(address: str, seconds: float) -> None:
+    """Raise `StefanBrainError` unless a service answers at this address, with any status. No key is sent."""
+    io = SyncIO(url=address)
+    try:
+        step(io.send(HttpRequest("GET", f"{address}/healthz", seconds, key="", ends=io.now() + 3 * seconds)))
+    finally:
+        step(io.close())
 
 
 def _close_in(pid: int, client: httpx.Client) -> None:

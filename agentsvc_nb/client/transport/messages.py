@@ -18,6 +18,7 @@ from agentsvc_nb.client.transport.deadlines import bounded
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import UNASKED, HttpRequest, OnBytes, Response, step, tell
 from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
+from agentsvc_nb.wire.proxies import NetworkSettingError, Proxy, connection_options, is_from_proxy, proxy_of
 
 # `httpx` imports its command line wherever click and rich are installed, as in every notebook. That takes a quarter of
 # the time of a client's first call, and is not used here. So that import is made to fail, which `httpx` allows for.
@@ -114,7 +115,9 @@ def build(request: HttpRequest, own: Any = None) -> httpx.Request:
 
     Raises `StefanBrainError` for an address that the library does not take, such as one that is too long.
     """
-    headers = {**_HEADERS, **request.headers, "authorization": f"Bearer {request.key}"}
+    headers = {**_HEADERS, **request.headers}
+    if request.key:
+        headers["authorization"] = f"Bearer {request.key}"
     if request.stream:
         headers["accept-encoding"] = "identity"
     if request.files is None and request.body is not None:
@@ -192,7 +195,9 @@ def unasked() -> APIConnectionError:
     return APIConnectionError("The connection brought a response that belongs to no request, and was closed.")
 
 
-def failure(error: Exception, library: Library) -> StefanBrainError:
+def failure(error: Exception, library: Library, environment_url: str = "") -> StefanBrainError:
+    """The client's own error for one of the library's. `environment_url`: the service's address, where the environment
+    says how to reach it."""
     timed_out = isinstance(error, library.module.TimeoutException)
     if isinstance(error, library.module.InvalidURL):  # followed or not, the library looks where a redirect points
         return StefanBrainError(
@@ -200,43 +205,61 @@ def failure(error: Exception, library: Library) -> StefanBrainError:
             "correct the base URL."
         )
     why = str(error) or ("it took too long" if timed_out else type(error).__name__)
+    unconnected = (library.module.ConnectError, library.module.ConnectTimeout, library.module.ProxyError)
+    if environment_url and isinstance(error, unconnected) and (proxy := proxy_of(environment_url)):
+        return no_connection(proxy, why, timed_out=timed_out)
     return APIConnectionError(
         f"The service did not answer: {why}.", sent=not isinstance(error, library.unsent), timed_out=timed_out
     )
+
+
+def no_connection(proxy: Proxy, why: str, *, sent: bool = False, timed_out: bool = False) -> APIConnectionError:
+    said = f"There is no connection to the service through the proxy named by {proxy.variable}: {why}."
+    return APIConnectionError(said, sent=sent, timed_out=timed_out)
+
+
+def check_proxy(response: httpx.Response, environment_url: str) -> None:
+    """Raises `APIConnectionError` for an answer of the proxy instead of the service."""
+    status = response.status_code
+    if environment_url and (proxy := is_from_proxy(environment_url, status, response.headers)):
+        # A gateway may have lost the connection in the middle. What asks for a password has not passed anything on.
+        raise no_connection(proxy, f"{status} {response.reason_phrase}".strip(), sent=status != 407)
 
 
 _LIMITS: Final = httpx.Limits(
     max_connections=None,  # a stream holds its connection; requests must not queue behind streams
     keepalive_expiry=4.0,  # uvicorn closes idle connections after 5 s: close first, or a start may meet a closed one
 )
-_LOOPBACK: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 
 
-def blocking(transport: httpx.BaseTransport | None, tls: bool, secret: Secret | None = None) -> httpx.Client:
-    """A blocking HTTP client. Without `tls` it is for http addresses only.
+def blocking(transport: httpx.BaseTransport | None, url: str, secret: Secret | None = None) -> httpx.Client:
+    """A blocking HTTP client for the service at `url`.
 
-    With a `secret`, each connection must prove that the embedded service at its other end holds it.
+    With a `secret`, each connection must prove that the embedded service at its other end holds it. Raises
+    `StefanBrainError` if a variable of the environment keeps the service from being reached.
     """
-    client = httpx.Client(**_options(transport, tls, secret is not None))
+    client = httpx.Client(**_options(transport, url, secret is not None))
     if secret:
         proven(client, secret)
     bounded(client)
     return client
 
 
-def awaited(transport: httpx.AsyncBaseTransport | None, tls: bool, secret: Secret | None = None) -> httpx.AsyncClient:
+def awaited(transport: httpx.AsyncBaseTransport | None, url: str, secret: Secret | None = None) -> httpx.AsyncClient:
     """An HTTP client for the running event loop; arguments as for `blocking`."""
-    client = httpx.AsyncClient(**_options(transport, tls, secret is not None))
+    client = httpx.AsyncClient(**_options(transport, url, secret is not None))
     return listen(proven_async(client, secret) if secret else client)
 
 
-def _options(transport: Any, tls: bool, embedded: bool = False) -> dict[str, Any]:
-    # A proxy cannot reach this machine's loopback, so HTTP_PROXY is ignored for it. The embedded service is always
-    # reached directly, whatever address it listens on.
-    direct = dict.fromkeys(_LOOPBACK)
-    shared = {"follow_redirects": False, "limits": _LIMITS, "cookies": _NoCookies(), "trust_env": not embedded}
-    trust = _ssl_context() if tls else _no_tls()
-    return {**shared, "verify": trust, "transport": transport, "mounts": None if transport else direct}
+def _options(transport: Any, url: str, embedded: bool = False) -> dict[str, Any]:
+    options: dict[str, Any] = {"trust_env": False, "transport": transport}
+    if not embedded and not transport:  # the embedded service is reached directly, whatever address it listens on
+        try:
+            options |= connection_options(url)
+        except NetworkSettingError as error:
+            raise StefanBrainError(f"{error} Nothing was sent.") from None
+    options.setdefault("verify", _ssl_context() if url.startswith("https:") else _no_tls())
+    return {"follow_redirects": False, "limits": _LIMITS, "cookies": _NoCookies(), **options}
 
 
 class _NoCookies(CookieJar):
@@ -249,7 +272,7 @@ class _NoCookies(CookieJar):
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
     """One TLS context for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
-    return httpx.create_ssl_context()
+    return httpx.create_ssl_context(trust_env=False)
 
 
 @functools.cache

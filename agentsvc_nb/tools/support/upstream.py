@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.limits import MB
+from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options
 
 ANSWER_BYTES: Final = 60 * MB
 SECONDS: Final = 30.0
@@ -43,6 +44,8 @@ class Upstream:
                 status, body = await self._sent(method, path, parts)
         except TimeoutError:
             raise self._failed(f"did not answer within {self.seconds:g} s") from None
+        except NetworkSettingError as error:
+            raise WorkFailure("upstream_failed", f"{self.name} can't be reached. {error}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._failed(f"can't be reached ({type(error).__name__})") from None
         try:
@@ -59,7 +62,7 @@ class Upstream:
 
         body = bytearray()
         async with (
-            httpx.AsyncClient(headers=self.headers, timeout=None) as client,
+            httpx.AsyncClient(headers=self.headers, timeout=None, **connection_options(self.url)) as client,
             client.stream(method, self.url + path, **parts) as answer,
         ):
             async for piece in answer.aiter_bytes():
