@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import threading
 from collections.abc import Iterator
+from ipaddress import ip_network
 
 import pytest
 from hypothesis import given
@@ -178,7 +179,40 @@ def test_what_is_not_there_is_said(site: Site) -> None:
     assert "no host gone.example" in refusal(Fetcher((), nothing), "http://gone.example/").message
     site.server.server_close()
     assert refusal(Fetcher((site.authority,)), site.url).code == "fetch_failed"
-    assert is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
+
+
+# https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry, and ranges that were used
+# for the like. Those of tunnels and of the nearest router (192.0.0.9) are refused, too, although they are reachable.
+SPECIAL = (
+    *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"),
+    *("192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
+    *("224.0.0.0/4", "240.0.0.0/4", "255.255.255.255/32"),
+    *("::/128", "::1/128", "::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64"),
+    *("100:0:0:1::/64", "2001::/32", "2001:2::/48", "2001:10::/28", "2001:db8::/32", "2002::/16"),
+    *("3fff::/20", "4000::/3", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"),
+)
+
+
+@pytest.mark.parametrize("special", SPECIAL)
+def test_no_address_of_a_special_range_is_public(special: str) -> None:
+    network = ip_network(special)
+    places = {0, network.num_addresses // 3, network.num_addresses // 2, network.num_addresses - 1}
+    assert not any(is_public(str(network[place])) for place in places)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "93.184.215.14",
+        "192.0.1.1",
+        "192.88.98.255",
+        "192.175.48.1",
+        "2606:2800:21f:cb07:6820:80da:af6b:8b2c",
+        "2a00::1",
+    ],
+)
+def test_other_addresses_are_public(address: str) -> None:
+    assert is_public(address)
 
 
 @pytest.mark.parametrize(

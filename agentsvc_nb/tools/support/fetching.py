@@ -72,19 +72,23 @@ WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
 """Ports of web servers. A fetch that reached other ports could be made to talk to a mail server or a database."""
 
 _UNICAST: Final = ip_network("2000::/3")
-_TUNNELS: Final = (ip_network("2001::/32"), ip_network("2002::/16"))
+_SPECIAL: Final = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/32", "2002::/16", "3fff::/20")))
+"""Special ranges of IANA's registries that `is_global` lets in, at least in some versions of Python: protocol
+assignments, relays and tunnels (6to4, Teredo), documentation."""
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address belongs to the public internet: not to this machine, a private network, multicast, or a
-    tunnel (IPv4-mapped, NAT64, 6to4, Teredo) that hides another address.
+    """Whether an IP address belongs to the public internet: not to this machine, a private network, multicast, a range
+    for documentation, or a tunnel (IPv4-mapped, NAT64, 6to4, Teredo) that hides another address.
 
     >>> is_public("93.184.215.14"), is_public("127.0.0.1"), is_public("::ffff:93.184.215.14")
     (True, False, False)
     """
     ip = ip_address(address)
+    if any(ip in special for special in _SPECIAL):
+        return False
     if isinstance(ip, IPv6Address):
-        return ip in _UNICAST and not any(ip in tunnel for tunnel in _TUNNELS) and ip.is_global
+        return ip in _UNICAST and ip.is_global
     return ip.is_global and not ip.is_multicast
 
 
