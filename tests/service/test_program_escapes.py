@@ -109,6 +109,19 @@ def try_to_get_out(escape: Escape, around: Outside, monkeypatch: pytest.MonkeyPa
     assert shown.read_text() == SHOWN
 
 
+@pytest.mark.parametrize("user", USERS)
+def test_what_sockets_may_hold_counts_as_memory(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of sockets that no process has any more, as they lie in the buffer of another."""
+    sent = (
+        "import array, socket, time\nheld = []\nfor _ in range(50):\n    a, b = socket.socketpair()\n"
+        "    held += [a, b]\nheld[0].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, "
+        "array.array('i', [one.fileno() for one in held[2:]]))])\ndel held[2:]\ntime.sleep(30)"
+    )
+    monkeypatch.setattr(running, "MEMORY_BYTES", 40_000_000)
+    assert run(sent, 30, user)[0].how == "memory"
+    assert run("import asyncio\nasyncio.run(asyncio.sleep(0.5))", 30, user)[0].how == "exit"
+
+
 @pytest.mark.skipif(len(USERS) == 1, reason="only root becomes another user")
 def test_the_limit_of_processes_holds_for_another_user() -> None:
     """The kernel has none for root, by whatever name: as in a user namespace that root has made."""

@@ -7,11 +7,13 @@ import contextlib
 import json
 import logging
 import os
+import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +33,9 @@ GRACE_SECONDS: Final = 15.0
 """How long the sandbox may take to be made, and to hand out the files."""
 WATCH_SECONDS: Final = 0.1
 _PIECE: Final = 1 << 16
+_SOCKETS: Final = re.compile(rb"sockets: used (\d+)")
+_BUFFER_BYTES: Final = 212_992
+"""Of a socket, where the kernel does not say its default."""
 _LIMITS: Final = {
     "RLIMIT_AS": MEMORY_BYTES,
     "RLIMIT_FSIZE": WORK_BYTES,
@@ -217,7 +222,8 @@ async def _watch(sandbox: _Sandbox, ending: Ending) -> None:
 
 
 def used_by(root: int) -> tuple[int, int]:
-    """The number of processes that descend from a process, itself among them, and their memory in bytes."""
+    """The number of processes that descend from a process, itself among them, and their memory in bytes, with what
+    sockets of the sandbox may hold."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and (stat := _read(f"/proc/{name}/stat")):
@@ -225,13 +231,27 @@ def used_by(root: int) -> tuple[int, int]:
     found = [root]
     for pid in found:
         found += children.get(pid, [])
-    return len(found), sum(_memory_of(pid) for pid in found)
+    # The second is the first of the sandbox, in whose network namespace all others are, too.
+    sockets = _socket_buffers(found[1]) if len(found) > 1 else 0
+    return len(found), sockets + sum(_memory_of(pid) for pid in found)
 
 
 def _memory_of(pid: int) -> int:
     """A process's memory that is not a file's. Pages that a child still shares with its parent count for both."""
     lines = (line.split() for line in _read(f"/proc/{pid}/status").splitlines())
     return sum(int(line[1]) * 1024 for line in lines if line[0] in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
+
+
+def _socket_buffers(pid: int) -> int:
+    """The most that the sockets in a process's network namespace may hold. The kernel shows for none what it holds."""
+    used = _SOCKETS.match(_read(f"/proc/{pid}/net/sockstat"))
+    return int(used[1]) * _buffer_bytes() if used else 0
+
+
+@cache
+def _buffer_bytes() -> int:
+    # A buffer that is not quite full takes one more message, which may be as large.
+    return 2 * int(_read("/proc/sys/net/core/wmem_default") or _BUFFER_BYTES)
 
 
 def _read(path: str) -> bytes:

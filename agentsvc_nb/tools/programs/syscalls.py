@@ -59,6 +59,9 @@ REFUSED: Final = [
 _CLONE3: Final = (435, 435)
 _CLONE: Final = (56, 220)
 _SOCKETS: Final = ((41, 198), (53, 199))
+_SETSOCKOPT: Final = (54, 208)
+_BUFFERS: Final = (7, 32)
+"""`SO_SNDBUF` and `SO_SNDBUFFORCE`."""
 _MMAP: Final = (9, 222)
 _PRLIMIT: Final = (302, 261)
 _NEW_NAMESPACE: Final = 0x7E020000
@@ -92,6 +95,9 @@ def filter_here() -> bytes | None:
     program.refuse_argument(_PRLIMIT, 0, _EQUAL, 0, inverted=True)
     for numbers in _SOCKETS:
         program.refuse_argument(numbers, 0, _EQUAL, _UNIX, error=errno.EAFNOSUPPORT, inverted=True)
+    # What a socket holds belongs to no process. The service counts each as the default buffer (`running.used_by`).
+    for option in _BUFFERS:
+        program.refuse_argument(_SETSOCKOPT, 2, _EQUAL, option)
     return program.code + _instruction(_RETURN, _ALLOW)
 
 

@@ -162,6 +162,45 @@ if held > 1 << 30:
 """,
     ),
     Escape(
+        "memory in sockets of many processes",
+        "bounded",
+        """
+# 60 MB each: seldom more than a machine has, and more than they may have together
+reading, writing = os.pipe()
+for _ in range(24):
+    try:
+        if os.fork():
+            continue
+    except OSError as error:
+        print(error)
+        break
+    held, pairs = 0, []
+    try:
+        while held < 60_000_000:
+            pairs.append(socket.socketpair())
+            for end in pairs[-1]:
+                try:
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
+                except OSError:
+                    pass
+                end.setblocking(False)
+                try:
+                    while held < 60_000_000:
+                        held += end.send(b"x" * 65536)
+                except BlockingIOError:
+                    pass
+    except OSError:
+        pass
+    os.write(writing, struct.pack("q", held))
+    time.sleep(1000)
+held = sum(struct.unpack("q", os.read(reading, 8))[0] for _ in range(24))
+print("MiB", held >> 20)
+if held > 1 << 30:
+    through("MiB", held >> 20)
+""",
+        seconds=20,
+    ),
+    Escape(
         "memory in the kernel's tables of pages",
         "bounded",
         """
