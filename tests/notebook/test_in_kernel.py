@@ -248,7 +248,7 @@ def test_ctrl_c_at_the_prompt_stops_the_run_and_nothing_runs(
 def test_a_host_with_nobody_to_ask_refuses_with_a_sentence(kernel: Any, client: AgentService) -> None:
     answer = kernel.cell(f"%%ask --kernel\n{calling('ran = True')}\ncall list_variables {{}}")
     refused, listed = results(client, answer.run_id)
-    assert "Nobody can approve code here" in refused["content"][0]["text"]
+    assert "Nobody can approve this here" in refused["content"][0]["text"]
     assert not listed.get("is_error")
     assert "ran" not in kernel.user_ns
 
@@ -314,6 +314,17 @@ def test_buttons_approve_where_the_kernel_hears_them(heard: Any, client: AgentSe
     (output,) = heard.shown.outputs
     assert "Ran in your kernel" in output["text/plain"]
     assert "<span" in output["text/html"]
+
+
+def test_buttons_approve_a_query_of_a_database_without_kernel(heard: Any, client: AgentService) -> None:
+    heard.cell("import sqlalchemy; db = sqlalchemy.create_engine('sqlite://')")
+    thread = pressing(heard, lambda box: press(box, "Run"))
+    asked = "call query_database " + json.dumps({"sql": "SELECT printf('%d', 42) AS n"})
+    answer = heard.cell(f"%%ask --connection db\n{asked}", cell_id="c1")
+    thread.join(20)
+    (told,) = results(client, answer.run_id)
+    assert told["content"][0]["json"]["rows"] == [["42"]]
+    assert "The query ran in your database" in heard.shown.outputs[-1]["text/plain"]
 
 
 def test_buttons_edit_and_refuse(heard: Any, client: AgentService) -> None:

@@ -6,6 +6,7 @@ import base64
 import html
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -79,6 +80,9 @@ class KernelCall:
     how: ClassVar[str] = "`%approve {call}` runs it; `%approve --refuse {call}` does not, and the agent is told."
     approved_line: ClassVar[str] = "Approved; it runs as soon as no cell does."
     refused_line: ClassVar[str] = "Refused; it is not run."
+    refusal: ClassVar[str] = "The user refused to run this code."
+    language: ClassVar[str] = "python"
+    heads: ClassVar[Mapping[State, str]] = _HEADS
 
     def decide(self, approved: bool, code: str | None = None, reason: str = "") -> bool:
         """Approve, maybe with other code, or refuse; the first decision counts. Returns whether it was this one."""
@@ -127,7 +131,7 @@ class KernelCall:
     def answer(self) -> CallAnswer:
         """What the agent is told, without pictures: they go through the chat's files."""
         if self.outcome is None:
-            why = self.unable or "The user refused to run this code."
+            why = self.unable or self.refusal
             return failed(f"{why}{f' Their reason: {self.reason}' if self.reason else ''}")
         changed = [f"The user changed the code before it ran:\n{self.code}"] if self.edited else []
         parts = [*changed, plain(self.outcome.text).rstrip()]
@@ -138,10 +142,13 @@ class KernelCall:
 
     def bundle(self) -> Bundle:
         """The code, and what came of it, as a safe output."""
-        head = _HEADS[self.state] + (", as you changed it" if self.edited else "")
+        head = self.heads[self.state] + (", as you changed it" if self.edited else "")
         said = label(self.unable or self.reason or self.why, 400)
         line = f"{head}: {said}" if said else f"{head}."
-        body = [f"<div>{escape(line, 500)}</div>", _PRE.format(_CODE_EDGE, highlighted(reveal(self.code)))]
+        body = [
+            f"<div>{escape(line, 500)}</div>",
+            _PRE.format(_CODE_EDGE, highlighted(reveal(self.code), self.language)),
+        ]
         text = [line, _indented(reveal(self.code))]
         if self.outcome is not None:
             shown, told = _outcome_parts(self.outcome)

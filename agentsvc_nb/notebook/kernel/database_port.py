@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from agentsvc_nb.notebook.kernel.statements import Tables
+from agentsvc_nb.notebook.kernel.masking import Rules, telling
 
+Tables = Mapping[str, Sequence[tuple[str, str]]]
+"""The columns of each table, with their types; a table's name has its schema before it, unless that is the default."""
 QUERY_SECONDS: Final = 30.0
 """How long a query may take: it keeps the kernel busy."""
 STOPPED: Final = "The user stopped the query."
 TOO_LONG: Final = f"The query took over {QUERY_SECONDS:.0f} seconds, and was stopped: ask for less."
+WITHHELD: Final = (
+    "The query reads columns that the user does not offer, by name, `*`, NATURAL JOIN or the whole row. "
+    "Name only columns that database_schema lists."
+)
+ONE_SELECT: Final = "Only one SELECT that reads is run."
+
+
+class ApprovalNeeded(Exception):
+    """The database can't guarantee that a query reads only what is offered. The text tells the user why."""
 
 
 @dataclass(frozen=True)
 class Selected:
-    """The first rows of a query, and whether there are more."""
+    """The first rows of a query.
+
+    Attributes:
+        more: whether the query has more rows.
+        nulled: whether the database put NULL in the place of withheld values.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     more: bool
+    nulled: bool = False
 
 
 class Database(Protocol):
@@ -33,8 +50,14 @@ class Database(Protocol):
 
     def tables(self) -> Tables: ...
 
-    def select(self, sql: str, rows: int) -> Selected:
-        """The first rows of a statement that `check` has let pass; nothing in the database is changed."""
+    def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
+        """Return the first rows of a query. The database refuses to change anything meanwhile.
+
+        Args:
+            approved: the user has read and allowed this query.
+
+        Raises `ApprovalNeeded` if the user has to read the query first; then nothing was run.
+        """
         ...
 
 
@@ -44,3 +67,13 @@ class OfferedDatabase:
 
     name: str
     database: Database
+
+
+def hides_table(table: str, rules: Rules) -> bool:
+    """Return True if the rules hide a table, by its name or the name of its schema."""
+    return any(map(rules.hides, {table, *table.split(".")}))
+
+
+def is_withheld(column: str, rules: Rules) -> bool:
+    """Return True if the agent gets no values of a column of this name."""
+    return rules.hides(column) or telling(column)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
 from agentsvc_nb.client.client_tools import ClientTool
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.kernel.database_port import Database, OfferedDatabase
+from agentsvc_nb.notebook.kernel.calls import INVISIBLE, KernelCall, State
+from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, Database, OfferedDatabase, hides_table
 from agentsvc_nb.notebook.kernel.masking import Rules, labels_secret, telling
-from agentsvc_nb.notebook.kernel.statements import SQL_CHARS, check
 from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, ROWS, Described, bounded, said
-from agentsvc_nb.wire.text import label
+from agentsvc_nb.wire.text import forbidden, label
 
 TABLES_LISTED: Final = 200
 COLUMNS_LISTED: Final = 100
+SQL_CHARS: Final = 10_000
+_NULLED: Final = "The query reads columns that are not told; NULL stands in the place of their values."
 
 
 def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
@@ -34,13 +37,31 @@ def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
 
         return OfferedDatabase(name, DuckDb(value))
     if _is(value, "sqlalchemy", "Engine") or _is(value, "sqlalchemy", "Connection"):
-        from agentsvc_nb.notebook.kernel.sqlalchemy_connection import of_sqlalchemy
-
-        return OfferedDatabase(name, of_sqlalchemy(name, value))
+        return OfferedDatabase(name, _of_sqlalchemy(name, value))
     raise AskError(
         f"--connection {name}: that is a {label(type(value).__name__, 80)}; nothing was sent.",
         "Give a DuckDB connection, or an Engine or a Connection of SQLAlchemy (`create_engine(...)`).",
     )
+
+
+def _of_sqlalchemy(name: str, bind: Any) -> Database:
+    kind = bind.dialect.name
+    if kind == "duckdb":
+        raise AskError(
+            f"--connection {name}: that is SQLAlchemy around DuckDB; nothing was sent.",
+            "Give the connection of DuckDB itself (`duckdb.connect(...)`).",
+        )
+    if kind == "sqlite" and bind.dialect.driver == "pysqlite":
+        from agentsvc_nb.notebook.kernel.sqlite_connection import Sqlite
+
+        return Sqlite(bind)
+    if kind == "postgresql":
+        from agentsvc_nb.notebook.kernel.postgres_connection import Postgres
+
+        return Postgres(bind)
+    from agentsvc_nb.notebook.kernel.sqlalchemy_connection import AnyDatabase
+
+    return AnyDatabase(bind)
 
 
 def _is(value: Any, module: str, name: str) -> bool:
@@ -49,9 +70,16 @@ def _is(value: Any, module: str, name: str) -> bool:
 
 
 def database_tools(
-    offered: OfferedDatabase, rules: Rules, on_main_thread: Callable[[Callable[[], Any]], Any]
+    offered: OfferedDatabase,
+    rules: Rules,
+    on_main_thread: Callable[[Callable[[], Any]], Any],
+    after_approval: Callable[[str, str, Callable[[str], Any]], Any],
 ) -> list[ClientTool]:
-    """The functions that the run is offered. With `rules.rows` 0 no query: what it counts would tell of values."""
+    """Return the functions that the run is offered. With `rules.rows` 0 no query: what it counts would tell of values.
+
+    Args:
+        after_approval: shows a query and the reason to the user, and calls the function with what they approve.
+    """
     rows, database = min(ROWS, rules.rows), offered.database
 
     def database_schema(table: Annotated[str, Field(max_length=300)] = "") -> Any:
@@ -59,11 +87,21 @@ def database_tools(
         return on_main_thread(lambda: schema(database, rules, table))
 
     def query_database(sql: Annotated[str, Field(min_length=1, max_length=SQL_CHARS)]) -> Any:
-        return on_main_thread(lambda: query(database, sql, rules))
+        def ask() -> Described | ApprovalNeeded:
+            try:
+                return query(database, sql, rules)
+            except ApprovalNeeded as reason:
+                return reason
+
+        found = on_main_thread(ask)
+        if isinstance(found, ApprovalNeeded):
+            return after_approval(sql, str(found), lambda shown: query(database, shown, rules, approved=True))
+        return found
 
     query_database.__doc__ = (
         f"Ask the user's database ({database.product}) one SELECT in its own SQL. You get the first {rows} rows at "
-        "most: aggregate, and order by what matters. Only reading is possible. Write no comments."
+        "most: aggregate, and order by what matters. Only reading is possible. Name tables and columns as "
+        "database_schema does. The user has to approve a query of other things, such as files or unusual functions."
     )
     tools = [ClientTool(database_schema, effect=False)]
     return [*tools, ClientTool(query_database, effect=False)] if rows else tools
@@ -71,7 +109,7 @@ def database_tools(
 
 def schema(database: Database, rules: Rules, table: str = "") -> Described:
     """The tables that are not hidden, with their columns; without these where they would be too much."""
-    found = {name: columns for name, columns in database.tables().items() if not _hides(rules, name)}
+    found = {name: columns for name, columns in database.tables().items() if not hides_table(name, rules)}
     if table:
         found = {name: columns for name, columns in found.items() if name.casefold() == table.casefold()}
         if not found:
@@ -87,10 +125,6 @@ def schema(database: Database, rules: Rules, table: str = "") -> Described:
     return bounded(told | {"tables": names, "note": "Give a table's name for its columns."})
 
 
-def _hides(rules: Rules, table: str) -> bool:
-    return any(map(rules.hides, {table, *table.split(".")}))
-
-
 def _columns(columns: Sequence[tuple[str, str]], rules: Rules) -> Described:
     kept = [(name, kind) for name, kind in columns if not rules.hides(name)]
     shown = [{"name": label(name, 100), "type": label(kind, 60)} for name, kind in kept[:COLUMNS_LISTED]]
@@ -102,13 +136,22 @@ def _columns(columns: Sequence[tuple[str, str]], rules: Rules) -> Described:
     return told
 
 
-def query(database: Database, sql: str, rules: Rules) -> Described:
-    """The first rows of a query, masked as those of a variable. Raises `LookupError` with a sentence."""
-    found = database.select(check(sql, database.tables(), rules), min(ROWS, rules.rows))
+def query(database: Database, sql: str, rules: Rules, *, approved: bool = False) -> Described:
+    """Return the first rows of a query, masked as those of a variable.
+
+    Raises `LookupError` with a sentence for the agent, and `ApprovalNeeded`.
+    """
+    if invisible := forbidden(sql):
+        raise LookupError(INVISIBLE.format("query", invisible))
+    found = database.select(sql.strip().rstrip(";"), min(ROWS, rules.rows), rules, approved=approved)
     kept = [at for at, name in enumerate(found.columns) if not rules.hides(name)][:COLUMNS_LISTED]
     rows = [_row(found.columns, row, kept, rules) for row in found.rows]
     told: Described = {"columns": [label(found.columns[at], 100) for at in kept], "rows": rows}
-    return bounded(told | ({"more_rows": True} if found.more else {}))
+    if found.more:
+        told["more_rows"] = True
+    if found.nulled:
+        told["note"] = _NULLED
+    return bounded(told)
 
 
 def _row(columns: Sequence[str], row: Sequence[Any], kept: Iterable[int], rules: Rules) -> list[Any]:
@@ -117,3 +160,30 @@ def _row(columns: Sequence[str], row: Sequence[Any], kept: Iterable[int], rules:
         return after_name or telling(columns[at]) or (isinstance(row[at], str) and rules.hides(row[at]))
 
     return [MASKED if is_withheld(at) else said(row[at]) for at in kept]
+
+
+@dataclass(eq=False)
+class QueryCall(KernelCall):
+    """A query that the user has to approve, because the database can't guarantee what it reads."""
+
+    on_main_thread: ClassVar[bool] = False
+    tool: ClassVar[str] = "query_database"
+    language: ClassVar[str] = "sql"
+    yes: ClassVar[tuple[str, str]] = ("Run", "Send this query to your database")
+    no_tip: ClassVar[str] = "The query is not run; the agent is told and goes on"
+    question: ClassVar[str] = "Run this query in your database? [y]es, [n]o (and why): "
+    approved_line: ClassVar[str] = "Approved; the query runs as soon as no cell does."
+    refusal: ClassVar[str] = "The user refused to run this query."
+    heads: ClassVar[Mapping[State, str]] = {
+        "asked": "● The agent wants to run this query in your database",
+        "approved": "● The query runs in your database as soon as no cell runs",
+        "running": "● The query runs in your database",
+        "done": "✓ The query ran in your database",
+        "failed": "✗ The query failed in your database",
+        "refused": "■ Refused, the query was not run",
+        "stopped": "■ Stopped",
+    }
+
+    @property
+    def input(self) -> dict[str, Any]:
+        return {"sql": self.code, "why": self.why}

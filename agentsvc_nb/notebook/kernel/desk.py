@@ -40,7 +40,7 @@ BUTTONS_SECONDS: Final = 5.0
 """How long a front end may take to have its buttons heard while a cell runs; after that it is asked with a prompt."""
 _TICK_SECONDS: Final = 0.25
 _LOOK_SECONDS: Final = 5.0
-_NOBODY: Final = "Nobody can approve code here: this notebook is run without anyone to ask. Go on without running code."
+_NOBODY: Final = "Nobody can approve this here: this notebook is run without anyone to ask. Go on without it."
 _CLOSED: Final = "The user's cell does not take part any more; nothing was run."
 _BEGUN: Final = "This code was begun before, and was cut off: it may have been run in part. It is not run again."
 _AWAITS: Final = "Code with `await` outside a function can't be run here: write it without."
@@ -135,7 +135,20 @@ class KernelDesk:
             return []
         from agentsvc_nb.notebook.kernel.databases import database_tools
 
-        return database_tools(self.offer.database, self.offer.rules, self._look)
+        return database_tools(self.offer.database, self.offer.rules, self._look, self._query)
+
+    def _query(self, sql: str, why: str, run: Callable[[str], Any]) -> Any:
+        """Show a query to the user, and run what they approve."""
+        from agentsvc_nb.notebook.kernel.databases import QueryCall
+
+        asked = current_call.get()
+        call = QueryCall(asked.call_id, self.run_id, sql, why, asked.created_at)
+        self._decided(call)
+        if not call.begin():
+            return call.answer()
+        found = self._look(lambda: run(call.code))
+        call.end("failed" if isinstance(found, CallAnswer) else "done")
+        return found | {"query_as_the_user_changed_it": call.code} if call.edited and isinstance(found, dict) else found
 
     @property
     def _variables(self) -> Any:

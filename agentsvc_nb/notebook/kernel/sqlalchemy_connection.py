@@ -1,7 +1,7 @@
 """An Engine or a Connection of SQLAlchemy: queries in a transaction that is rolled back.
 
-SQLite and PostgreSQL are told to refuse every write meanwhile; of other databases the check of the statement and the
-rollback are all there is.
+SQLite and PostgreSQL judge queries themselves (`sqlite_connection`, `postgres_connection`). Of other databases the user
+approves each query.
 """
 
 from __future__ import annotations
@@ -17,53 +17,37 @@ from sqlalchemy import Connection, Engine, inspect
 from sqlalchemy.engine.reflection import ObjectKind
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel import database_port
-from agentsvc_nb.notebook.kernel.database_port import STOPPED, TOO_LONG, Database, Selected
-from agentsvc_nb.notebook.kernel.statements import Refused, Tables
+from agentsvc_nb.notebook.kernel.database_port import STOPPED, TOO_LONG, ApprovalNeeded, Selected, Tables
+from agentsvc_nb.notebook.kernel.masking import Rules
 
 _NAMES: Final = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "mssql": "SQL Server"}
 _OWN_SCHEMAS: Final = frozenset({"information_schema", "performance_schema", "pg_catalog", "mysql", "sys"})
 SCHEMAS: Final = 20
-_SQLITE_TABLES: Final = """
-    SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
-    UNION SELECT name FROM sqlite_temp_schema WHERE type IN ('table', 'view')
-"""
-_STEPS: Final = 10_000
-"""After how many steps of its machine SQLite asks whether to go on."""
 _NO_TRANSACTION: Final = (
     "This connection commits by itself (AUTOCOMMIT), so a query can't be rolled back: nothing was run."
 )
-
-
-def of_sqlalchemy(name: str, bind: Engine | Connection) -> Database:
-    """Raises `AskError` for a database that is to be given otherwise."""
-    if bind.dialect.name == "duckdb":
-        raise AskError(
-            f"--connection {name}: that is SQLAlchemy around DuckDB; nothing was sent.",
-            "Give the connection of DuckDB itself (`duckdb.connect(...)`).",
-        )
-    return Sqlite(bind) if bind.dialect.name == "sqlite" else AnyDatabase(bind)
 
 
 class AnyDatabase:
     """A database that SQLAlchemy speaks to."""
 
     def __init__(self, bind: Engine | Connection) -> None:
-        self._bind = bind
+        self.bind = bind
 
     @property
     def product(self) -> str:
-        name = self._bind.dialect.name
+        name = self.bind.dialect.name
         return _NAMES.get(name, name)
 
     def tables(self) -> Tables:
-        with _errors_told(), self._transaction() as connection:
+        with errors_told(), self._transaction() as connection:
             return _reflected(connection)
 
-    def select(self, sql: str, rows: int) -> Selected:
+    def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
         begun = time.monotonic()
-        with _errors_told(begun), self._transaction() as connection, _cancelled_in_time(connection):
+        with errors_told(begun), self._transaction() as connection, _cancelled_in_time(connection):
+            self.check(connection, sql, rules, approved)
             # Percent signs and colons are the statement's own; a server's cursor hands out no more than is asked for.
             options = {"no_parameters": True, "stream_results": True, "max_row_buffer": rows + 1}
             result = connection.exec_driver_sql(sql, execution_options=options)
@@ -73,61 +57,26 @@ class AnyDatabase:
             finally:
                 result.close()
 
+    def begin(self, connection: Connection) -> None:
+        """Prepare the transaction of a query."""
+
+    def check(self, connection: Connection, sql: str, rules: Rules, approved: bool) -> None:
+        """Raise `ApprovalNeeded` or `LookupError` for a query that must not run as it is."""
+        if not approved:
+            raise ApprovalNeeded(f"agentsvc can't limit what a query reads in {self.product}.")
+
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         """A transaction of its own, within the user's if there is one; what was done in it is taken back."""
-        with _connected(self._bind) as connection:
-            if _commits_by_itself(_driver(connection)):
-                raise Refused(_NO_TRANSACTION)
+        with _connected(self.bind) as connection:
+            if _commits_by_itself(driver_of(connection)):
+                raise LookupError(_NO_TRANSACTION)
             transaction = connection.begin_nested() if connection.in_transaction() else connection.begin()
             try:
-                if connection.dialect.name == "postgresql":
-                    connection.exec_driver_sql("SET TRANSACTION READ ONLY")
-                    limit = int(database_port.QUERY_SECONDS * 1000)
-                    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {limit}")
+                self.begin(connection)
                 yield connection
             finally:
                 transaction.rollback()
-
-
-class Sqlite(AnyDatabase):
-    """SQLite by way of SQLAlchemy: asked over its own connection, which can be stopped and told to write nothing."""
-
-    product = "SQLite"
-
-    def tables(self) -> Tables:
-        with _errors_told(), self._own() as own:
-            found: dict[str, list[tuple[str, str]]] = {}
-            for (table,) in own.execute(_SQLITE_TABLES):
-                columns = own.execute("SELECT name, type FROM pragma_table_xinfo(?)", (table,))
-                found[table] = [(str(name), str(kind)) for name, kind in columns]
-            return found
-
-    def select(self, sql: str, rows: int) -> Selected:
-        begun = time.monotonic()
-        with _errors_told(begun), self._own() as own, _writing_nothing(own, begun):
-            cursor = own.cursor()
-            cursor.row_factory = None
-            try:
-                cursor.execute(sql)
-                found = cursor.fetchmany(rows + 1)
-                names = [str(column[0]) for column in cursor.description or ()]
-                return Selected(names, found[:rows], len(found) > rows)
-            finally:
-                cursor.close()
-
-    @contextmanager
-    def _own(self) -> Iterator[sqlite3.Connection]:
-        """The driver's connection; SQLAlchemy begins no transaction for it, so there is none to roll back."""
-        if isinstance(self._bind, Connection):
-            yield _driver(self._bind)
-            return
-        borrowed = self._bind.raw_connection()
-        own: Any = borrowed.driver_connection
-        try:
-            yield own
-        finally:
-            borrowed.close()
 
 
 @contextmanager
@@ -139,7 +88,8 @@ def _connected(bind: Engine | Connection) -> Iterator[Connection]:
             yield connection
 
 
-def _driver(connection: Connection) -> Any:
+def driver_of(connection: Connection) -> Any:
+    """Return the connection of the driver."""
     return connection.connection.driver_connection
 
 
@@ -164,22 +114,9 @@ def _reflected(connection: Connection) -> Tables:
 
 
 @contextmanager
-def _writing_nothing(own: sqlite3.Connection, begun: float) -> Iterator[None]:
-    """SQLite refuses writes, and asks now and then whether to go on: that is when Python hears of an interrupt."""
-    [before] = own.execute("PRAGMA query_only").fetchone()
-    own.execute("PRAGMA query_only = ON")
-    own.set_progress_handler(lambda: time.monotonic() - begun > database_port.QUERY_SECONDS, _STEPS)
-    try:
-        yield
-    finally:
-        own.set_progress_handler(None, 0)
-        own.execute(f"PRAGMA query_only = {int(before)}")
-
-
-@contextmanager
 def _cancelled_in_time(connection: Connection) -> Iterator[None]:
     """Cancel what takes too long, where the driver can."""
-    timer = threading.Timer(database_port.QUERY_SECONDS, getattr(_driver(connection), "cancel", lambda: None))
+    timer = threading.Timer(database_port.QUERY_SECONDS, getattr(driver_of(connection), "cancel", lambda: None))
     timer.daemon = True
     timer.start()
     try:
@@ -189,7 +126,8 @@ def _cancelled_in_time(connection: Connection) -> Iterator[None]:
 
 
 @contextmanager
-def _errors_told(begun: float = 0.0) -> Iterator[None]:
+def errors_told(begun: float = 0.0) -> Iterator[None]:
+    """Turn errors of the database into `LookupError`; `begun`: when a query began."""
     try:
         yield
     except KeyboardInterrupt:

@@ -112,7 +112,7 @@ class MagicsContext:
             self._kernel.watch()
         rules = Rules(self.options.kernel_rows, tuple(self.options.kernel_hidden))
         live = self.mode == "live"
-        heard, page = live and self._kernel.has_subshells and mode != "off", self.pages.here() if live else None
+        heard, page = live and self._kernel.has_subshells, self.pages.here() if live else None
         database = self._database(connection, self._kernel) if connection else None
         return KernelOffer(self._kernel, mode, rules, between=between, buttons=heard, database=database, page=page)
 
