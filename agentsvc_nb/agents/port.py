@@ -13,15 +13,28 @@ from agentsvc_nb.wire.runs import AnswerBasis
 
 
 @dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call of a tool that has ended: its input as JSON, and its result as text."""
+
+    tool: str
+    input: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
 class EarlierTurn:
     """A finished turn of the chat: its message, its output, its final status, what its answer rests on if its agent
-    said so, and its run."""
+    said so, its run, and the paths of the files that came with it. Of a run that did not complete also why, and its
+    latest calls of tools."""
 
     message: str
     output: str
     status: str
     basis: str = ""
     run_id: str = ""
+    attachments: Sequence[str] = ()
+    error: str = ""
+    calls: Sequence[MadeCall] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +157,10 @@ class RunContext(Protocol):
     async def connect_tools(self) -> None:
         """Add the tools of other servers to `tools`, once in a run: an agent that can choose among tools says so first.
         A server that is away is a warning."""
+        ...
+
+    async def room(self) -> int | None:
+        """Return the micro-cents that the run's `max_cents` leaves for the next call, or None if it has no limit."""
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:

@@ -104,6 +104,7 @@ def follow(stream: EventStream, as_json: bool = False) -> int:
 
 
 def _print_stream(stream: EventStream, as_json: bool) -> int:
+    from agentsvc_nb.wire.failures import resume_command
     from agentsvc_nb.wire.text import exact, label, plain
 
     transcript = StreamedText()
@@ -125,6 +126,8 @@ def _print_stream(stream: EventStream, as_json: bool) -> int:
     _print_run(run)
     if run.status != "completed":
         print_note(f"agentsvc: {run.last_error_message or run.last_error or run.status}", RED)
+        if again := resume_command("agentsvc runs resume", run.run_id, run.last_error, run.last_error_message):
+            print_note(f"Go on with it: {again}", YELLOW)
     return 0 if run.status == "completed" else 1
 
 

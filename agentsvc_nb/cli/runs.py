@@ -46,6 +46,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
             help="the run, as `runs list` shows it, or how it begins; `last` is the newest",
         )
         command.set_defaults(run=run)
+        if name == "resume":
+            command.add_argument("--max-cents", type=float, metavar="N", help="what it may cost; default: as before")
+            command.add_argument("--max-steps", type=int, metavar="N", help="steps it may take; default: as before")
     approve = runs.add_parser("approve", parents=shown, help="let the tool calls of a run go on that wait for it")
     approve.add_argument("run_id", metavar="ID", help="the run that waits; `last` is the newest")
     approve.add_argument("--call", metavar="CALL", help="one of them (call_...); default: all")
@@ -110,7 +113,9 @@ def _attach(args: argparse.Namespace) -> int:
 def _resume(args: argparse.Namespace) -> int:
     """Start a run that goes on with a failed one, and print it as `attach` does."""
     with connected(args.data) as client:
-        return _watch(client, client.runs.resume(_named(client, args.run_id)).run_id, args.json)
+        run_id = _named(client, args.run_id)
+        run = client.runs.resume(run_id, max_cents=args.max_cents, max_steps=args.max_steps)
+        return _watch(client, run.run_id, args.json)
 
 
 def _watch(client: AgentService, run_id: str, as_json: bool) -> int:

@@ -122,6 +122,15 @@ def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | No
     return RunWatcher(session, client, feed, screen, timeout).watch()
 
 
+def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | None = None) -> CellAnswer:
+    """Go on with a failed run, and follow it. Returns and raises as `RunWatcher.watch`; raises `AskError` when it can't
+    be resumed."""
+    run_id = the_run(session, run_id)
+    with errors_as_cells(session):
+        run = session.client().runs.resume(run_id, max_cents=max_cents)
+    return attach(session, run.run_id, screen)
+
+
 def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
     """The files of a chat to look through, as `%files browse` shows them; a table where no widgets are shown.
 

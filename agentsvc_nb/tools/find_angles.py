@@ -7,7 +7,17 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure, ask
+from agentsvc_nb.tools.port import (
+    LIMIT_REACHED,
+    BaseTool,
+    Filled,
+    Outcome,
+    ToolContext,
+    ToolInput,
+    ToolOutput,
+    WorkFailure,
+    ask,
+)
 from agentsvc_nb.tools.support import copy_facts
 from agentsvc_nb.tools.support.brand import Brand, brand
 from agentsvc_nb.tools.support.copy_facts import Claim
@@ -48,7 +58,6 @@ PROMPT: Final = (
     "\n\nProduct:\n{product}\n\nAudience: {audience}{brand}"
 )
 _CLAIMS: Final = " The description makes claims that want proof: {claims}."
-_ENDS_WORK: Final = "limit_reached"
 
 
 class FindAngles(BaseTool):
@@ -80,7 +89,7 @@ class FindAngles(BaseTool):
         try:
             found = await ask(self.services.complete, _prompt(given, claims, own), Angles, context)
         except WorkFailure as failure:
-            if failure.code == _ENDS_WORK:
+            if failure.code == LIMIT_REACHED:
                 raise
             return _without(claims, own, failure)
         angles = found.angles[: given.count]

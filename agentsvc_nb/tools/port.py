@@ -66,6 +66,8 @@ class WorkFailure(Exception):
         self.code, self.message = code[:CODE_CHARS], message[:MESSAGE_CHARS]
 
 
+LIMIT_REACHED: Final = "limit_reached"
+"""The error of work whose next call a limit of money has no room for (`wire.failures`)."""
 RESERVED_NAMES: Final = ("answer", "final_result")
 """Names by which models are asked for their answer: no tool has them."""
 
@@ -98,6 +100,10 @@ class Meter(Protocol):
     @property
     def model(self) -> str:
         """The id of the model that is asked."""
+        ...
+
+    async def room(self) -> int | None:
+        """Return the micro-cents that the run's `max_cents` leaves for the next call, or None if it has no limit."""
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.tools.port import BaseTool, Check, Outcome, ToolContext, WorkFailure, ask
+from agentsvc_nb.tools.port import LIMIT_REACHED, BaseTool, Check, Outcome, ToolContext, WorkFailure, ask
 from agentsvc_nb.tools.support import copy_facts
 from agentsvc_nb.tools.support.brand import brand
 from agentsvc_nb.tools.support.copy_facts import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput, language
@@ -23,8 +23,6 @@ PROMPT: Final = (
     "quote the words that you mean. Claim nothing that the text does not say. What was counted is right: do not count "
     "again, and say what matters of it.\n\nCounted:\n{facts}\n\nThe text:\n{text}{brand}"
 )
-_ENDS_WORK: Final = "limit_reached"
-"""A limit of money, which ends the job, and the run that asked for it."""
 
 
 class ReviewCopy(BaseTool):
@@ -70,7 +68,7 @@ class ReviewCopy(BaseTool):
         try:
             review.judgement = await ask(self.services.complete, prompt, Judgement, context)
         except WorkFailure as failure:
-            if failure.code == _ENDS_WORK:
+            if failure.code == LIMIT_REACHED:
                 raise
             review.not_judged = f"{failure.code}: {failure.message}"
 

@@ -263,13 +263,6 @@ _ROWS = (
         "ours",
     ),
     Code(
-        "chat_moved_on",
-        409,
-        "The chat has had another turn since the run; nothing was started.",
-        "Start a new run in the chat.",
-        "ours",
-    ),
-    Code(
         "agent_run_rejected",
         409,
         "The chat already has an active turn; nothing was started and nothing is billed.",

@@ -127,6 +127,17 @@ class Failure:
     """Whether a run that failed so can be resumed: the reason may pass."""
 
 
+def resume_command(command: str, run_id: str, code: str | None, message: str | None) -> str | None:
+    """Return the command that resumes a run which failed with this code and message; None if it can't be resumed.
+
+    >>> resume_command("agentsvc runs resume", "last", "limit_reached", "Resume it with a higher `max_cents`.")
+    'agentsvc runs resume last --max-cents N'
+    """
+    if code not in FAILURES or not FAILURES[code].resumable:
+        return None
+    return f"{command} {run_id}" + (" --max-cents N" if "`max_cents`" in (message or "") else "")
+
+
 FAILURES: dict[str, Failure] = {
     row.code: row
     for row in (

@@ -90,11 +90,22 @@ class NewRun(Request):
     )
     max_cents: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="What the run may cost, in cents; it fails with `limit_reached` at the next call of a model or "
-        "priced tool. Left out: 50 on a hosted model, else no limit of its own.",
+        description="What the run may cost, in cents; it fails with `limit_reached` before a call of a model or a "
+        "priced tool that could cost more. Left out: 50 on a hosted model, else no limit of its own.",
     )
     client_tools: Annotated[list[NewClientTool], Field(max_length=CLIENT_TOOLS_MAX)] | None = Field(
         default=None, description="Tools that the caller executes; not with `sync`."
+    )
+
+
+class NewLimits(Request):
+    """The body of `POST /runs/{run_id}/resume`, which may be left out: the limits of the new run."""
+
+    max_steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] | None = Field(
+        default=None, description="Model steps that the new run may take. Left out: as the old one's."
+    )
+    max_cents: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="What the new run may cost, in cents. Left out: as the old one's."
     )
 
 

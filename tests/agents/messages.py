@@ -52,6 +52,9 @@ class Reply:
     error: str | None = None
     status: int = 200
     input_tokens: int = INPUT_TOKENS
+    output_tokens: int = OUTPUT_TOKENS
+    cached: bool = False
+    """The input is written into the cache, which costs more."""
 
 
 def schema_asked(body: Body) -> dict[str, Any] | None:
@@ -105,7 +108,7 @@ def events(reply: Reply, body: Body) -> Iterator[Event]:
     }
     if reply.refusal is not None:
         stop["stop_details"] = {"type": "refusal", "category": None, "explanation": reply.refusal}
-    yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": OUTPUT_TOKENS}}
+    yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": reply.output_tokens}}
     yield {"type": "message_stop"}
 
 
@@ -126,6 +129,8 @@ def whole(reply: Reply, body: Body) -> dict[str, Any]:
 
 def _message(body: Body, reply: Reply) -> dict[str, Any]:
     usage = {"input_tokens": reply.input_tokens, "output_tokens": 1}
+    if reply.cached:
+        usage |= {"input_tokens": 0, "cache_creation_input_tokens": reply.input_tokens, "cache_read_input_tokens": 0}
     about = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"]}
     return {**about, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
 

@@ -160,7 +160,7 @@ def test_an_error_in_the_middle_fails_the_run_and_what_was_said_is_kept(sonnet: 
 
 
 def test_an_answer_that_is_cut_has_a_warning(sonnet: Claude) -> None:
-    run = sonnet.ask("a story", Reply(HALF, reason="max_tokens"))
+    run = sonnet.ask("a story", Reply(HALF, reason="max_tokens"), max_cents=1_000)
     assert (run.status, run.output) == ("completed", "Once upon a time")
     assert "answer_cut" in [payload["code"] for payload in sonnet.events(run, "warning")]
 
@@ -185,7 +185,7 @@ def test_a_tool_that_asks_takes_no_half_of_an_answer(sonnet: Claude, reply: Repl
 def test_a_call_is_made_only_when_the_wallet_can_pay_the_largest_answer(wallet_cents: int, code: str | None) -> None:
     """128,000 tokens at 15 dollars a million: 192 cents."""
     with claude("claude-sonnet-4-6", wallet_cents=wallet_cents) as it:
-        run = it.ask("hi", Reply(("Tea.",)))
+        run = it.ask("hi", Reply(("Tea.",)), max_cents=1_000)
         assert (run.last_error, len(it.server.asked)) == (code, 0 if code else 1)
 
 

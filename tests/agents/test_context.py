@@ -139,7 +139,7 @@ def test_a_long_chat_is_summed_up_in_a_file_and_goes_on_from_it() -> None:
 def test_what_stays_the_same_is_marked_for_claude_to_cache() -> None:
     with claude("claude-sonnet-4-6") as it:
         read = ClaudeReply(("Let me see.",), calls=(("list_files", {}),))
-        first = it.ask("Which files?", read, ClaudeReply(("None.",)))
+        first = it.ask("Which files?", read, ClaudeReply(("None.",)), max_cents=1_000)
         one, two = it.server.asked
         assert one["cache_control"] == {"type": "ephemeral", "ttl": "5m"}, "of the conversation so far"
         assert one["system"][-1]["cache_control"]["type"] == "ephemeral"

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentsvc_nb.agents.language.history import remembered
 from agentsvc_nb.agents.language.lengths import Budget, Lengths
-from agentsvc_nb.agents.port import EarlierTurn
+from agentsvc_nb.agents.port import EarlierTurn, MadeCall
 
 LENGTHS = Lengths()
 
@@ -19,7 +19,17 @@ def said(earlier: list[EarlierTurn], room: int, summary: str = "") -> list[Any]:
 def test_the_latest_turns_that_fit_in_their_order() -> None:
     earlier = [EarlierTurn("third", "c", "completed"), EarlierTurn("second", "b " * 30, "completed")]
     assert said([*earlier, EarlierTurn("first", "a " * 400, "completed")], 100) == ["second", "b " * 30, "third", "c"]
-    assert said([EarlierTurn("why?", "", "failed")], 100) == ["why?", "(no answer: failed)"]
+
+
+def test_a_turn_that_did_not_complete_is_told_with_what_it_did() -> None:
+    calls = [MadeCall("query_tables", '{"sql": "SELECT 1"}', "revenue\n4711"), MadeCall("read_file", "{}", "x " * 900)]
+    failed = EarlierTurn("why?", "Let me see.", "failed", error="limit_reached: Enough.", calls=calls)
+    message, answer = said([failed], 2_000)
+    assert (message, answer.splitlines()[0]) == ("why?", "Let me see.")
+    assert "failed, limit_reached: Enough." in answer
+    assert '- query_tables {"sql": "SELECT 1"}: revenue 4711' in answer
+    assert len(answer) < 1_000
+    assert said([EarlierTurn("why?", "", "cancelled")], 100)[1].startswith("[This run ended before")
 
 
 def test_the_very_latest_is_shortened_and_not_forgotten() -> None:

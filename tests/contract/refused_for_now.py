@@ -70,10 +70,8 @@ def _unavailable(stage: ServiceFixture) -> httpx.Response:
     return start(stage, wire=stage.open(service), model="openai-chat:none")
 
 
-def _resumed(stage: ServiceFixture, script: str, *, later: bool = False) -> httpx.Response:
+def _resumed(stage: ServiceFixture, script: str) -> httpx.Response:
     run = stage.wire.finish(script)
-    if later:
-        stage.wire.finish("say x", chat=run["chat"])
     return stage.wire("POST", f"/runs/{run['run_id']}/resume")
 
 
@@ -195,7 +193,6 @@ REFUSED_FOR_NOW: Final[dict[str, Provoke]] = {
     "plan_access_required": _without_plan,
     "model_unavailable": _unavailable,
     "run_not_resumable": lambda s: _resumed(s, "say x"),
-    "chat_moved_on": lambda s: _resumed(s, "fail limit_reached Enough.", later=True),
     "agent_run_rejected": lambda s: _while_running(s.wire, same_chat=True),
     "chat_project_mismatch": _mismatch,
     "chat_id_retired": _retired,

@@ -17,8 +17,9 @@ from tests.waiting import until
 AWAY: Final = "fail model_unavailable Away."
 
 
-def resume(wire: Wire, run: dict[str, Any], key: str | None = None) -> httpx.Response:
-    return wire("POST", f"/runs/{run['run_id']}/resume", headers={"Idempotency-Key": key} if key else None)
+def resume(wire: Wire, run: dict[str, Any], key: str | None = None, **limits: Any) -> httpx.Response:
+    body = {"json": limits} if limits else {}
+    return wire("POST", f"/runs/{run['run_id']}/resume", headers={"Idempotency-Key": key} if key else None, **body)
 
 
 def ended(wire: Wire, run: dict[str, Any]) -> dict[str, Any]:
@@ -30,8 +31,8 @@ def ended(wire: Wire, run: dict[str, Any]) -> dict[str, Any]:
     return read()
 
 
-def resumed(wire: Wire, run: dict[str, Any]) -> dict[str, Any]:
-    answer = resume(wire, run)
+def resumed(wire: Wire, run: dict[str, Any], **limits: Any) -> dict[str, Any]:
+    answer = resume(wire, run, **limits)
     assert answer.status_code == 202, answer.text
     assert answer.json()["status"] == "queued"
     return ended(wire, answer.json())
@@ -98,7 +99,7 @@ def test_a_key_gives_the_same_run(wire: Wire) -> None:
     done = ended(wire, first.json())
     again = resume(wire, old, key)
     assert (first.status_code, again.status_code, again.json()) == (202, 200, done)
-    assert code(resume(wire, old)) == "chat_moved_on"
+    assert code(resume(wire, old)) == "run_not_resumable"
     other = resume(wire, done, key)
     assert (other.status_code, other.json()["resumed_from"]) == (202, done["run_id"]), "a key counts for one run"
 
@@ -133,13 +134,35 @@ def test_a_run_that_goes_on_or_was_cancelled_is_not_resumed(wire: Wire) -> None:
     assert code(resume(wire, run)) == "run_not_resumable"
 
 
-def test_only_the_last_turn_of_a_chat_is_resumed(wire: Wire) -> None:
-    run = wire.finish(AWAY)
-    later = wire.start("wait 60", chat=run["chat"])
-    assert code(resume(wire, run)) == "chat_moved_on"
+def test_a_run_is_resumed_after_another_turn_but_not_during_one(wire: Wire) -> None:
+    old = wire.finish("say one\nstep 1\nsay two", max_steps=1)
+    later = wire.start("wait 60", chat=old["chat"])
+    busy = resume(wire, old)
+    assert (code(busy), busy.json()["activeRunId"]) == ("agent_run_rejected", later["run_id"])
     wire("POST", f"/runs/{later['run_id']}/cancel")
     ended(wire, later)
-    assert code(resume(wire, run)) == "chat_moved_on"
+    new = resumed(wire, old)
+    assert (new["status"], new["output"], new["resumed_from"]) == ("completed", "one\ntwo", old["run_id"])
+
+
+def test_a_run_is_resumed_once(wire: Wire) -> None:
+    old = wire.finish(AWAY)
+    new = resumed(wire, old)
+    again = resume(wire, old)
+    assert (code(again), new["run_id"] in again.text) == ("run_not_resumable", True)
+    assert resumed(wire, new)["resumed_from"] == new["run_id"]
+
+
+def test_a_resumed_run_may_have_other_limits(wire: Wire) -> None:
+    script = "usage 10000 0\nsay one\nstep 1\nusage 20000 0\nsay two\nstep 1\nsay three"
+    old = wire.finish(script, max_cents=1)
+    assert resumed(wire, old)["output"] == "one", "as much again is not enough for the second step"
+    old = wire.finish(script, max_cents=1)
+    new = resumed(wire, old, max_cents=3, max_steps=1)
+    assert (new["last_error"], new["output"]) == ("limit_reached", "one\ntwo")
+    wrong = resume(wire, new, max_cents=0)
+    assert (wrong.status_code, code(wrong)) == (400, "invalid_limits")
+    assert resumed(wire, new, max_steps=2)["output"] == "one\ntwo\nthree"
 
 
 def test_a_retired_chat_takes_no_run(wire: Wire) -> None:

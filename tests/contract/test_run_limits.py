@@ -45,12 +45,12 @@ def test_the_runtimes_own_limit_is_another(wire: Wire) -> None:
     assert wire.finish("step 1501", max_steps=1500)["last_error"] == "limit_reached"
 
 
-def test_a_run_costs_at_most_one_call_more_than_it_may(wire: Wire) -> None:
+def test_no_call_is_made_that_could_cross_the_limit(wire: Wire) -> None:
     cent = f"usage {TOKENS_A_CENT} 0\nsay paid\n"
     run = wire.finish(cent * 5, max_cents=2.5)
-    assert (run["last_error"], run["output"]) == ("limit_reached", "paid\npaid\npaid")
-    assert run["usage"]["cost_microcents"] == 3_000_000
-    assert "2.50 cents" in run["last_error_message"]
+    assert (run["last_error"], run["output"]) == ("limit_reached", "paid\npaid")
+    assert run["usage"]["cost_microcents"] == 2_000_000
+    assert "2.50 cents and has come to 2.00; its next call may cost 1.00" in run["last_error_message"]
     assert "max_cents" in run["last_error_message"]
 
 
@@ -69,7 +69,7 @@ def test_a_priced_use_that_would_cross_the_limit_is_not_made(stage: ServiceFixtu
     run = stage.wire.finish(f"call create_images {picture}", max_cents=2)
     assert (run["last_error"], run["last_error_message"].split(";")[0]) == (
         "limit_reached",
-        "The run may cost 2.00 cents, and has come to 0.00",
+        "The run may cost 2.00 cents and has come to 0.00",
     )
     assert stage.wire.finish(f"call create_images {picture}", max_cents=3)["status"] == "completed"
     run = stage.wire.finish(f"call create_images {picture}\ncall create_images {picture}", max_cents=5)

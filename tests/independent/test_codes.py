@@ -40,7 +40,7 @@ TABLE: list[tuple[int, str, str, dict[str, Any]]] = [
     (409, "agent_run_rejected", INVALID, {"top": {"activeRunId": OTHER_RUN}}),
     *[(409, code, INVALID, {}) for code in (
         "chat_project_mismatch", "chat_id_retired", "idempotency_conflict", "job_not_finished", "version_conflict",
-        "run_not_resumable", "chat_moved_on", "call_not_waiting")],
+        "run_not_resumable", "call_not_waiting")],
     *[(413, code, INVALID, {}) for code in ("attachment_too_large", "request_too_large", "call_result_too_large")],
     *[(429, code, LIMIT, {**RATES, "headers": {"Retry-After": "0"}}) for code in (
         "request_per_minute", "request_per_minute_user", "request_per_day", "user_throttled")],

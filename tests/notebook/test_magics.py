@@ -149,6 +149,15 @@ def test_after_the_time_given_the_run_goes_on_and_can_be_followed(terminal: Any,
         terminal.cell(f"%runs attach {answer.run_id}")
 
 
+def test_a_run_that_reached_its_limit_says_how_to_go_on_and_goes_on(terminal: Any, client: AgentService) -> None:
+    script = "usage 10000 0\nsay one\nstep 1\nusage 20000 0\nsay two"
+    run_id = client.runs.start(script, max_cents=1).run_id
+    with pytest.raises(RunFailed, match=f"`%runs resume {run_id[:8]} --max-cents N` goes on with it"):
+        terminal.cell(f"%runs attach {run_id}")
+    answer = terminal.cell(f"%runs resume {run_id} --max-cents 3")
+    assert answer.text == "one\ntwo"
+
+
 def test_runs_are_a_frame_of_this_notebooks_runs(terminal: Any) -> None:
     assert (0, list(results.RUNS)) == (len(terminal.cell("%runs")), list(terminal.cell("%runs").df.columns))
     answer = terminal.cell("%%ask\nsay hello\nsay more")

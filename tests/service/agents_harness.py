@@ -139,6 +139,9 @@ class MemoryToolContext:
     def charge(self, kind: str) -> None:
         self.charges[kind] = self.charges.get(kind, 0) + 1
 
+    async def room(self) -> int | None:
+        return None
+
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None: ...
 
     async def sending(self, call: SentCall) -> bool:
@@ -254,6 +257,9 @@ class MemoryRunContext:
     async def connect_tools(self) -> None: ...
     def client_tools(self) -> Sequence[ClientTool]:
         return self.asked
+
+    async def room(self) -> int | None:
+        return None
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None: ...
 

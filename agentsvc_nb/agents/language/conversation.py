@@ -186,6 +186,11 @@ def _text_alone(part: ModelRequestPart) -> ModelRequestPart:
     return replace(part, content=_text(part)) if isinstance(part, UserPromptPart) else part
 
 
+def text_of(message: ModelMessage) -> str:
+    """Return what the user says in a message, without pictures."""
+    return "\n\n".join(_text(part) for part in message.parts if isinstance(part, UserPromptPart))
+
+
 def _text(part: UserPromptPart) -> str:
     if isinstance(part.content, str):
         return part.content

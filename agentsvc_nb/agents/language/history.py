@@ -12,6 +12,7 @@ from typing import Final
 from pydantic_ai import ModelMessage, ModelRequest, ModelResponse
 from pydantic_ai.messages import TextPart, UserPromptPart
 
+from agentsvc_nb.agents.language.closing import in_short
 from agentsvc_nb.agents.language.lengths import Budget
 from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.agents.port import EarlierTurn, RunContext
@@ -130,7 +131,12 @@ def _script(budget: Budget, before: Summary, turns: Sequence[EarlierTurn]) -> st
 
 
 def _texts(turn: EarlierTurn) -> tuple[str, str]:
-    return turn.message, turn.output or f"(no answer: {turn.status})"
+    """Return what was asked and answered. Of a run that did not complete: what it said, why it ended, what it did."""
+    if turn.status == "completed":
+        return turn.message, turn.output or "(no answer)"
+    why = f"[This run ended before its work was done: {turn.status}{f', {turn.error}' if turn.error else ''}"
+    work = f"\nIts calls of tools, in short:\n{in_short(turn.calls)}" if turn.calls else ""
+    return turn.message, "\n\n".join(filter(None, (turn.output, f"{why}{work}]")))
 
 
 def _length(turns: Sequence[EarlierTurn], budget: Budget) -> int:

@@ -44,6 +44,8 @@ MESSAGES: Final = 9
 Count = tuple[int, ...]
 """How many there are of each kind."""
 NOTHING: Final[Count] = (0,) * len(WEIGHTS)
+ADDED_MOST: Final = 1_000
+"""Tokens that providers and their libraries add to a request: how to call tools, and who may give orders."""
 UNLEARNED: Final = 1.1
 """What lengths are raised by until a first report."""
 SCALE_MOST: Final = 4.0
@@ -113,16 +115,21 @@ class Lengths:
     def of(self, counted: Count) -> int:
         return math.ceil(self._sum(counted) * self._scale)
 
+    def most(self, counted: Count) -> int:
+        """Return the most tokens that any tokenizer makes of these characters. Money is reckoned with it."""
+        most = sum(each * weight.most for each, weight in zip(counted, WEIGHTS, strict=True))
+        return max(math.ceil(most), self.of(counted))
+
     def text(self, text: str) -> int:
         return self.of(count(text))
 
     def messages(self, messages: Iterable[ModelMessage]) -> int:
         return self.of(added(map(count_message, messages)))
 
-    def learn(self, counted: Count, reported: int) -> None:
-        """A request of these characters had `reported` tokens."""
+    def learn(self, counted: Count, reported: int) -> bool:
+        """A request of these characters had `reported` tokens. Returns False if that can't be believed."""
         if reported < sum(each * weight.least for each, weight in zip(counted, WEIGHTS, strict=True)):
-            return
+            return False
         shares = [(each * weight) ** 2 for each, weight in zip(counted, self._weights, strict=True)]
         missing = reported - self._sum(counted)
         # What makes up most of the request is corrected most; what it has none of stays.
@@ -131,6 +138,7 @@ class Lengths:
             for weight, share, each, bounds in zip(self._weights, shares, counted, WEIGHTS, strict=True)
         ]
         self._scale = min(max(reported / self._sum(counted), 1.0), SCALE_MOST)
+        return True
 
     def shortened(self, text: str, limit: int) -> str:
         """The text cut to about `limit` tokens: its beginning and a little of its end."""

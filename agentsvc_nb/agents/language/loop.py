@@ -10,9 +10,11 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Any, Final
 
 from pydantic_ai import Agent, AgentRun, ModelMessage, ModelRequest, ModelRequestNode, ModelResponse, exceptions
+from pydantic_ai import RunContext as ModelContext
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import (
@@ -25,12 +27,14 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.output import ToolOutput
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage, UsageLimits
 from pydantic_graph import End
 
-from agentsvc_nb.agents.language import briefing, conversation, history, served, structured, turn_tools
+from agentsvc_nb.agents.language import briefing, closing, conversation, history, served, structured, turn_tools
 from agentsvc_nb.agents.language.lengths import (
+    ADDED_MOST,
     ANSWER_PART,
     Budget,
     Lengths,
@@ -42,52 +46,120 @@ from agentsvc_nb.agents.language.lengths import (
 from agentsvc_nb.agents.language.patience import Away, Patience, TooLong
 from agentsvc_nb.agents.language.reasons import failure, reason, why_malformed
 from agentsvc_nb.agents.language.sending import Outbox, part_of
-from agentsvc_nb.agents.language.served import Served, microcents, priced, settings_of
+from agentsvc_nb.agents.language.served import Served, affordable, dearest, microcents, settings_of
 from agentsvc_nb.agents.language.tool_definitions import tool_count
 from agentsvc_nb.agents.port import RunContext, StepsExceeded, without_client_tools, without_skills
 from agentsvc_nb.formats.schemas.output import misfit
-from agentsvc_nb.tools.port import Meter, SentPart, WorkFailure
+from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, SentPart, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
+from agentsvc_nb.wire.models import Effort
 
 Tell = Callable[[object], Awaitable[None]]
 Run = AgentRun[None, Any]
 
 
-async def call(
-    run: AgentRun[None, Any],
-    node: ModelRequestNode[None, Any],
-    meter: Meter,
-    tell: Tell,
-    model: Served,
-    budget: Budget,
-    outbox: Outbox,
-) -> tuple[Any, ModelResponse]:
-    """Call the model and pass each event of its stream to `tell`. Returns the node that follows, and the response.
+class MeteredCalls:
+    """Calls a model, each time within what the meter's limit of money still pays.
 
-    Raises `WorkFailure` for an answer that is not whole (`served.check`, `served.is_lost`), and for a call that a limit
-    of money has no room for.
+    The input is counted first, by the most that any tokenizer makes of it. The rest of the limit buys the answer, and
+    the provider is told to write no more. `reserves`: money for a closing answer stays free.
     """
-    messages = [*run.all_messages(), node.request]
-    asked = budget.lengths.of(added([*map(count_message, messages), budget.beside]))
-    await _hold(meter, model, budget, asked)
-    await outbox.sending(meter, messages, asked)
-    try:
-        response = await _streamed(run, node, meter, tell, model, budget)
-    except ModelAPIError as error:
-        if _is_too_long(error):
-            raise TooLong(f"The request was too long for the model: {reason(error)}", asked + budget.answer) from error
-        raise
-    if not isinstance(response.usage, RequestUsage) or response.usage.unmeasured_requests:
-        meter.use_uncounted()
-    else:
-        _count(meter, response, model)
-        # The messages as they were sent, which may have been shortened before.
-        *sent, last = run.all_messages()
-        sent += [last] if isinstance(last, ModelRequest) else []
-        budget.lengths.learn(added([*map(count_message, sent), budget.beside]), response.usage.input_tokens)
-    # After it was counted: an answer that is refused costs as much.
-    served.check(response)
-    return await run.next(node), response
+
+    def __init__(
+        self,
+        meter: Meter,
+        served: Served,
+        budget: Budget,
+        outbox: Outbox,
+        effort: Effort | None = None,
+        *,
+        reserves: bool,
+    ) -> None:
+        self._meter = meter
+        self._served = served
+        self._budget = budget
+        self._outbox = outbox
+        self._effort = effort
+        self._reserves = reserves
+        self._answer = budget.answer
+        """The most tokens that the next answer may have."""
+        self.messages: list[ModelMessage] = []
+        """Those of the last request that was held, or refused."""
+        self._known = 0
+        """The tokens of all messages up to the last answer, as the provider reported them; 0 before the first."""
+
+    def settings(self, ctx: ModelContext[None]) -> ModelSettings:
+        """Return the settings of the next call (`AgentModelSettings`)."""
+        return settings_of(self._served, self._answer, self._effort)
+
+    async def make(self, run: Run, node: ModelRequestNode[None, Any], tell: Tell) -> tuple[Any, ModelResponse]:
+        """Make the call that was held, and pass each event of its stream to `tell`. Returns the node that follows, and
+        the response.
+
+        Raises `WorkFailure` for an answer that is not whole (`served.check`, `served.is_lost`), and `limit_reached` for
+        one that the limit of money cut.
+        """
+        meter, budget = self._meter, self._budget
+        messages = [*run.all_messages(), node.request]
+        asked = budget.lengths.of(added([*map(count_message, messages), budget.beside]))
+        await self._outbox.sending(meter, messages, asked)
+        try:
+            response = await _streamed(run, node, meter, tell, self._served, budget)
+        except ModelAPIError as error:
+            if _is_too_long(error):
+                told = f"The request was too long for the model: {reason(error)}"
+                raise TooLong(told, asked + budget.answer) from error
+            raise
+        if not isinstance(response.usage, RequestUsage) or response.usage.unmeasured_requests:
+            meter.use_uncounted()
+        else:
+            _count(meter, response, self._served)
+            # The messages as they were sent, which may have been shortened before.
+            *sent, last = run.all_messages()
+            sent += [last] if isinstance(last, ModelRequest) else []
+            counted = added([*map(count_message, sent), budget.beside])
+            if budget.lengths.learn(counted, response.usage.input_tokens):
+                self._known = response.usage.input_tokens + response.usage.output_tokens
+        # After it was counted: an answer that is refused costs as much.
+        served.check(response)
+        if response.finish_reason == "length" and self._answer < budget.answer:
+            raise WorkFailure(LIMIT_REACHED, CUT_BY_LIMIT.format(tokens=self._answer))
+        return await run.next(node), response
+
+    async def make_unheard(self, run: Run, node: ModelRequestNode[None, Any]) -> Any:
+        """Call the model where only the complete answer is needed. Returns the node that follows."""
+
+        async def ignore(event: object) -> None: ...
+
+        await self.hold(run, node)
+        return (await self.make(run, node, ignore))[0]
+
+    async def hold(self, run: Run, node: ModelRequestNode[None, Any]) -> None:
+        """Hold the worst case of a call, and set its longest answer. Raises `WorkFailure("limit_reached")`."""
+        self.messages = [*run.all_messages(), node.request]
+        asked, answer, kept = self._most(self.messages), self._budget.answer, 0
+        if (room := await self._meter.room()) is not None:
+            if self._reserves:
+                kept = closing.reserve(self._served, room)
+            least = min(closing.ANSWER_LEAST if self._reserves else closing.CLOSING_LEAST, answer)
+            answer = max(affordable(self._served, asked, answer, room - kept), least)
+        self._answer = answer
+        await self._meter.hold(asked, answer, dearest(self._served, asked, answer) + kept)
+
+    def _most(self, messages: Sequence[ModelMessage]) -> int:
+        """Return the most tokens that a request with these messages can have. It grows from what was reported."""
+        lengths, budget = self._budget.lengths, self._budget
+        most = lengths.most(added([*map(count_message, messages), budget.beside])) + ADDED_MOST
+        if self._known:
+            fresh = takewhile(lambda message: not isinstance(message, ModelResponse), reversed(messages))
+            most = min(most, self._known + lengths.most(added(map(count_message, fresh))))
+        return min(most, budget.context)
+
+
+CUT_BY_LIMIT: Final = (
+    "The answer was cut: what was left of the run's limit paid for {tokens:,} tokens. Resume the run with a higher "
+    "`max_cents` to have it whole."
+)
 
 
 async def _streamed(
@@ -129,18 +201,20 @@ def _count_cut(
 class Narration:
     """Streams each call of the model to the turn; `aloud`: its text is the answer, and is said as it arrives."""
 
-    def __init__(self, turn: RunContext, model: Served, budget: Budget, outbox: Outbox, *, aloud: bool) -> None:
+    def __init__(self, turn: RunContext, calls: MeteredCalls, *, aloud: bool) -> None:
         self._turn = turn
-        self._outbox = outbox
-        self._model = model
-        self._budget = budget
+        self._calls = calls
         self._aloud = aloud
         self._spoke = False
 
     async def follow(self, run: AgentRun[None, Any], node: ModelRequestNode[None, Any]) -> Any:
-        """Make a call. Returns the node that follows. Warns `answer_cut` when the model hit its length limit."""
+        """Make a call, which is a step. Returns the node that follows. Warns `answer_cut` when the model hit its length
+        limit."""
         self._spoke = False
-        following, response = await call(run, node, self._turn, self._tell, self._model, self._budget, self._outbox)
+        # Held first: a call that can't be paid begins no step.
+        await self._calls.hold(run, node)
+        await self._turn.step()
+        following, response = await self._calls.make(run, node, self._tell)
         if response.finish_reason == "length":
             await self._turn.warn("answer_cut", "The answer was cut: the model may not give a longer one at once.")
         if served.is_malformed(response):
@@ -223,24 +297,56 @@ async def answer(turn: RunContext, served: Served, patience: Patience, lengths: 
         budget = replace(budget, beside=added(beside))
         before = await history.told(turn, budget, partial(_summed_up, turn, served, budget))
         prompt, messages = await _beginning(turn, served, budget, lengths.messages(before))
-        async with _agent(turn, served, said, tools, budget, len(before)).iter(
+        outbox = Outbox(served, _beside(said, skills, tools), turn)
+        aloud = turn.output_config is None
+        form = str if turn.output_config is None else structured.form(turn.output_config, served, tools=served.tools)
+        # Some models that think can't be made to call the tool that takes the answer.
+        effort = None if isinstance(form, ToolOutput) else turn.effort
+        calls = MeteredCalls(turn, served, budget, outbox, effort, reserves=aloud)
+        async with _agent(turn, served, said, tools, budget, len(before), form, calls).iter(
             prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
         ) as run:
-            outbox = Outbox(served, _beside(said, skills, tools), turn)
-            narration = Narration(turn, served, budget, outbox, aloud=turn.output_config is None)
-            await _drive(run, turn, narration, len(before), patience)
+            try:
+                await _drive(run, turn, Narration(turn, calls, aloud=aloud), len(before), patience)
+            except WorkFailure as failure:
+                if aloud and failure.code == LIMIT_REACHED:
+                    # The refused request holds the latest results, which the run's own messages may not have yet.
+                    messages = max(calls.messages, run.all_messages(), key=len)
+                    await _close(turn, served, budget, messages[len(before) :])
+                raise
         assert run.result is not None
         return await _final(turn, run.result.output)
+
+
+async def _close(turn: RunContext, served: Served, budget: Budget, messages: Sequence[ModelMessage]) -> None:
+    """Say a closing answer, made of the run's own `messages`, with the money that was kept for it. Say nothing if the
+    run has done nothing yet, may take no further step, or can't pay for it."""
+    if not any(isinstance(message, ModelResponse) for message in messages):
+        return
+    room, question = await turn.room(), conversation.text_of(messages[0])
+    prompt = closing.material(question, turn.said, messages, budget.lengths, served, room)
+    if not prompt:
+        return
+    instructions = f"{briefing.WHO} {closing.CLOSING}"
+    answer = min(budget.answer, closing.CLOSING_ANSWER_MOST)
+    alone = Budget(budget.lengths, budget.context, answer, count(instructions))
+    outbox = Outbox(served, [part_of("instructions", instructions)], turn)
+    calls = MeteredCalls(turn, served, alone, outbox, reserves=False)
+    agent: Agent[None, str] = Agent(served.model, instructions=instructions, model_settings=calls.settings)
+    with contextlib.suppress(WorkFailure):
+        async with translated(False, served.keyless), agent.iter(prompt) as run:
+            await _only_answer(run, Narration(turn, calls, aloud=True).follow)
 
 
 async def _summed_up(turn: RunContext, served: Served, budget: Budget, asked: str, text: str, most: int) -> str:
     """A text summed up (`history.Compact`)."""
     await turn.progress(0, None, "Summing up what was said in the chat")
-    agent: Agent[None, str] = Agent(served.model, instructions=asked, model_settings=settings_of(served, budget.answer))
     alone = replace(budget, beside=count(asked))
-    async with translated(False, served.keyless):
-        outbox = Outbox(served, [part_of("instructions", asked)], turn)
-        found: str = await _only_answer(agent, text, turn, served, alone, outbox)
+    outbox = Outbox(served, [part_of("instructions", asked)], turn)
+    calls = MeteredCalls(turn, served, alone, outbox, reserves=True)
+    agent: Agent[None, str] = Agent(served.model, instructions=asked, model_settings=calls.settings)
+    async with translated(False, served.keyless), agent.iter(budget.lengths.shortened(text, alone.messages)) as run:
+        found: str = await _only_answer(run, calls.make_unheard)
     if not found.strip():
         raise WorkFailure("model_failed", "The model gave no summary.")
     return found
@@ -252,27 +358,20 @@ async def complete(
     """Answer a question of a tool with an object that fits the schema; `meter` counts the tokens. Raises what
     `translated` raises."""
     form = structured.form(schema, served, tools=False)
-    answer = largest_answer(served)
-    settings = settings_of(served, answer)
-    agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=settings)
+    budget = Budget(lengths, served.context, largest_answer(served), count_schema(schema))
+    calls = MeteredCalls(meter, served, budget, Outbox(served, []), reserves=False)
+    agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=calls.settings)
     structured.check_each(agent, lambda text: asyncio.to_thread(misfit, text, schema))  # ours: a thread suffices
-    budget = Budget(lengths, served.context, answer, count_schema(schema))
-    async with translated(True, served.keyless):
-        found: dict[str, Any] = await _only_answer(agent, prompt, meter, served, budget, Outbox(served, []))
+    async with translated(True, served.keyless), agent.iter(lengths.shortened(prompt, budget.messages)) as run:
+        found: dict[str, Any] = await _only_answer(run, calls.make_unheard)
     return found
 
 
-async def _only_answer(
-    agent: Agent[None, Any], prompt: str, meter: Meter, served: Served, budget: Budget, outbox: Outbox
-) -> Any:
-    """What the agent answers, with nothing heard of it meanwhile."""
-    async with agent.iter(budget.lengths.shortened(prompt, budget.messages)) as run:
-        node = run.next_node
-        while not isinstance(node, End):
-            if Agent.is_model_request_node(node):
-                node, _ = await call(run, node, meter, _unheard, served, budget, outbox)
-            else:
-                node = await run.next(node)
+async def _only_answer(run: Run, call: Callable[[Run, ModelRequestNode[None, Any]], Awaitable[Any]]) -> Any:
+    """Return what an agent without tools answers; `call` makes each call of the model and returns the next node."""
+    node = run.next_node
+    while not isinstance(node, End):
+        node = await (call(run, node) if Agent.is_model_request_node(node) else run.next(node))
     assert run.result is not None
     return run.result.output
 
@@ -281,10 +380,6 @@ def _beside(said: str, skills: str, tools: Sequence[ToolDefinition]) -> list[Sen
     named = [part_of("skills", skills.strip())] if skills else []
     tool_names = ", ".join(tool.name for tool in tools)
     return [part_of("instructions", said.removesuffix(skills)), *named, part_of("tools", tool_names)]
-
-
-async def _unheard(event: object) -> None:
-    """Ignores an event: a tool needs only the complete answer."""
 
 
 async def _beginning(
@@ -297,27 +392,28 @@ async def _beginning(
 
 
 def _agent(
-    turn: RunContext, served: Served, instructions: str, tools: Sequence[ToolDefinition], budget: Budget, before: int
+    turn: RunContext,
+    served: Served,
+    instructions: str,
+    tools: Sequence[ToolDefinition],
+    budget: Budget,
+    before: int,
+    form: Any,
+    calls: MeteredCalls,
 ) -> Agent[None, Any]:
     def fitted(messages: list[ModelMessage]) -> list[ModelMessage]:
         return conversation.fitted(messages, budget, before)
 
-    config = turn.output_config
-    form = str if config is None else structured.form(config, served, tools=served.tools)
-    settings = settings_of(served, budget.answer)
-    # Some models that think can't be made to call the tool that takes the answer.
-    if turn.effort is not None and not isinstance(form, ToolOutput):
-        settings["thinking"] = turn.effort
     agent: Agent[None, Any] = Agent(
         served.model,
         output_type=form,
         instructions=instructions,
         toolsets=[turn_tools.TurnTools(turn, tools, budget)] if tools else [],
         retries=RETRIES_MAX,
-        model_settings=settings,
+        model_settings=calls.settings,
         capabilities=[ProcessHistory(fitted)],
     )
-    if config is not None:
+    if turn.output_config is not None:
         structured.check_each(agent, turn.misfit)
     return agent
 
@@ -328,7 +424,6 @@ async def _drive(run: Run, turn: RunContext, narration: Narration, before: int, 
     while not isinstance(node, End):
         if Agent.is_model_request_node(node):
             await _tell_malformed(turn, node.request)
-            await turn.step()
             following = await narration.follow(run, node)
             patience.answered()
             await turn.checkpoint({"messages": conversation.saved(run.all_messages()[before:])})
@@ -356,18 +451,15 @@ async def _final(turn: RunContext, output: Any) -> str:
 
 
 _ANSWER_TOKENS: Final = 32_000
-"""The largest answer of a hosted model that does not say how long its answers may get."""
-
-
-async def _hold(meter: Meter, served: Served, budget: Budget, asked: int) -> None:
-    """Hold the worst case of a call: its request of some `asked` tokens, and the model's largest answer. Raises
-    `WorkFailure("limit_reached")`."""
-    asked = min(asked, budget.context)
-    await meter.hold(asked, budget.answer, priced(served, asked, budget.answer))
+"""The largest answer of a hosted model that thinks, and does not say how long its answers may get."""
+_ANSWER_TOKENS_BEFORE: Final = 8_000
+"""The same of older models, most of which refuse a call that asks for more."""
 
 
 def largest_answer(served: Served) -> int:
     """The tokens kept free for an answer: the longest one that the model gives, but a part of its context at most."""
-    known: object = (served.settings or {}).get("max_tokens") or served.model.profile.get("anthropic_max_output_tokens")
-    longest = known if isinstance(known, int) else _ANSWER_TOKENS
+    profile = served.model.profile
+    known: object = (served.settings or {}).get("max_tokens") or profile.get("anthropic_max_output_tokens")
+    thinks = profile.get("supports_thinking") and "anthropic_max_output_tokens" not in profile
+    longest = known if isinstance(known, int) else _ANSWER_TOKENS if thinks else _ANSWER_TOKENS_BEFORE
     return min(longest, served.context // ANSWER_PART)

@@ -22,6 +22,7 @@ from pydantic_ai.models.openai import (
     OpenAIResponsesModel,
     OpenAIResponsesModelSettings,
 )
+from pydantic_ai.profiles.anthropic import ANTHROPIC_THINKING_BUDGET_MAP
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -33,6 +34,7 @@ from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, Lacking, ModelChoice, NotConfigured, own_server
 from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.proxies import settings_at_fault
 from agentsvc_nb.wire.runs import CENT
 
@@ -108,12 +110,15 @@ SILENCE_SECONDS: Final = 120.0
 """How long a stream that has begun may be silent; the pings of some providers are no silence."""
 
 
-def settings_of(served: Served, answer: int) -> ModelSettings:
-    """What each call of the model is made with. `answer`: the tokens that its context keeps free for the answer."""
+def settings_of(served: Served, answer: int, effort: Effort | None = None) -> ModelSettings:
+    """Return the settings of one call. `answer`: the most tokens that the model may write, thinking included."""
     # What is the same from call to call is marked for the provider to cache, where it takes marks.
     found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, cache=True, **(served.settings or {}))
-    if "max_tokens" in found or served.model.profile.get("anthropic_max_output_tokens"):
-        found["max_tokens"] = answer
+    found["max_tokens"] = answer
+    # Older Claudes refuse a call whose answer is shorter than the thinking that they are asked for.
+    adaptive = served.model.profile.get("anthropic_supports_adaptive_thinking", True)
+    if effort is not None and (adaptive or answer > ANTHROPIC_THINKING_BUDGET_MAP[effort]):
+        found["thinking"] = effort
     if "timeout" not in served.model.unsupported_settings:
         found["timeout"] = SILENCE_SECONDS
     return merge_model_settings(found, _of_openai(served.model)) or found
@@ -235,10 +240,24 @@ def microcents(response: ModelResponse, price: tuple[float, float] | None) -> in
         return 0
 
 
-def priced(served: Served, asked: int, answer: int) -> int:
-    """What a call of so many tokens would cost, in micro-cents."""
+def dearest(served: Served, asked: int, answer: int) -> int:
+    """Return the most that a call of so many tokens may cost, in micro-cents: input that the provider writes into its
+    cache may cost more than other input."""
+    return max(priced(served, asked, answer), priced(served, asked, answer, cache_write=asked))
+
+
+def affordable(served: Served, asked: int, answer: int, room: int) -> int:
+    """Return the longest answer, up to `answer` tokens, that `room` micro-cents pay after `asked` tokens of input."""
+    base, whole = dearest(served, asked, 0), dearest(served, asked, answer)
+    if whole <= room or whole == base:
+        return answer
+    return max(int((room - base) * answer / (whole - base)) - 1, 0)  # less one: prices are rounded down
+
+
+def priced(served: Served, asked: int, answer: int, cache_write: int = 0) -> int:
+    """Return what a call of so many tokens costs, in micro-cents; `cache_write` of its input go into a cache."""
     model = served.model
-    usage = RequestUsage(input_tokens=asked, output_tokens=answer)
+    usage = RequestUsage(input_tokens=asked, output_tokens=answer, cache_write_tokens=cache_write)
     response = ModelResponse(
         parts=[],
         usage=usage,

@@ -156,19 +156,27 @@ async def cancel(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Run[
 
 
 async def resume(
-    core: Core, run_id: RunRef, *, idempotency_key: str | None = None, **options: Unpack[Options]
+    core: Core,
+    run_id: RunRef,
+    *,
+    max_steps: int | None = None,
+    max_cents: float | None = None,
+    idempotency_key: str | None = None,
+    **options: Unpack[Options],
 ) -> Run[Any]:
     """Go on with a run that failed for a reason that passes (`model_unavailable`, `attempts_exhausted`,
     `limit_reached`): a new run of its chat, from its last checkpoint, which repeats no effect. Its `resumed_from` names
-    the old one, which stays as it is. With a key it is sent again when no answer came, as a start.
+    the old one, which stays as it is. It may take `max_steps` and cost `max_cents`; without them, as much as the old
+    one. With a key it is sent again when no answer came, as a start.
 
-    Raises `StefanBrainError` (`run_not_found`, `run_not_resumable`, `chat_moved_on`).
+    Raises `StefanBrainError` (`run_not_found`, `run_not_resumable`, `agent_run_rejected`).
 
     Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
-    >>> client.runs.wait(client.runs.resume(failed)).output  # doctest: +SKIP
+    >>> client.runs.wait(client.runs.resume(failed, max_cents=100)).output  # doctest: +SKIP
     """
-    request = ApiRequest("runs.resume", {"run_id": run_id}, key=idempotency_key)
+    body = {"max_steps": max_steps, "max_cents": max_cents}
+    request = ApiRequest("runs.resume", {"run_id": run_id}, body=body, key=idempotency_key)
     run = await core.scoped(options).ask(cast("type[Run[Any]]", Run), request)
     if old := core.client_calls.get(identifier("run_id", run_id)):
         core.client_calls[run.run_id] = type(old)(core, run.run_id, old.tools)

@@ -19,7 +19,8 @@ from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html, to_html
 from agentsvc_nb.notebook.display.timeline import seconds_between, timeline_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import calls_bundle
-from agentsvc_nb.wire.failures import FAILURES
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.failures import FAILURES, resume_command
 from agentsvc_nb.wire.runs import CENT, Run
 from agentsvc_nb.wire.text import escape, label, plain
 from agentsvc_nb.wire.tools import Job
@@ -257,6 +258,8 @@ def why_failed(run: Run) -> str:
     known = FAILURES.get(run.last_error or "")
     said = label(run.last_error_message or "", 300) or (known.cause if known else "")
     line = f"{label(run.last_error or 'failed', 80)}: {said or 'the service gave no reason'}"
+    if again := resume_command("%runs resume", run.run_id[: ids.RUN_BEGINNING], run.last_error, run.last_error_message):
+        return f"{line.rstrip('.')}. `{again}` goes on with it."
     return line if known is None or known.hint in line else f"{line.rstrip('.')}. {known.hint}"
 
 

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     import argparse
 
 
-_NUMBERS: Final = {"show": (1, 1), "attach": (1, 1), "cancel": (1, 99), "diff": (2, 2), "export": (1, 99)}
+_NUMBERS: Final = {
+    "show": (1, 1),
+    "attach": (1, 1),
+    "cancel": (1, 99),
+    "resume": (1, 1),
+    "diff": (2, 2),
+    "export": (1, 99),
+}
 """The least and greatest number of words that each action takes."""
 _EXAMPLES: Final = {"diff": "RUN RUN", "export": "answers.md"}
 
@@ -30,19 +37,21 @@ class RunsMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["show", "attach", "cancel", "wait", "diff", "export"],
-            help="show one as it stands; attach: follow it again; cancel; wait until it has ended (all active ones"
+            choices=["show", "attach", "cancel", "resume", "wait", "diff", "export"],
+            help="show one as it stands; attach: follow it again; cancel; resume: go on with one that failed because"
+            " its model was unavailable or it reached a limit; wait until it has ended (all active ones"
             " when none is named); diff: compare two; export: write to FILE (.jsonl, .csv or .md)",
         ),
         arg("words", nargs="*", metavar="RUN", help="ids, or their beginnings, or `last`; for export, a file first"),
         arg("--all", action="store_true", help="the runs of all notebooks of this machine"),
+        arg("--max-cents", type=float, metavar="N", help="resume: what the run may cost; default: as before"),
         arg("--timeout", type=float, metavar="SECONDS", help="wait or attach for so long; the run then goes on"),
     )
     def runs(self, args: argparse.Namespace) -> Any:
-        """This notebook's runs with their cost; or show, follow, stop, wait for, compare or export them.
+        """This notebook's runs with their cost; or show, follow, stop, resume, wait for, compare or export them.
 
         Example: `%runs`, `%runs show 0b9c1d2e`, `%runs attach last`, `%runs diff 0b9c1d2e last`,
-        `%runs export answers.md`
+        `%runs resume last --max-cents 100`, `%runs export answers.md`
         """
         from agentsvc_nb.notebook import commands
 
@@ -57,6 +66,8 @@ class RunsMagics(MagicsGroup):
                 return commands.attach(session, words[0], self.context.screen(), timeout=args.timeout)
             case "cancel":
                 return commands.cancel(session, *words)
+            case "resume":
+                return commands.resume(session, words[0], self.context.screen(), max_cents=args.max_cents)
             case "wait":
                 return commands.wait(session, words, timeout=args.timeout)
             case "diff":

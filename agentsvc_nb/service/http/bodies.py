@@ -177,8 +177,10 @@ async def read_object(
     most: int = INPUT_MAX_BYTES,
     fields: Sequence[str] | None = None,
     too_large: ApiError | None = None,
+    optional: bool = False,
 ) -> Document:
-    """The JSON object of the body, without keys whose value is null (docs/api/conventions.md "Values").
+    """The JSON object of the body, without keys whose value is null (docs/api/conventions.md "Values"). An empty one
+    for no body, if that is `optional`.
 
     Raises `too_large` (unless given, `attachment_too_large`) for more than `most` bytes, by the declared length or
     while reading, and what `parse_object` raises.
@@ -195,7 +197,7 @@ async def read_object(
             received += chunk
             if len(received) > most:
                 raise too_large
-        return await parse_object(context, received, fields)
+        return {} if optional and not received else await parse_object(context, received, fields)
 
 
 async def _stream(context: RequestContext, turn: contextlib.AsyncExitStack) -> AsyncIterator[bytes]:

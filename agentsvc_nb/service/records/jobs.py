@@ -51,6 +51,8 @@ class JobRecord:
     pool: Pool
     hold_microcents: int
     charge_hold_microcents: int
+    max_microcents: int | None
+    """What its calls of a model may cost: what was left of its run's limit at the submit."""
     input_tokens: int
     output_tokens: int
     cost_microcents: int
@@ -128,6 +130,7 @@ def insert(
     tool: str,
     family: str,
     input: dict[str, Any],
+    max_microcents: int | None,
     now: int,
 ) -> JobRecord:
     row = tx.one(
@@ -143,6 +146,7 @@ def insert(
         tool=tool,
         family=family,
         input=json.dumps(input, ensure_ascii=False),
+        max_microcents=max_microcents,
         now=now,
     )
     assert row is not None

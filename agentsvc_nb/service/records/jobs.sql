@@ -1,8 +1,8 @@
 -- name: insert
-INSERT INTO job (job_id, account, key_id, pool, charge_hold_microcents, chat, run_id, follows, tool, family, input, status,
-    created_at)
-VALUES (:job_id, :account, :key_id, :pool, :charge_hold_microcents, :chat, :run_id, :follows, :tool, :family, :input, 'queued',
-    :now)
+INSERT INTO job (job_id, account, key_id, pool, charge_hold_microcents, max_microcents, chat, run_id, follows, tool, family,
+    input, status, created_at)
+VALUES (:job_id, :account, :key_id, :pool, :charge_hold_microcents, :max_microcents, :chat, :run_id, :follows, :tool, :family,
+    :input, 'queued', :now)
 RETURNING *
 
 -- name: get

@@ -146,9 +146,16 @@ def insert(
 
 
 def insert_resumed(
-    tx: Tx, run_id: str, old: RunRecord, payer: Payer, hold_microcents: int, traceparent: str | None, now: int
+    tx: Tx,
+    run_id: str,
+    old: RunRecord,
+    payer: Payer,
+    hold_microcents: int,
+    limits: RunLimits,
+    traceparent: str | None,
+    now: int,
 ) -> RunRecord:
-    """A queued run with the message, the settings and the limits of `old`."""
+    """A queued run with the message and the settings of `old`, and with its limits where `limits` has none."""
     row = tx.one(
         _sql["insert_resumed"],
         run_id=run_id,
@@ -156,12 +163,20 @@ def insert_resumed(
         key_id=payer.key_id,
         pool=payer.pool,
         hold_microcents=hold_microcents,
+        max_steps=limits.max_steps,
+        max_microcents=limits.max_microcents,
         traceparent=traceparent,
         now=now,
     )
     assert row is not None
     tx.run(_sql["copy_message"], run_id=run_id, old=old.run_id)
     return read(row)
+
+
+def resumed_by(tx: Tx, old: RunRecord) -> str | None:
+    """The id of the run that goes on from `old`; None if there is none."""
+    row = tx.one(_sql["resumed_by"], chat=old.chat, run_id=old.run_id)
+    return None if row is None else row["run_id"]
 
 
 def message(tx: Tx, run_id: str) -> str:

@@ -11,9 +11,13 @@ RETURNING *
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
     attachments, traceparent, max_steps, max_microcents, effort, client_tools, resumed_from, last_event, created_at)
 SELECT :run_id, account, :key_id, :pool, :hold_microcents, chat, project, 'queued', output_config, model, message_chars,
-    attachments, :traceparent, max_steps, max_microcents, effort, client_tools, run_id, 1, :now
+    attachments, :traceparent, COALESCE(:max_steps, max_steps), COALESCE(:max_microcents, max_microcents), effort, client_tools,
+    run_id, 1, :now
 FROM run WHERE run_id = :old
 RETURNING *
+
+-- name: resumed_by
+SELECT run_id FROM run WHERE chat = :chat AND resumed_from = :run_id
 
 -- name: copy_message
 INSERT INTO run_message (run_id, message, client_tools) SELECT :run_id, message, client_tools FROM run_message WHERE run_id = :old

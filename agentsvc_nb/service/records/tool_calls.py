@@ -114,6 +114,11 @@ def waiting(tx: Tx, run_id: str) -> list[CallRecord]:
     return [found for row in tx.all(_sql["waiting"], run_id=run_id) if (found := _record(row))]
 
 
+def ended(tx: Tx, run_id: str, limit: int) -> list[CallRecord]:
+    """The last calls of a run that have an outcome, in their order."""
+    return [found for row in reversed(tx.all(_sql["ended"], run_id=run_id, limit=limit)) if (found := _record(row))]
+
+
 def decide(tx: Tx, call: CallRecord, state: State, reason: str) -> CallRecord | None:
     """Store a verdict and return the call; None when the call does not wait for one, or its run
     is not running."""

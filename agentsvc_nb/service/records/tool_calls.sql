@@ -22,6 +22,9 @@ SELECT * FROM tool_call WHERE run_id = :run_id ORDER BY rowid LIMIT 1
 -- name: waiting
 SELECT * FROM tool_call WHERE run_id = :run_id AND state = 'waiting' ORDER BY rowid
 
+-- name: ended
+SELECT * FROM tool_call WHERE run_id = :run_id AND outcome IS NOT NULL ORDER BY created_at DESC, rowid DESC LIMIT :limit
+
 -- name: decide
 UPDATE tool_call SET state = :state, reason = :reason
 WHERE run_id = :run_id AND key = :key AND state = 'waiting'

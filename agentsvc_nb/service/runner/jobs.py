@@ -178,7 +178,18 @@ class JobRunner:
             await jobs.hold(self._use_case, job, spent, worst, self._price_of_charges(job))
 
         author = Author("output", run_id=job.run_id)
-        return LiveToolContext(self._storage, job.account, job.chat, author, job.job_id, report, on_write, hold, model)
+        return LiveToolContext(
+            self._storage,
+            job.account,
+            job.chat,
+            author,
+            job.job_id,
+            report,
+            on_write,
+            hold,
+            model,
+            job.max_microcents,
+        )
 
     def _price_of_charges(self, job: JobRecord) -> int:
         """What the job holds for per-use charges, once its model calls are held by themselves."""

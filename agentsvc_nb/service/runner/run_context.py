@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from agentsvc_nb.agents.port import ClientTool, EarlierTurn, ProjectRules, StepsExceeded
+from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
 from agentsvc_nb.formats.schemas.judges import Judges
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
+from agentsvc_nb.service.records.tool_calls import CallRecord
 from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
@@ -20,10 +21,10 @@ from agentsvc_nb.service.runner.spans import ModelCalls
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import attempts, files, money, projects, runs
-from agentsvc_nb.service.usecases.money import LIMIT_REACHED, cost_microcents
+from agentsvc_nb.service.usecases import attempts, files, money, projects, runs, tool_calls
+from agentsvc_nb.service.usecases.money import cost_microcents
 from agentsvc_nb.setting_values import DIRECT_CALL
-from agentsvc_nb.tools.port import RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure
+from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, AnswerBasis, NewClientTool
@@ -32,7 +33,18 @@ TOO_LONG: Final = (
     f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
 )
 
-STEPS_ENDED: Final = "The run may take {steps:,} model steps, and needed more. Start with a higher `max_steps`."
+UNFINISHED_TOLD: Final = 3
+"""Of so many of the latest turns that did not complete their calls are told."""
+CALLS_TOLD: Final = 20
+
+STEPS_ENDED: Final = "The run may take {steps:,} model steps, and needed more. Resume it to take as many again."
+
+
+def _made(call: CallRecord) -> MadeCall:
+    outcome = call.outcome or Outcome()
+    texts = [str(block.get("text") or block) for block in outcome.content]
+    texts += [json.dumps(outcome.data, ensure_ascii=False)] if outcome.data is not None else []
+    return MadeCall(call.tool, json.dumps(call.input, ensure_ascii=False), "\n".join(texts))
 
 
 class LiveRunContext:
@@ -107,8 +119,20 @@ class LiveRunContext:
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         found = await runs.earlier(self._use_case, self._run, limit)
+        unfinished = [run.run_id for run, _ in found if run.status != "completed"][:UNFINISHED_TOLD]
+        calls = {run_id: await tool_calls.ended(self._use_case, run_id, CALLS_TOLD) for run_id in unfinished}
         return [
-            EarlierTurn(message, run.output or "", run.status, runs.basis_of(run), run.run_id) for run, message in found
+            EarlierTurn(
+                message,
+                run.output or "",
+                run.status,
+                runs.basis_of(run),
+                run.run_id,
+                run.attachments,
+                ": ".join(filter(None, (run.last_error, run.last_error_message))),
+                [_made(call) for call in calls.get(run.run_id, ())],
+            )
+            for run, message in found
         ]
 
     async def step(self) -> None:
@@ -194,12 +218,13 @@ class LiveRunContext:
             self._judges,
             self.log,
             self.hold_charges,
+            self.room,
             asked_by,
         )
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        await self._check_cost()
         worst = self._cost(input_tokens, output_tokens, microcents)
+        await self._check_cost(worst)
         needed = self._spent.cost_microcents + worst
         # A call that is covered by what is held already costs no write.
         if worst and needed > self._held:
@@ -214,13 +239,19 @@ class LiveRunContext:
         await attempts.hold(self._use_case, self._run, self.log.attempt, spent, charges=microcents)
         self._held = spent
 
-    async def _check_cost(self, charges: int = 0) -> None:
-        """Raises `WorkFailure("limit_reached")` when the run may not cost more."""
+    async def room(self) -> int | None:
+        limit = self._run.max_microcents
+        return None if limit is None else max(limit - await self._cost_so_far(), 0)
+
+    async def _check_cost(self, next_call: int = 0) -> None:
+        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` micro-cents more."""
         limit = self._run.max_microcents
         if limit is not None:
-            in_jobs = await runs.spent_in_jobs(self._use_case, self._run.run_id)
-            spent = self._spent.cost_microcents + self._charged + in_jobs.cost_microcents
-            money.check_run(limit, spent, charges)
+            money.check_run(limit, await self._cost_so_far(), next_call)
+
+    async def _cost_so_far(self) -> int:
+        in_jobs = await runs.spent_in_jobs(self._use_case, self._run.run_id)
+        return self._spent.cost_microcents + self._charged + in_jobs.cost_microcents
 
     @property
     def _used(self) -> attempts.Used:

@@ -26,9 +26,9 @@ from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
 from agentsvc_nb.service.usecases import UseCaseContext, client_calls, files, jobs, tool_calls
-from agentsvc_nb.service.usecases.money import LIMIT_REACHED, price_of
+from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.tools import port
-from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, always_waits, repeatable
+from agentsvc_nb.tools.port import LIMIT_REACHED, Outcome, Tool, WorkFailure, always_waits, repeatable
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import addresses, goes_to
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
@@ -63,6 +63,8 @@ class ToolCalls:
     hold: Callable[[int, int], Awaitable[None]]
     """Holds what the run has spent and so many micro-cents for per-use charges, beside those that a job of it holds, or
     raises `WorkFailure`."""
+    room: Callable[[], Awaitable[int | None]]
+    """Returns the micro-cents that the run may still cost, which a job of it may spend."""
     asked_by: str | None
     """The span of what made the call (`telemetry.tracing`)."""
 
@@ -244,7 +246,8 @@ class ToolCalls:
     async def _submit(self, call: CallRecord, tool: Tool, given: BaseModel) -> JobRecord:
         if worst := price_of(tool.max_charges(given)):
             await self.hold(0, worst)  # the job holds the call: the run needs only what it has spent
-        return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst)
+        room = await self.room()
+        return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst, room)
 
     async def _follow(self, job: JobRecord) -> JobRecord:
         """Wait for the job's end; its progress is reported as the run's."""

@@ -86,8 +86,8 @@ class LiveToolContext:
     """A `tools.port.ToolContext` for one call of a tool. Progress goes to `report`, each written file to `on_write`.
 
     `spent` is the tool's language model usage so far, `charges` its units that are billed, by kind. The caller of the
-    tool bills them, also when the tool fails; `hold`
-    holds the worst case of the next model call beside what was spent in micro-cents.
+    tool bills them, also when the tool fails; `hold` holds the worst case of the next model call beside what was spent
+    in micro-cents. Calls of a model may cost `max_microcents` in all.
     """
 
     def __init__(
@@ -101,11 +101,13 @@ class LiveToolContext:
         on_write: OnWrite,
         hold: Hold | None = None,
         model: str | None = None,
+        max_microcents: int | None = None,
     ) -> None:
         settings = storage.use_case.settings
         self.key = key
         self.fetch_only = settings.approved_hosts if settings.approve_effects and author.run_id else None
         self._hold = hold
+        self._max_microcents = max_microcents
         self.model = model or settings.offered[0]
         self.metrics = storage.use_case.metrics
         self.spent = Spent()
@@ -119,6 +121,9 @@ class LiveToolContext:
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         await self._report(done, total, message)
+
+    async def room(self) -> int | None:
+        return None if self._max_microcents is None else max(self._max_microcents - self.spent.cost_microcents, 0)
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         if self._hold is not None and microcents:

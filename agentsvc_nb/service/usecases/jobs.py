@@ -81,9 +81,18 @@ def _submit(
 
 
 def insert(
-    tx: Tx, bill: Bill, chat: str, run_id: str | None, given: Submit, now: int, *, follows: str | None = None
+    tx: Tx,
+    bill: Bill,
+    chat: str,
+    run_id: str | None,
+    given: Submit,
+    now: int,
+    *,
+    follows: str | None = None,
+    max_microcents: int | None = None,
 ) -> JobRecord:
-    """Insert a queued job: one that the run `run_id` submitted, or the handle of the run `follows`."""
+    """Insert a queued job: one that the run `run_id` submitted, or the handle of the run `follows`. Its calls of a
+    model may cost `max_microcents`."""
     return jobs.insert(
         tx,
         job_id=ids.new("job"),
@@ -97,6 +106,7 @@ def insert(
         tool=given.tool,
         family=given.family,
         input=given.input,
+        max_microcents=max_microcents,
         now=now,
     )
 
@@ -223,18 +233,11 @@ async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: i
         # First down to what was spent, as in `attempts.hold`.
         if not jobs.hold(tx, *of, spent, charges):
             raise LostJob(record.job_id)
-        _check_run(tx, record, spent)
+        money.check_run(record.max_microcents, spent, tokens)
         money.check_more(tx, record, context.settings, now, tokens=tokens)
         jobs.hold(tx, *of, spent + tokens, charges)
 
     await context.write(use)
-
-
-def _check_run(tx: Tx, job: JobRecord, spent: int) -> None:
-    """Check what the run that submitted the job may cost, by what its record shows."""
-    run = run_records.get(tx, job.run_id) if job.run_id is not None else None
-    if run is not None:
-        money.check_run(run.max_microcents, run.cost_microcents + spent)
 
 
 async def leave(context: UseCaseContext, job_id: str) -> None:

@@ -12,7 +12,7 @@ from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.port import LIMIT_REACHED, WorkFailure
 from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.times import month_end, rfc3339, utc_month
@@ -21,11 +21,9 @@ PER_USE: Final = {"picture": CENT, "web_search": CENT}
 """The price of one use in micro-cents, by kind. Billed to the wallet or the plan, and counted in connectors' budgets,
 never in a key's."""
 
-LIMIT_REACHED: Final = "limit_reached"
-"""The error of work in progress whose next call a limit of money has no room for (`wire.failures`)."""
-
 _HIGHER: Final = (
-    f"Start with a higher `max_cents`; a start on a hosted model that names none may cost {HOSTED_RUN_CENTS} cents."
+    "Resume the run to go on from here: it may cost as much again, or the `max_cents` that you name. A start on a "
+    f"hosted model that names none may cost {HOSTED_RUN_CENTS} cents."
 )
 _CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
 
@@ -184,15 +182,21 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
         raise WorkFailure(LIMIT_REACHED, f"{cost} {refusal.message}") from None
 
 
-def check_run(max_microcents: int | None, spent: int, charges: int = 0) -> None:
-    """Check that a run may make its next call: `spent` is what it came to so far, `charges` what this call's per-use
-    charges may come to. A call of a model may cross the limit, as it may a budget, and is then the last one. Raises
-    `WorkFailure("limit_reached")`.
+def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> None:
+    """Check that a run or a job of it can pay its next call. No call may cross the limit.
+
+    Args:
+        max_microcents: the limit; None for no limit.
+        spent: what the work came to so far, in micro-cents.
+        next_call: the most that the next call may cost, in micro-cents.
+
+    Raises:
+        WorkFailure: `limit_reached`.
     """
-    if max_microcents is None or (spent < max_microcents and spent + charges <= max_microcents):
+    if max_microcents is None or (spent < max_microcents and spent + next_call <= max_microcents):
         return
-    told = f"The run may cost {max_microcents / CENT:,.2f} cents, and has come to {spent / CENT:,.2f}"
-    told += f"; its next call may cost {charges / CENT:,.2f}." if charges else "."
+    told = f"The run may cost {max_microcents / CENT:,.2f} cents and has come to {spent / CENT:,.2f}"
+    told += f"; its next call may cost {next_call / CENT:,.2f}." if next_call else "."
     raise WorkFailure(LIMIT_REACHED, f"{told} {_HIGHER}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentsvc_nb.service import payloads
@@ -14,7 +14,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import idempotency, run_events, tool_calls
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.accounts import KeyRecord
-from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.records.runs import RunLimits, RunRecord
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.usecases import UseCaseContext, chats, money, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
@@ -25,19 +25,21 @@ from agentsvc_nb.wire.times import utc_day
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """A validated request to go on with a run. `received_at` (ms) fixes the UTC day of its idempotency key."""
+    """A validated request to go on with a run. `received_at` (ms) fixes the UTC day of its idempotency key; `limits`
+    replace those of the run."""
 
     run_id: str
     received_at: int
     idempotency_key: str | None = None
+    limits: RunLimits = field(default_factory=RunLimits)
 
 
 async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunRecord:
     """Start a run that goes on where a failed one stopped. An Idempotency-Key seen today for it returns the run that it
     started.
 
-    Raises what `runs.get` raises, `chat_id_retired`, what `money.check` raises, `run_not_resumable`, `chat_moved_on`,
-    and `runtime_capacity_busy`.
+    Raises what `runs.get` raises, `chat_id_retired`, what `money.check` raises, `run_not_resumable`,
+    `agent_run_rejected` when the chat has an active turn, and `runtime_capacity_busy`.
     """
     now = context.now
     # Long: texts of megabytes may be copied.
@@ -58,8 +60,9 @@ def _resume(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Resume, now:
         assert record is not None
         return record, False
     _check_resumable(tx, old, context.settings.run_models)
+    runs.check_free(tx, old.chat)
     runs.check_capacity(tx, key.account, context.settings.run_capacity)
-    record = _begin(tx, old, bill, now)
+    record = _begin(tx, old, bill, given.limits, now)
     if address:
         idempotency.remember(tx, address, record.run_id)
     return record, True
@@ -73,8 +76,8 @@ def _address(account: str, old: RunRecord, given: Resume) -> idempotency.Idempot
 
 
 def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
-    """Raises `run_not_resumable` unless the run failed for a reason that passes, and its model is offered;
-    `chat_moved_on` when its chat has had another turn since."""
+    """Raises `run_not_resumable` unless the run failed for a reason that passes, its model is offered, and no other run
+    has gone on with it."""
     if old.status != "failed":
         raise ApiError("run_not_resumable", f"The run is {old.status}; only one that failed can be resumed.")
     failure = FAILURES.get(old.last_error or "")
@@ -82,13 +85,14 @@ def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
         raise ApiError("run_not_resumable", f"The run failed with {old.last_error}, which would fail again.")
     if old.model not in offered:
         raise ApiError("run_not_resumable", f"The service no longer offers the run's model {old.model}.")
-    if run_records.of_chat(tx, old.chat, None, 1)[0].run_id != old.run_id:
-        raise ApiError("chat_moved_on")
+    if later := run_records.resumed_by(tx, old):
+        raise ApiError("run_not_resumable", f"The run {later} has gone on with it already: resume that one.")
 
 
-def _begin(tx: Tx, old: RunRecord, bill: money.Bill, now: int) -> RunRecord:
+def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int) -> RunRecord:
     saved = run_records.saved(tx, old.run_id)
-    record = run_records.insert_resumed(tx, ids.new_run(), old, bill, bill.hold_microcents, tracing.current(), now)
+    run_id = ids.new_run()
+    record = run_records.insert_resumed(tx, run_id, old, bill, bill.hold_microcents, limits, tracing.current(), now)
     runs.announce(tx, record, record.last_event, now)
     # What was said is the beginning of this run's text, too.
     for piece in payloads.pieces(saved.get("said", "")):

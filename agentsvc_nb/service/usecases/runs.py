@@ -96,8 +96,7 @@ def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat:
     `runtime_capacity_busy`."""
     if given.unavailable:
         raise ApiError("model_unavailable", given.unavailable)
-    if busy := runs.active_of_chat(tx, chat.id):
-        raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
+    check_free(tx, chat.id)
     check_capacity(tx, bill.account, context.settings.run_capacity)
     attached = [file.path for file in files.attach(tx, context.index, chat.id, given.contents, now)]
     return _insert(tx, bill, given, chat, attached, now)
@@ -274,12 +273,15 @@ async def status(context: UseCaseContext, run_id: str) -> str | None:
 
 async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[tuple[RunRecord, str]]:
     """The runs of the chat that ended before this one, latest first, at most `limit`; each with its message's first
-    `EARLIER_CHARS`."""
+    `EARLIER_CHARS`. Before a run that goes on from another stand the turns before that one."""
 
     def use(tx: Tx) -> list[tuple[RunRecord, str]]:
-        found = runs.of_chat(tx, record.chat, record.run_id, limit + 1)
+        first = record
+        while first.resumed_from is not None:
+            first = _found(runs.get(tx, first.resumed_from))
+        found = runs.of_chat(tx, record.chat, first.run_id, limit + 1)
         resumed = {run.resumed_from for run in found}  # the run that goes on from it is told instead
-        ended = [run for run in found if run.status in TERMINAL and run.run_id not in resumed][:limit]
+        ended = [run for run in found[1:] if run.status in TERMINAL and run.run_id not in resumed][:limit]
         return [(run, runs.message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
 
     return await context.read_long(use)
@@ -307,6 +309,12 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
         run_events.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
         _end_ask_job(tx, record, origin, now)
     return record
+
+
+def check_free(tx: Tx, chat: str) -> None:
+    """Raises `agent_run_rejected` with the `activeRunId` when the chat has an active turn."""
+    if busy := runs.active_of_chat(tx, chat):
+        raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
 
 
 def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:

@@ -123,11 +123,23 @@ def _is_done(tx: Tx, call: CallRecord) -> bool:
     return found is not None and found.state == "done"
 
 
+async def ended(context: UseCaseContext, run_id: str, limit: int) -> list[CallRecord]:
+    """Return the last `limit` calls of a run that have an outcome, in their order."""
+    return await context.read_long(lambda tx: tool_calls.ended(tx, run_id, limit))
+
+
 async def submit(
-    context: UseCaseContext, run: run_records.RunRecord, attempt: int, call: CallRecord, tool: Tool, charges: int
+    context: UseCaseContext,
+    run: run_records.RunRecord,
+    attempt: int,
+    call: CallRecord,
+    tool: Tool,
+    charges: int,
+    room: int | None = None,
 ) -> JobRecord:
     """Queue the job of a call and record it on the call, in one transaction, so that a takeover finds the job instead
-    of submitting another. The job holds `charges` micro-cents for its per-use charges.
+    of submitting another. The job holds `charges` micro-cents for its per-use charges; its calls of a model
+    may cost `room`.
 
     Raises `LostRun`, and `WorkFailure("limit_reached")`.
     """
@@ -137,7 +149,7 @@ async def submit(
 
     def use(tx: Tx) -> JobRecord:
         money.check_more(tx, run, context.settings, now, charges=charges)
-        job = jobs.insert(tx, bill, run.chat, run.run_id, given, now)
+        job = jobs.insert(tx, bill, run.chat, run.run_id, given, now, max_microcents=room)
         if tool_calls.move(tx, call, attempt, "begun", job_id=job.job_id) is None:
             raise LostRun(run.run_id)
         return job

@@ -57,7 +57,11 @@ class AnthropicMessages:
 
     def events(self, reply: Reply, path: str, body: Body) -> Iterator[Event]:
         shown = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+        given, made = reply.tokens(body, body["max_tokens"])
         said = messages.Reply(
+            input_tokens=given,
+            output_tokens=made,
+            cached=reply.writes is not None,
             pieces=reply.text,
             thinking=reply.thinking if shown else (),
             raw_calls=reply.calls,

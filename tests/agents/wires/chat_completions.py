@@ -8,16 +8,11 @@ from typing import Any, Final
 
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
-from tests.agents.wires.reply import INPUT_TOKENS, NAME, OUTPUT_TOKENS, REFUSAL, Body, Event, Headers, Refused, Reply
+from tests.agents.wires.reply import NAME, REFUSAL, Body, Event, Headers, Refused, Reply
 from tests.agents.wires.strict import Request
 
 PARAMETERS: Final = Request(CompletionCreateParamsStreaming)
 ENDS: Final = {"done": "stop", "length": "length", "filtered": "content_filter", "refused": "stop"}
-USAGE: Final = {
-    "prompt_tokens": INPUT_TOKENS,
-    "completion_tokens": OUTPUT_TOKENS,
-    "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
-}
 OVERLOADED: Final = "The server is currently overloaded. Please try again later."
 FAULTS: Final[dict[str, tuple[int, str, str | None, str]]] = {
     "no_key": (401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: any."),
@@ -61,7 +56,7 @@ class ChatCompletions:
 
     def events(self, reply: Reply, path: str, body: Body) -> Iterator[Event]:
         about = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
-        about |= {"usage": USAGE} if reply.repeats_usage else {}
+        about |= {"usage": usage(reply, body)} if reply.repeats_usage else {}
         for delta in deltas(reply, body):
             yield about | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
         if reply.end == "overloaded":
@@ -71,7 +66,12 @@ class ChatCompletions:
         reason = "tool_calls" if reply.calls and reply.end == "done" else ENDS[reply.end]
         yield about | {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
         if (body.get("stream_options") or {}).get("include_usage"):
-            yield about | {"choices": [], "usage": USAGE}
+            yield about | {"choices": [], "usage": usage(reply, body)}
+
+
+def usage(reply: Reply, body: Body) -> dict[str, int]:
+    given, made = reply.tokens(body, body.get("max_completion_tokens", body.get("max_tokens")))
+    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
 
 
 def deltas(reply: Reply, body: Body) -> Iterator[dict[str, Any]]:

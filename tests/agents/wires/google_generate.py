@@ -11,7 +11,7 @@ from google.genai import types
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from tests.agents.wires.reply import INPUT_TOKENS, NAME, OUTPUT_TOKENS, Body, Event, Headers, Refused, Reply
+from tests.agents.wires.reply import NAME, Body, Event, Headers, Refused, Reply
 from tests.agents.wires.strict import Request
 
 PATH: Final = re.compile(r"/v1(?:beta)?/models/([\w.-]+):streamGenerateContent\?alt=sse")
@@ -20,11 +20,6 @@ ENDS: Final = {
     "length": "MAX_TOKENS",
     "filtered": "SAFETY",
     "refused": "PROHIBITED_CONTENT",
-}
-USAGE: Final = {
-    "promptTokenCount": INPUT_TOKENS,
-    "candidatesTokenCount": OUTPUT_TOKENS,
-    "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS,
 }
 FAULTS: Final = {
     "no_key": (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
@@ -102,7 +97,7 @@ class GoogleGenerate:
             return
         named = PATH.fullmatch(path)
         about = {"modelVersion": named[1] if named else "", "responseId": f"resp_{len(body['contents'])}"}
-        about |= {"usageMetadata": USAGE} if reply.repeats_usage else {}
+        about |= {"usageMetadata": _usage(reply, body)} if reply.repeats_usage else {}
         parts = list(_parts(reply, body))
         for part in parts:
             yield {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}], **about}
@@ -117,7 +112,12 @@ class GoogleGenerate:
             last["finishMessage"] = f"Malformed function call: {reply.calls[0][0]}({reply.calls[0][1]}"
         elif reply.end == "done":
             last["content"] = {"parts": [{"text": ""}], "role": "model"}
-        yield {"candidates": [last], "usageMetadata": USAGE, **about}
+        yield {"candidates": [last], "usageMetadata": _usage(reply, body), **about}
+
+
+def _usage(reply: Reply, body: Body) -> dict[str, int]:
+    given, made = reply.tokens(body, body.get("generationConfig", {}).get("maxOutputTokens"))
+    return {"promptTokenCount": given, "candidatesTokenCount": made, "totalTokenCount": given + made}
 
 
 def _parts(reply: Reply, body: Body) -> Iterator[dict[str, Any]]:

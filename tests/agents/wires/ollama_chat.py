@@ -9,7 +9,7 @@ from typing import Any, Final
 from ollama._types import ChatRequest
 
 from tests.agents.wires import chat_completions
-from tests.agents.wires.reply import INPUT_TOKENS, OUTPUT_TOKENS, Body, Event, Headers, Refused, Reply
+from tests.agents.wires.reply import Body, Event, Headers, Refused, Reply
 from tests.agents.wires.strict import Request
 
 PARAMETERS: Final = Request(ChatRequest)
@@ -19,14 +19,7 @@ TAKEN: Final = (
     *("seed", "stop", "temperature", "top_p", "frequency_penalty", "presence_penalty", "reasoning", "reasoning_effort"),
 )
 """The fields of chat completions that Ollama reads (its `openai.ChatCompletionRequest`)."""
-COUNTED: Final = {
-    "total_duration": 5,
-    "load_duration": 1,
-    "prompt_eval_count": INPUT_TOKENS,
-    "prompt_eval_duration": 2,
-    "eval_count": OUTPUT_TOKENS,
-    "eval_duration": 2,
-}
+DURATIONS: Final = {"total_duration": 5, "load_duration": 1, "prompt_eval_duration": 2, "eval_duration": 2}
 OVERLOADED: Final = "model runner has unexpectedly stopped, this may be due to resource limitations"
 FAULTS: Final = {
     "no_key": (401, "authentication_error", "unauthorized"),
@@ -69,7 +62,7 @@ class OllamaChat:
 
     def events(self, reply: Reply, path: str, body: Body) -> Iterator[Event]:
         native = native_events(reply, body)
-        repeated: Event = {"usage": chat_completions.USAGE} if reply.repeats_usage else {}
+        repeated: Event = {"usage": chat_completions.usage(reply, body)} if reply.repeats_usage else {}
         yield from native if path == "/api/chat" else (event | repeated for event in _completions(native, body))
 
     def framed(self, event: Event) -> bytes:
@@ -98,7 +91,8 @@ def native_events(reply: Reply, body: Body) -> Iterator[Event]:
         return
     reason = {"done": "stop", "length": "length"}[reply.end]
     end = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": reason}
-    yield about | end | COUNTED
+    given, made = reply.tokens(body, body.get("max_tokens"))
+    yield about | end | DURATIONS | {"prompt_eval_count": given, "eval_count": made}
 
 
 def _call(name: str, arguments: str) -> dict[str, Any]:
@@ -130,8 +124,13 @@ def _completions(native: Iterator[Event], body: Body) -> Iterator[Event]:
         yield about | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
         if event["done"]:
             if (body.get("stream_options") or {}).get("include_usage"):
-                yield about | {"choices": [], "usage": chat_completions.USAGE}
+                yield about | {"choices": [], "usage": _usage(event)}
             yield DONE
+
+
+def _usage(event: Event) -> dict[str, int]:
+    given, made = event["prompt_eval_count"], event["eval_count"]
+    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
 
 
 def native_request(body: Body) -> Body:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ Fault = Literal["no_key", "no_model", "limited", "spent", "broken", "too_long", 
 
 INPUT_TOKENS: Final = 100
 OUTPUT_TOKENS: Final = 10
+TOKENIZED: Final = ("instructions", "system", "systemInstruction", "tools", "messages", "input", "contents")
+"""The fields of requests that the model reads."""
 PIECE_CHARS: Final = 12
 REFUSAL: Final = "I can't help with that."
 GARBLED: Final = "(garbled)"
@@ -44,6 +47,7 @@ class Reply:
     `hangs`: it says no more and keeps the connection. `fault`: the request is refused, with `retry_after` seconds, or
     with exactly this document. `thinking` is said only where the request asks to see it, as providers do. `pause` are
     the seconds between events. `repeats_usage`: each event repeats the tokens that the call has cost so far.
+    `writes`: it reports so many tokens, or as many as the request allows, and a token for each two characters of that.
     """
 
     text: tuple[str, ...] = ()
@@ -55,6 +59,14 @@ class Reply:
     retry_after: int | None = None
     pause: float = 0.0
     repeats_usage: bool = False
+    writes: int | None = None
+
+    def tokens(self, body: Body, longest: int | None) -> tuple[int, int]:
+        """The tokens of the request and of the answer, of which the request allows `longest`."""
+        if self.writes is None:
+            return INPUT_TOKENS, OUTPUT_TOKENS
+        made = self.writes if longest is None else min(self.writes, longest)
+        return len(json.dumps([body.get(name) for name in TOKENIZED], ensure_ascii=False)) // 2, made
 
 
 class Form(Protocol):

@@ -11,17 +11,10 @@ from typing import Any, Final
 from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
 
 from tests.agents.wires.chat_completions import OVERLOADED, openai_error, openai_refused, wrong_function
-from tests.agents.wires.reply import INPUT_TOKENS, OUTPUT_TOKENS, REFUSAL, Body, Event, Headers, Refused, Reply, pieces
+from tests.agents.wires.reply import REFUSAL, Body, Event, Headers, Refused, Reply, pieces
 from tests.agents.wires.strict import Request
 
 PARAMETERS: Final = Request(ResponseCreateParamsStreaming)
-USAGE: Final = {
-    "input_tokens": INPUT_TOKENS,
-    "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-    "output_tokens": OUTPUT_TOKENS,
-    "output_tokens_details": {"reasoning_tokens": 0},
-    "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
-}
 INCOMPLETE: Final = {"length": "max_output_tokens", "filtered": "content_filter"}
 CAME_WITH: Final = re.compile(r"_with_(rs_\d+)$")
 """How the id of a call ends that came with reasoning."""
@@ -57,7 +50,7 @@ class Responses:
 
 
 def _events(reply: Reply, body: Body) -> Iterator[Event]:
-    begun = _response(body, "in_progress") | ({"usage": USAGE} if reply.repeats_usage else {})
+    begun = _response(body, "in_progress") | ({"usage": _usage(reply, body)} if reply.repeats_usage else {})
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     items = list(_items(reply, body))
@@ -75,8 +68,23 @@ def _events(reply: Reply, body: Body) -> Iterator[Event]:
 def _ended(reply: Reply, body: Body, items: list[Item]) -> Event:
     reason = INCOMPLETE.get(reply.end)
     status = "incomplete" if reason else "completed"
-    about = {"output": items, "usage": USAGE, "incomplete_details": {"reason": reason} if reason else None}
+    about = {
+        "output": items,
+        "usage": _usage(reply, body),
+        "incomplete_details": {"reason": reason} if reason else None,
+    }
     return {"type": f"response.{status}", "response": _response(body, status) | about}
+
+
+def _usage(reply: Reply, body: Body) -> dict[str, Any]:
+    given, made = reply.tokens(body, body.get("max_output_tokens"))
+    return {
+        "input_tokens": given,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": made,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": given + made,
+    }
 
 
 def _items(reply: Reply, body: Body) -> Iterator[tuple[Item, list[Event]]]:

@@ -219,6 +219,7 @@ SCENARIOS: Final = (
         "all of it; where it is cut for its length, `completed` with a warning `answer_cut`",
         (Reply(("word ",) * LONG_WORDS, end="length"),),
         Said(output="word " * LONG_WORDS, warnings=("answer_cut",), message="The answer was cut"),
+        {"max_cents": 1_000},  # which pays the model's largest answer
     ),
     Scenario(
         "usage in each event",

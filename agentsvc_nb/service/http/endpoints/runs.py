@@ -79,7 +79,8 @@ async def runs_cancel(context: RequestContext) -> Response:
 
 
 async def runs_resume(context: RequestContext) -> Response:
-    given = Resume(context.path("run_id"), context.received_at, bodies.idempotency_key(context))
+    limits = start_fields.limits(await bodies.read_object(context, optional=True))
+    given = Resume(context.path("run_id"), context.received_at, bodies.idempotency_key(context), limits)
     return _started(context, await resuming.resume(context.use_case, context.key, given))
 
 
