@@ -94,9 +94,14 @@ async def _of_project(turn: RunContext) -> list[tuple[str, str]]:
 
 async def _rules_of_chat(turn: RunContext) -> list[tuple[str, str]]:
     """The files with rules that somebody uploaded: what a run wrote or fetched gives no orders."""
-    entries = [entry for entry in await turn.workspace.list() if entry.kind == UPLOADED]
-    mine = [entry.path for name in RULES for entry in entries if PurePosixPath(entry.path).name == name]
+    entries = [entry for entry in await turn.workspace.list() if is_rule(entry)]
+    mine = sorted((entry.path for entry in entries), key=lambda path: RULES.index(PurePosixPath(path).name))
     return [(f"The chat's file {path} says:", await turn.workspace.text(path)) for path in mine]
+
+
+def is_rule(entry: WorkspaceEntry) -> bool:
+    """Return True if the file's text is a part of the instructions."""
+    return entry.kind == UPLOADED and PurePosixPath(entry.path).name in RULES
 
 
 async def now_and_files(turn: RunContext, served: Served, budget: Budget) -> str:

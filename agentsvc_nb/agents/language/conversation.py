@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from pydantic_ai import BinaryContent, ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse
 from pydantic_ai.messages import ModelRequestPart, ToolCallPart, ToolReturnPart, UserContent, UserPromptPart
 
-from agentsvc_nb.agents.language import briefing
+from agentsvc_nb.agents.language import briefing, history
 from agentsvc_nb.agents.language.lengths import Budget, Lengths
+from agentsvc_nb.agents.language.outlines import outline
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.formats.documents import scanned
@@ -30,8 +31,11 @@ and providers can cache it."""
 
 
 async def question(turn: RunContext, served: Served, budget: Budget, before: int) -> str | list[UserContent]:
-    """The message with what is attached (of tables their schema, of other files their text), and the pictures if the
-    model takes them. `before`: the tokens of the turns before.
+    """Return the message with what is attached, and the pictures if the model takes them. `before`: the tokens of the
+    turns before.
+
+    Of tables the schema is told, of short texts all, of longer ones the outline: the model reads on with its tools. A
+    text that the chat's model was told before is only named. A model without tools is told texts as far as they fit.
 
     Warns `images_not_seen` of pictures that are not sent, and `message_shortened`.
     """
@@ -41,8 +45,11 @@ async def question(turn: RunContext, served: Served, budget: Budget, before: int
     if message != turn.message:
         await turn.warn("message_shortened", "The message is longer than the model can take: its middle is left out.")
     told = await briefing.tables(turn, [entry.path for entry in attached if briefing.is_table(entry)])
-    each = (room - budget.lengths.text(message)) // max(len(attached), 1)
-    parts = [message, *[await _described(turn, entry, told, each, budget.lengths) for entry in attached]]
+    texts = _Texts(turn, served, budget.lengths, (room - budget.lengths.text(message)) // max(len(attached), 1))
+    parts = [message]
+    for entry in attached:
+        table = told.get(entry.path)
+        parts.append(await texts.told(entry) if table is None else f"{_named(entry)}\n{table}")
     parts.append(await briefing.now_and_files(turn, served, budget))
     shown = await pictures(turn, served)
     unseen = sum(entry.media_type.startswith("image/") for entry in attached) - len(shown)
@@ -119,16 +126,57 @@ async def restored(turn: RunContext, served: Served, kept: list[Any]) -> list[Mo
     return messages
 
 
-async def _described(
-    turn: RunContext, entry: WorkspaceEntry, tables: Mapping[str, str], room: int, lengths: Lengths
-) -> str:
-    named = f"Attached: {entry.path} ({entry.media_type}, {entry.size_bytes} bytes)"
-    if (text := tables.get(entry.path)) is None:
-        text = await turn.workspace.text(entry.path)
+WHOLE_MOST: Final = 2_000
+"""Tokens of a text that is told whole: some 8 kB."""
+ALL_WHOLE_MOST: Final = 8_000
+"""Tokens of all texts of a message that are told whole."""
+OUTLINE_MOST: Final = 1_000
+"""Tokens that are told of a longer text."""
+
+
+class _Texts:
+    """The texts that are attached to one message. Each may take `room` tokens."""
+
+    def __init__(self, turn: RunContext, served: Served, lengths: Lengths, room: int) -> None:
+        self._turn = turn
+        self._served = served
+        self._lengths = lengths
+        self._room = room
+        self._left = ALL_WHOLE_MOST
+        self._before: set[str] | None = None
+        """Contents of this message, and paths of earlier ones, that the model was told."""
+
+    async def told(self, entry: WorkspaceEntry) -> str:
+        """Return what is told of a file's text."""
+        named, lengths = _named(entry), self._lengths
+        text = await self._turn.workspace.text(entry.path)
         if pages := scanned(text):
             return f"{named}: scanned, its {pages} pages are pictures without text"
-        text = text.strip()
-    return f"{named}\n{lengths.shortened(text, room)}" if text else named
+        if not text.strip():
+            return named
+        if not self._served.tools:
+            return f"{named}\n{lengths.shortened(text.strip(), self._room)}"
+        if await self._was_told(entry):
+            return f"{named}: you were told of it before. read_file reads it."
+        needed = lengths.text(text)
+        if needed > min(self._room, self._left, WHOLE_MOST):
+            return f"{named}: {outline(text, min(self._room, OUTLINE_MOST), lengths)}"
+        self._left -= needed
+        return f"{named}\n{text.strip()}"
+
+    async def _was_told(self, entry: WorkspaceEntry) -> bool:
+        """Whether the text is in the instructions, in this message, or came with an earlier one. Another content would
+        have another path."""
+        if self._before is None:
+            earlier = await self._turn.earlier(history.TURNS_MAX)
+            self._before = {path for turn in earlier for path in turn.attachments}
+        known = not self._before.isdisjoint((entry.path, entry.sha256)) or briefing.is_rule(entry)
+        self._before.add(entry.sha256)
+        return known
+
+
+def _named(entry: WorkspaceEntry) -> str:
+    return f"Attached: {entry.path} ({entry.media_type}, {entry.size_bytes} bytes)"
 
 
 async def _picture(turn: RunContext, entry: WorkspaceEntry) -> BinaryContent:
