@@ -257,6 +257,9 @@ MODEL_ADVICE: Final = (
 )
 OF_FILES: Final = ("gguf:", "scripted:")
 """How the names of models begin that are files."""
+_ON_OWN_SERVERS: Final = ("openai-chat", "ollama", "vllm")
+_OF_OPENAI: Final = re.compile(r"gpt-(?!oss)|chatgpt-|o\d")
+_ADDRESSES: Final = {"google": "GOOGLE_GEMINI_BASE_URL", "google-cloud": "GOOGLE_VERTEX_BASE_URL"}
 _MODEL = re.compile(r"[a-z][a-z0-9/_-]*:.+")
 _PRICE = re.compile(r"[^=]+=[0-9]{1,9}(?:\.[0-9]{1,9})?/[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
@@ -271,6 +274,33 @@ def model(text: str) -> str:
         raise ValueError(MODEL_ADVICE)
     kind, _, file = text.partition(":")
     return f"{kind}:{folder(file)}" if text.startswith(OF_FILES) else text
+
+
+def on_own_server(model: str) -> bool:
+    """Whether a model that is asked at another address is one of your own server. Any other stays its provider's,
+    wherever it is asked: through a gateway, or at an endpoint of another region.
+
+    >>> [on_own_server(f"{provider}:qwen3") for provider in ("openai-chat", "ollama", "openai", "anthropic")]
+    [True, True, False, False]
+    >>> on_own_server("openai-chat:gpt-5.2"), on_own_server("openai-chat:gpt-oss-120b")
+    (False, True)
+    """
+    provider, _, name = model.partition(":")
+    return provider in _ON_OWN_SERVERS and not (provider == "openai-chat" and _OF_OPENAI.match(name))
+
+
+def address_variable(provider: str) -> str:
+    """The variable from which the provider's library reads another address.
+
+    >>> address_variable("openai-chat"), address_variable("google")
+    ('OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL')
+    """
+    return _ADDRESSES.get(provider, f"{provider.partition('-')[0].upper()}_BASE_URL")
+
+
+def key_variable(provider: str) -> str:
+    """The variable from which the provider's library reads the key, by the name that most libraries use."""
+    return f"{provider.partition('-')[0].upper()}_API_KEY"
 
 
 def model_list(text: str) -> tuple[str, ...]:

@@ -121,7 +121,8 @@ class Settings:
     )
     model_url: str | None = setting(
         values.address,
-        "A server that speaks OpenAI's chat completions, such as http://host:8000/v1.",
+        "The address of your own server for `openai-chat:` and `ollama:`, such as http://host:8000/v1; for any other "
+        "model, the address at which its provider is asked, such as a gateway's.",
         keep=values.without_secrets,
     )
     model_key: str | None = setting(

@@ -18,8 +18,8 @@ from agentsvc_nb.model_switch.prices import PER, price_text
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import MODEL_KEY, PLACES, ModelKeys
 from agentsvc_nb.service.model_trial import Trial, try_model
-from agentsvc_nb.service.plan import MODEL, address_variable, model_of, plan_of, provider_of, restart_command
-from agentsvc_nb.setting_values import OF_FILES, model_id, secret
+from agentsvc_nb.service.plan import MODEL, model_of, plan_of, provider_of, restart_command
+from agentsvc_nb.setting_values import OF_FILES, address_variable, model_id, on_own_server, secret
 from agentsvc_nb.setting_values import model as model_name
 from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
@@ -114,7 +114,7 @@ class Switched:
 
 def is_own(model: str, trial: Trial) -> bool:
     """Whether it runs on this machine, or on a server of one's own."""
-    return provider_of(model) in _OWN or bool(trial.address)
+    return provider_of(model) in _OWN or (bool(trial.address) and on_own_server(model))
 
 
 def cents(microcents: int) -> str:

@@ -15,7 +15,8 @@ from typing import Any, Final
 from agentsvc_nb import system_keyring
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.plan import ServicePlan, address_variable, plan_of, provider_of
+from agentsvc_nb.service.plan import ServicePlan, plan_of, provider_of
+from agentsvc_nb.setting_values import address_variable
 from agentsvc_nb.settings import variable
 
 MODEL_KEY: Final = variable("model_key")

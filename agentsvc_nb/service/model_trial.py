@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.service.model_keys import MODEL_KEY, address_of, plan_with_keys
-from agentsvc_nb.service.plan import OPENAI_SHAPED, ServicePlan, for_embedded, key_variable, provider_of
+from agentsvc_nb.service.plan import ServicePlan, for_embedded, provider_of
+from agentsvc_nb.setting_values import key_variable, on_own_server
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.language.agent import Language
@@ -93,7 +94,7 @@ def _tried(data: str, model: str) -> Trial:
     name = _key_name(plan, provider, address)
     if said := plan.address_fault():
         return Trial(said=said, variable="" if os.environ.get(name) else name, address=address)
-    if name in _ASKED_FIRST and not os.environ.get(name) and find_spec("pydantic_ai"):
+    if name in _ASKED_FIRST and not address and not os.environ.get(name) and find_spec("pydantic_ai"):
         return Trial(said=f"The model {model} needs its provider's key: set {name}.", variable=name, address=address)
     if lacking := agents.lacking(plan.settings, plan.kept_url):
         return Trial(said=lacking.message, package=lacking.package, variable=lacking.variable, address=address)
@@ -104,7 +105,7 @@ def _tried(data: str, model: str) -> Trial:
 def _key_name(plan: ServicePlan, provider: str, address: str) -> str:
     """The variable of the key that the model is asked with, or would be."""
     name = key_variable(provider)
-    own = bool(address) and provider in OPENAI_SHAPED
+    own = bool(plan.settings.model_url) or (bool(address) and on_own_server(plan.settings.model))
     beside = bool(os.environ.get(name)) and not plan.kept_url and not plan.settings.model_key
     return MODEL_KEY if own and not beside else name
 

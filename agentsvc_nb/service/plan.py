@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb import setting_values as values
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
-from agentsvc_nb.setting_values import model_id
+from agentsvc_nb.setting_values import address_variable, key_variable, model_id, on_own_server
 from agentsvc_nb.settings import (
     SETTINGS,
     Settings,
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from agentsvc_nb.agents.port import Agent
 
 
-OPENAI_SHAPED: Final = ("openai", "openai-chat", "ollama")
-"""Providers that may be asked at the address of any server that speaks OpenAI's chat completions."""
 FIELDS: Final = {variable(name): name for name in SETTINGS if name != "data"}
 """The field of `Settings` by its variable, without `data`: the data folder does not keep its own path."""
 _OF_MODEL: Final = frozenset(variable(name) for name in SETTINGS if name.startswith("model_"))
@@ -122,20 +120,6 @@ def provider_of(model: str) -> str:
     return model.partition(":")[0] if ":" in model else ""
 
 
-def address_variable(provider: str) -> str:
-    """The variable from which the provider's library reads another address, by the name that most libraries use.
-
-    >>> address_variable("openai-chat")
-    'OPENAI_BASE_URL'
-    """
-    return f"{provider.partition('-')[0].upper()}_BASE_URL"
-
-
-def key_variable(provider: str) -> str:
-    """The variable from which the provider's library reads the key, by the name that most libraries use."""
-    return f"{provider.partition('-')[0].upper()}_API_KEY"
-
-
 def _may_be_kept(name: str, value: Any) -> bool:
     if name in FIELDS:
         return SETTINGS[FIELDS[name]].keep(value)
@@ -158,7 +142,7 @@ def _of_earlier_version(folder: DataFolder) -> KeptSettings:
     if not name or not line_end:
         return KeptSettings()
     provider = provider_of(name)
-    where = variable("model_url") if provider in OPENAI_SHAPED else address_variable(provider)
+    where = variable("model_url") if on_own_server(name) else address_variable(provider)
     at = {where: address.strip()} if provider and address.strip() else {}
     return KeptSettings({variable("model"): name, **at}, provider=provider)
 
@@ -233,7 +217,7 @@ class ServicePlan:
                     f"The model {self.settings.model} was asked at an address with a password or a query, which is "
                     f"not kept: set {name}."
                 )
-        if self.kept_url and its_own != MODEL_URL and provider not in OPENAI_SHAPED:
+        if self.kept_url and its_own != MODEL_URL and not on_own_server(self.settings.model):
             return (
                 f"The model {self.settings.model} was asked at {self.kept_url}, and no provider's key goes to an "
                 f"address that is not named beside it: set {its_own} to that (or to nothing, for the provider's own)."

@@ -52,7 +52,7 @@ def test_an_empty_key_is_one_sentence(model: str, name: str, monkeypatch: pytest
         ("anthropic:x", None, "set ANTHROPIC_API_KEY"),
         ("groq:x", None, "pip install 'pydantic-ai-slim[groq]'"),
         ("nobody:x", None, "of no known provider"),
-        ("antropic:x", None, "of no known provider: did you mean anthropic:x? Name that, or set AGENTSVC_MODEL_URL"),
+        ("antropic:x", None, "of no known provider: did you mean anthropic:x? Name that, or openai-chat:NAME"),
         ("gguf:/nowhere/x.gguf", "xllamacpp", "pip install 'agentsvc-nb[local-model]'"),
         ("gguf:/nowhere/x.gguf", None, "agentsvc model pull smollm2"),
     ],

@@ -26,8 +26,7 @@ def test_of_a_model_that_answers_all_twelve_are_as_they_should_be(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     provider = PROVIDERS[name]
-    # With OPENAI_BASE_URL `openai` is a server of one's own, which speaks chat completions.
-    model = provider.recommended()[0].replace("openai:", "openai-responses:")
+    model = provider.recommended()[0]
     server = KnowingServer(provider.form)
     monkeypatch.setenv(provider.key, "any")
     monkeypatch.setenv(provider.address, server.url + provider.path)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
-from pydantic_ai.models.openai import OpenAIResponsesModel
 
+from agentsvc_nb import agents
 from agentsvc_nb.agents.language import served
+from agentsvc_nb.agents.language.agent import Language
 from agentsvc_nb.agents.language.model_choice import ModelChoice
+from agentsvc_nb.agents.port import ModelFacts
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.runs import Run
+from tests.agents.wires.chat_completions import ChatCompletions
 from tests.agents.wires.providers import LINE, MODELS_PAGE, PROVIDERS, Serving, serving
-from tests.agents.wires.reply import Reply
+from tests.agents.wires.reply import Refused, Reply
 from tests.agents.wires.scenarios import PICTURE, SCENARIOS, Said, Scenario
 from tests.waiting import until
 
@@ -167,12 +175,83 @@ def test_ollama_is_told_what_it_reads_and_no_more() -> None:
         assert "reasoning_effort" not in asked
 
 
-def test_the_recommended_model_of_openai_speaks_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stand-in has the same model under the name that goes with an address of its own."""
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", "any")
-    model, _ = PROVIDERS["responses"].recommended()
-    meant, run = (served.by_name(ModelChoice(name)) for name in (model, model.replace("openai:", "openai-responses:")))
-    assert isinstance(meant.model, OpenAIResponsesModel)
-    assert (type(run.model), run.model.profile) == (type(meant.model), meant.model.profile)
-    assert (run.context, run.sees, run.tools, run.price) == (meant.context, meant.sees, meant.tools, meant.price)
+ELSEWHERE = "https://gateway.example/v1"
+SAME: dict[str, tuple[str, str, str]] = {
+    "openai": ("openai:gpt-5.2", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "openai by chat completions": ("openai-chat:gpt-5.2", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "anthropic": ("anthropic:claude-sonnet-4-6", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "google": ("google:gemini-3.8-flash", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+}
+
+
+@pytest.mark.parametrize("by", ["the provider's variable", "AGENTSVC_MODEL_URL"])
+@pytest.mark.parametrize(("model", "key", "address"), SAME.values(), ids=SAME)
+def test_a_providers_model_is_the_same_at_another_address(
+    model: str, key: str, address: str, by: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its form, context, pictures, prices and limits: a gateway, an endpoint in the EU."""
+    monkeypatch.delenv(address, raising=False)
+    monkeypatch.setenv(key, "any")
+    meant = served.by_name(ModelChoice(model))
+    url = ELSEWHERE if by == "AGENTSVC_MODEL_URL" else None
+    if url is None:
+        monkeypatch.setenv(address, ELSEWHERE)
+    found = served.by_name(ModelChoice(model, url))
+    assert (found.model.base_url or "").startswith(ELSEWHERE)
+    assert (type(found.model), found.model.profile) == (type(meant.model), meant.model.profile)
+    assert meant.context > 100_000
+    facts = [(each.context, each.sees, each.tools, each.hosted, each.keyless) for each in (found, meant)]
+    assert facts == [(meant.context, True, True, True, False)] * 2
+    assert served.published_price(found) == served.published_price(meant) is not None
+    agent = agents.choose(model, Settings(tmp_path, model=model, model_url=url))
+    assert isinstance(agent, Language)
+    assert asyncio.run(agent.facts()) == ModelFacts(None, meant.context, True, True, served.published_price(meant))
+    assert agent.hosted, "a run on it costs 50 cents at most"
+
+
+@pytest.mark.parametrize("name", ["responses", "anthropic", "google"])
+def test_a_provider_is_asked_at_the_services_own_setting(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the host to which the data goes is named."""
+    provider = PROVIDERS[name]
+    monkeypatch.delenv(provider.key, raising=False)
+    with serving(replace(provider, key="AGENTSVC_MODEL_KEY", address="AGENTSVC_MODEL_URL")) as it:
+        run = it.ask("Hi", Reply(("Tea.",)))
+        [warned] = it.events(run, "warning")
+        assert (run.output, warned["code"]) == ("Tea.", "leaves_machine")
+        assert f"go to {it.server.url}" in warned["message"]
+
+
+class Gateway(ChatCompletions):
+    """Knows chat completions alone."""
+
+    def __init__(self, status: int, document: dict[str, Any]) -> None:
+        self.unknown = Refused(status, document)
+
+    def wrong(self, why: str) -> Refused:
+        return self.unknown
+
+
+@pytest.mark.parametrize(
+    ("status", "document", "helps"),
+    [
+        (404, {"detail": "Not Found"}, True),
+        (405, {"error": {"message": "Method Not Allowed"}}, True),
+        (404, {"error": {"message": "The model `gpt-5.2` does not exist.", "code": "model_not_found"}}, False),
+        (404, {"error": {"message": "model 'gpt-5.2' not found"}}, False),
+    ],
+)
+def test_of_a_gateway_without_responses_the_run_says_which_model_it_knows(
+    status: int, document: dict[str, Any], helps: bool
+) -> None:
+    gateway = replace(PROVIDERS["responses"], form=Gateway(status, document))
+    with serving(gateway) as it:
+        run = it.client.runs.wait(it.start("Hi", Reply(("Tea.",))), poll=0.02, timeout=60)
+        assert (run.last_error, it.server.asked) == ("model_refused", [])
+        assert ("openai-chat:gpt-5.2 (chat completions)" in str(run.last_error_message)) is helps
+
+
+def test_a_provider_without_another_address_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "any")
+    fault = agents.fault(Settings(tmp_path, model="deepseek:deepseek-chat", model_url=ELSEWHERE))
+    assert fault is not None
+    assert "leave it out" in fault

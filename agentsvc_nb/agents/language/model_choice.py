@@ -13,7 +13,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from agentsvc_nb.agents.language.patience import PATIENCE_SECONDS
-from agentsvc_nb.setting_values import HOSTED
+from agentsvc_nb.setting_values import HOSTED, address_variable, on_own_server
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options, proxy_of
 
@@ -27,9 +27,9 @@ OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 class ModelChoice:
     """The operator's choice: the model's name, and facts that can't be found out about a self-hosted server.
 
-    `url` and `key` are those of a server that speaks OpenAI's chat completions; `context` is how many tokens a call may
-    hold, `sees` whether the model takes pictures, `tools` whether it is offered tools. None: as known of the model.
-    `kept_url` is the server's address when only the data folder names one; no provider's key is sent there.
+    `url` and `key` are those of a server of one's own, or of another address of the provider; `context` is how many
+    tokens a call may hold, `sees` whether the model takes pictures, `tools` whether it is offered tools. None: as known
+    of the model. `kept_url` is the address when only the data folder names one; no provider's key is sent there.
     """
 
     model: str
@@ -83,13 +83,12 @@ class NotConfigured(WorkFailure):
 
 
 def own_server(choice: ModelChoice) -> str | None:
-    """The address of a self-hosted server; None when a provider's is meant."""
-    if url := choice.url or choice.kept_url:
-        return url
+    """The address of a self-hosted server; None for a provider's model, wherever it is asked."""
+    if not on_own_server(choice.model):
+        return None
     provider = choice.model.partition(":")[0]
-    if provider == "ollama":
-        return os.environ.get("OLLAMA_BASE_URL") or OLLAMA_URL
-    return os.environ.get("OPENAI_BASE_URL") if provider in ("openai", "openai-chat") else None
+    url = choice.url or choice.kept_url or os.environ.get(address_variable(provider))
+    return url or (OLLAMA_URL if provider == "ollama" else None)
 
 
 def network_fault(url: str) -> Lacking | None:

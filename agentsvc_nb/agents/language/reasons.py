@@ -48,6 +48,11 @@ _NO_KEY: Final = " It was asked without a key: set AGENTSVC_MODEL_KEY, and there
 _TOO_LARGE: Final = " Attach less, or smaller files."
 
 
+_CHAT: Final = (
+    " If this server does not know OpenAI's Responses, name the model openai-chat:{model} (chat completions)."
+)
+
+
 def failure(error: ModelAPIError, keyless: bool) -> WorkFailure:
     """Return what a failed call means for its run: `Away` for what may pass. `keyless`: it was made without a key."""
     status = getattr(error, "status_code", 0)
@@ -61,7 +66,18 @@ def failure(error: ModelAPIError, keyless: bool) -> WorkFailure:
         # Ollama sends errors in a stream that are of no kind that the library knows.
         return Away(f"The model did not answer to the end: {reason(error)}")
     hint = _NO_KEY if keyless and status in (401, 403) else _TOO_LARGE if status == 413 else ""
+    if lacks_responses(error):
+        hint = _CHAT.format(model=error.model_name)
     return WorkFailure("model_refused", f"The model's server refused the call: {reason(error)}{hint}")
+
+
+def lacks_responses(error: BaseException | None) -> bool:
+    """Whether it is a server's, such as a gateway's, that does not know OpenAI's Responses, and not the model."""
+    if getattr(error, "status_code", 0) not in (404, 405) or not isinstance(error, ModelAPIError):
+        return False
+    asked = getattr(error.__cause__, "request", None)
+    of_model = error.provider_error_code == "model_not_found" or error.model_name in reason(error)
+    return asked is not None and asked.url.path.endswith("/responses") and not of_model
 
 
 def _is_no_json(error: BaseException) -> bool:

@@ -7,9 +7,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from inspect import signature
 from typing import Any, Final, get_args
 
@@ -33,12 +34,15 @@ from agentsvc_nb.agents.language.event_streams import repairing_client
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, Lacking, ModelChoice, NotConfigured, own_server
 from agentsvc_nb.agents.language.patience import Away
+from agentsvc_nb.setting_values import address_variable, key_variable
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.proxies import settings_at_fault
 from agentsvc_nb.wire.runs import CENT
 
 LOST: Final = "The model's answer broke off in the middle: the connection to its server ended."
+NO_KEY: Final = "none"
+"""Sent to a server that wants no key: libraries want one."""
 _OLDER_HTTP: Final = frozenset({"cohere", "github", "groq", "huggingface"})
 """Providers whose libraries take no client of httpx2."""
 _LOOPBACK: Final = "http://127.0.0.1"
@@ -184,17 +188,22 @@ def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
 
 
 def by_name(choice: ModelChoice) -> Served:
-    """The model of a self-hosted server, if the choice names one; else of a provider that the agent library knows, with
-    the key and address in the provider's own environment variables.
+    """The model of a self-hosted server, if the choice names one; else of a provider that the agent library knows, at
+    the choice's address or the one in the provider's own environment variables, where the key is, too.
 
     Raises `NotConfigured`, which says what to do, when the provider is unknown, or its key or package is missing.
     """
     provider = choice.model.partition(":")[0]
-    if url := own_server(choice):
-        key = choice.key or (None if choice.kept_url else os.environ.get(f"{_family(provider)}_API_KEY"))
-        return replace(at_url(choice, url, key or "none"), keyless=not key)
+    url = own_server(choice) or choice.url or choice.kept_url
+    if provider.partition("-")[0] == "openai":
+        url = url or os.environ.get(address_variable(provider))  # its servers may want no key, others' always do
+    key = choice.key or (None if choice.kept_url else os.environ.get(key_variable(provider)))
+    keyless = bool(url) and not key
+    if own_server(choice):
+        return replace(at_url(choice, str(url), key or NO_KEY), keyless=keyless)
+    at = {"base_url": url, "api_key": key or NO_KEY} if url else {}
     try:
-        model = _unretried(infer_model(choice.model, _provider))
+        model = _unretried(infer_model(choice.model, partial(_provider, at=at)))
     except NotConfigured:
         raise
     except Exception as error:  # beside the library's own errors those of a provider's package, as for an empty key
@@ -204,22 +213,27 @@ def by_name(choice: ModelChoice) -> Served:
     profile = model.profile
     context = choice.context or profile.get("context_window") or CONTEXT_TOKENS
     sees = profile.get("supports_image_input", False) if choice.sees is None else choice.sees
-    return Served(model, context, sees, choice.tools is not False, hosted=True, price=choice.price)
+    return Served(model, context, sees, choice.tools is not False, None, True, keyless, choice.price)
 
 
-def _provider(name: str) -> Provider[Any]:
-    """The library's provider of this name, with repaired streams where it takes our HTTP client."""
-    if name.startswith("gateway/"):
+def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
+    """The library's provider of this name, `at` another address and key if some are given. Streams are repaired where
+    it takes our HTTP client."""
+    if name.startswith("gateway/") and not at:
         return infer_provider(name)
     try:
         made: Any = infer_provider_class(name)
     except ValueError as error:
         raise UserError(str(error)) from None
-    if name in _OLDER_HTTP or "http_client" not in signature(made).parameters:
-        found: Provider[Any] = made()
+    taken = signature(made).parameters.keys()
+    if at.keys() - taken:
+        raise UserError(f"models of {name} are not asked at AGENTSVC_MODEL_URL; leave it out")
+    if name in _OLDER_HTTP or "http_client" not in taken:
+        found: Provider[Any] = made(**at)
         return found
-    address = str(made(http_client=repairing_client(_LOOPBACK)).base_url)  # only the provider knows it
-    found = made(http_client=repairing_client(address))
+    # Only the provider knows its own address.
+    address = at.get("base_url") or str(made(http_client=repairing_client(_LOOPBACK)).base_url)
+    found = made(**at, http_client=repairing_client(address))
     return found
 
 
@@ -284,10 +298,10 @@ def _meant(model: str) -> str:
 
 def _lacking(model: str, said: str) -> Lacking:
     """What an operator can do about an error of the library, whose own message (`said`) is for programmers."""
-    if said.startswith(("Unknown model", "Unknown provider")):
+    if said.startswith("Unknown "):
         known = _meant(model) or "https://ai.pydantic.dev/models/ names those that are"
         return Lacking(
-            f"The model {model} is of no known provider: {known}, or set AGENTSVC_MODEL_URL for a server of your own."
+            f"The model {model} is of no known provider: {known}, or openai-chat:NAME for a server of your own."
         )
     if package := _PACKAGE.search(said):
         return Lacking(f"The model {model} needs a package: pip install '{package[1]}'.", package=package[1])
@@ -295,7 +309,3 @@ def _lacking(model: str, said: str) -> Lacking:
         lacks = f"The model {model} needs its provider's key or address: set {found[1]}."
         return Lacking(lacks, variable=found[1] if found[1].endswith(("KEY", "TOKEN")) else "")
     return Lacking(f"The model {model} can't be used: {said}")
-
-
-def _family(provider: str) -> str:
-    return "OLLAMA" if provider == "ollama" else "OPENAI"

@@ -12,7 +12,7 @@ from pydantic_ai.settings import ModelSettings
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.loop import translated
 from agentsvc_nb.agents.language.model_choice import Fault, Tried
-from agentsvc_nb.agents.language.reasons import is_spent, why_untrusted
+from agentsvc_nb.agents.language.reasons import is_spent, lacks_responses, why_untrusted
 from agentsvc_nb.agents.language.served import Served, microcents, published_price, settings_of
 from agentsvc_nb.tools.port import WorkFailure
 
@@ -57,7 +57,7 @@ def fault_of(failure: WorkFailure) -> Fault:
     status = getattr(error, "status_code", None)
     if status == 401 or (status in (400, 403) and _OF_KEY.search(failure.message)):
         return "key"
-    if status == 404:
+    if status == 404 and not lacks_responses(error):
         return "unknown"
     reached = not isinstance(error, exceptions.ModelConnectionError) or why_untrusted(error) is not None
     return "other" if reached else "network"

@@ -164,9 +164,6 @@ def office(form: str) -> Iterator[Office]:
 def _service(provider: Provider, server: MindServer, site: Site, stranger: Site) -> Iterator[RunningService]:
     with pytest.MonkeyPatch.context() as patch:
         model, variables = provider.recommended()
-        if provider.line == "openai":
-            # With OPENAI_BASE_URL that name is a server of one's own, which speaks chat completions.
-            model = model.replace("openai:", "openai-responses:")
         settings: dict[str, object] = {
             "approve_effects": "yes",
             "fetch_allow": f"{site.authority},{stranger.authority}",

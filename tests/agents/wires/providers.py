@@ -93,9 +93,6 @@ def serving(provider: Provider, **settings: object) -> Iterator[Serving]:
     ):
         patch.setattr(patience, "FIRST_SECONDS", 0.001)
         model, variables = provider.recommended()
-        if provider.line == "openai":
-            # With OPENAI_BASE_URL that name is a server of one's own, which speaks chat completions.
-            model = model.replace("openai:", "openai-responses:")
         for name, value in {provider.key: "any", provider.address: server.url + provider.path}.items():
             if name.startswith("AGENTSVC_"):
                 variables[name] = value
