@@ -105,6 +105,8 @@ def test_an_answer_has_the_shape_that_was_asked_for(service: RunningService, tmp
         (["ask", "x", "--schema", "{"], "The schema is no JSON ("),
         (["ask", "x", "--schema", "@nope.json"], "There is no file nope.json; nothing was sent."),
         (["jobs", "run", "echo_job", "{bad"], "The input is no JSON ("),
+        (["jobs", "run", "echo_job", "[" * 100_000], "The input is no JSON (it is nested too deeply)"),
+        (["jobs", "run", "echo_job", '{"steps": 1e400}'], "The input is no JSON (1e400 is too large a number)"),
         (["files", "put", "nope.csv", "--chat", "chat_1"], "There is no file nope.csv; nothing was sent."),
         (["runs", "show", "nope"], "is no run id, and not the beginning of one alone"),
         (["files", "list", "--chat", "chat_000000000000000000000000"], "chat"),

@@ -151,8 +151,9 @@ def test_answers_that_nobody_takes_do_not_keep_it(bridge: Process) -> None:
 
 
 def test_what_is_no_message_and_what_is_refused_is_answered(bridge: Process) -> None:
-    bridge.send(b"no json")
-    assert bridge.line()["error"]["code"] == -32700
+    for line in (b"no json", b"[" * 100_000, b'{"id": ' + b"1" * 5_000 + b"}"):
+        bridge.send(line)
+        assert bridge.line()["error"]["code"] == -32700
     bridge.send(request(1, "nothing", _meta=meta()))
     assert bridge.line()["error"]["code"] == -32601
 

@@ -22,6 +22,7 @@ from agentsvc_nb.client.sse import EventDecoder
 from agentsvc_nb.client.transport.http import SyncIO
 from agentsvc_nb.client.transport.io import HttpRequest, Response, step
 from agentsvc_nb.service.mcp.messages import NAMED_BY, header
+from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.routes import MCP
 
 _SECONDS: Final = 120.0
@@ -80,7 +81,7 @@ class Bridge:
     def _take(self, line: bytes) -> threading.Thread | None:
         """The thread that passes the line on; None for one that is done already."""
         try:
-            message = json.loads(line)
+            message = read_json(line)
         except ValueError:
             message = None
         if not isinstance(message, dict):
@@ -122,17 +123,17 @@ class Bridge:
         response = self._sent(message, line)
         if response.chunks is None or response.status == 202:
             if response.body:
-                yield _as_message(json.loads(response.body), message.get("id"))
+                yield _as_message(read_json(response.body), message.get("id"))
             return
         if isinstance(id := message.get("id"), str | int) and not self._keeps(id, response):
             return
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            yield json.loads(b"".join(self._chunks(response)))
+            yield read_json(b"".join(self._chunks(response)))
             return
         decoder = EventDecoder()
         for chunk in self._chunks(response):
             for event in decoder.feed(chunk):
-                yield json.loads(event.data)
+                yield read_json(event.data)
 
     def _keeps(self, id: str | int, response: Response) -> bool:
         """Keep the response for as long as it is read; False for one of a request that was cancelled before it came."""

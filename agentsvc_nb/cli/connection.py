@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser
 from agentsvc_nb.cli.colours import BOLD, DIM, coloured, word_coloured
+from agentsvc_nb.wire.reading import read_json
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -101,7 +102,7 @@ def object_of(text: str, what: str) -> dict[str, Any]:
         require_readable(Path(text[1:]))
         text = Path(text[1:]).read_text(encoding="utf-8")
     try:
-        found = json.loads(typed_or_piped(text))
+        found = read_json(typed_or_piped(text))
     except ValueError as error:
         raise UnusableInput(f"{what} is no JSON ({error}); nothing was sent.") from None
     if not isinstance(found, dict):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import functools
 import io
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +26,7 @@ from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.transport.io import OnBytes, Response, tell
 from agentsvc_nb.wire.files import FileFacts, WorkspaceFile
 from agentsvc_nb.wire.limits import MIB
+from agentsvc_nb.wire.reading import read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -305,7 +305,7 @@ def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
     Raises `StefanBrainError` for files that do not fit each other, and `ImportError` without pandas.
     """
     try:
-        told = json.loads(schema)
+        told = read_json(schema)
         fields = {str(field["name"]): field for field in told["fields"]}
         header, *rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
         if header != list(fields):

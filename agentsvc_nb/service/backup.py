@@ -3,7 +3,6 @@ put in place last, so that a broken restore leaves no service."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import io
 import json
@@ -17,7 +16,9 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final
+from typing import IO, Annotated, Any, BinaryIO, Final
+
+from pydantic import Field, TypeAdapter
 
 from agentsvc_nb import __version__
 from agentsvc_nb.service.folder import DataFolder
@@ -26,6 +27,7 @@ from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs, is_intact
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.times import rfc3339
 
 FORMAT: Final = 1
@@ -36,6 +38,7 @@ SERVERS: Final = "mcp.json"
 """The servers of tools that the user added, without their keys; in no backup where there are none."""
 WAIT_SECONDS: Final = 60.0
 
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes in all."""
 
@@ -49,14 +52,14 @@ class Manifest:
     """The first member of a backup: what the backup holds. Sizes are in bytes; `missing` counts blobs that the database
     names but the folder lacked, or had with another content; `servers` has the names of the servers of tools."""
 
-    format: int
+    format: Count
     version: str
     created_at: str
     database_sha256: str
-    database_bytes: int
-    blobs: int
-    blob_bytes: int
-    missing: int
+    database_bytes: Count
+    blobs: Count
+    blob_bytes: Count
+    missing: Count
     servers: list[str]
 
     @property
@@ -218,10 +221,10 @@ def _read_manifest(tar: tarfile.TarFile) -> Manifest:
     if content is None:
         raise BackupError("This is no backup of agentsvc: it does not begin with a manifest.")
     try:
-        known = json.loads(content.read(JSON_BYTES))
+        known = read_json(content.read(JSON_BYTES))
         if known["format"] != FORMAT:
             raise BackupError(f"The backup has format {known['format']}, and this version reads {FORMAT}: upgrade.")
-        return Manifest(**{field.name: known[field.name] for field in dataclasses.fields(Manifest)})
+        return TypeAdapter(Manifest).validate_python(known)
     except (KeyError, TypeError, ValueError):
         raise BackupError("The backup's manifest can't be read.") from None
 
@@ -255,7 +258,7 @@ def _unpack(
 
 def _servers(content: IO[bytes]) -> dict[str, Any]:
     try:
-        return dict(json.loads(content.read(JSON_BYTES)))
+        return dict(read_json(content.read(JSON_BYTES)))
     except (TypeError, ValueError):
         raise BackupError("The backup is damaged: its servers of tools can't be read.") from None
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from agentsvc_nb.service.disk import inode
 from agentsvc_nb.service.moved import moved_to
+from agentsvc_nb.wire.reading import read_json
 
 LOG_MAX_BYTES: Final = 10_000_000
 
@@ -75,7 +76,7 @@ class Ready:
     def read(cls, path: Path) -> Ready | None:
         """The record at `path`; None if the file is missing or can't be read as one."""
         try:
-            record = json.loads(path.read_bytes())
+            record = read_json(path.read_bytes())
             known = {each.name: record[each.name] for each in fields(cls) if each.name != "model"}
             ready = cls(**known, model=str(record.get("model", "")))
         except (AttributeError, OSError, ValueError, KeyError, TypeError):

@@ -18,6 +18,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.plan import ServicePlan, plan_of, provider_of
 from agentsvc_nb.setting_values import address_variable
 from agentsvc_nb.settings import variable
+from agentsvc_nb.wire.reading import read_json
 
 MODEL_KEY: Final = variable("model_key")
 """The variable of the key of a server of one's own, whatever provider's form it speaks."""
@@ -106,7 +107,7 @@ def _family(provider: str) -> str:
 def _object(path: Path) -> dict[str, Any]:
     """The object in a file of ours; empty when there is none, or none that can be read."""
     try:
-        found = json.loads(path.read_bytes())
+        found = read_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb.wire.reading import read_json
+
 NAME: Final = "moved"
 
 
@@ -28,7 +30,7 @@ class Mark:
     def read(cls, folder: Path) -> Mark | None:
         """The folder's mark; None without one. Raises `OSError`, and `ValueError` if it can't be read."""
         try:
-            return cls(**json.loads((folder / NAME).read_text(encoding="utf-8")))
+            return cls(**read_json((folder / NAME).read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
         except (TypeError, ValueError):

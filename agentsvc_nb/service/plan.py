@@ -27,6 +27,7 @@ from agentsvc_nb.settings import (
     shared_secret,
     variable,
 )
+from agentsvc_nb.wire.reading import read_json
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.port import Agent
@@ -61,7 +62,7 @@ class KeptSettings:
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f"The settings that the folder keeps can't be read ({error}).") from None
         try:
-            record = json.loads(text)
+            record = read_json(text)
             kept = cls(dict(record["settings"]), dict(record["secrets"]), str(record["provider"]))
             Settings.from_env(kept.settings, data=folder.path)
         except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -45,6 +45,7 @@ def no_service(monkeypatch: pytest.MonkeyPatch) -> None:
         ("%%job\nx: 1", "the following arguments are required: tool"),
         ("%%job create_images\nno colon", "'no colon' is not `key: value`"),
         ("%%job create_images\n{broken", "The input is not JSON"),
+        ("%%job create_images\n" + '{"a":' * 100_000, "The input is not JSON: it is nested too deeply"),
         ("%%job create_images\na: 1\na.b: 2", "`a` has a value and parts"),
         ("%files put missing-*.csv", "There is no file missing-*.csv"),
         ("%files put", "Name the files to put"),

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import sqlite3
 import stat
 import subprocess
@@ -234,6 +235,20 @@ DAMAGE: dict[str, Callable[[str, bytes], tuple[str, bytes] | None]] = {
     "no contents": lambda name, data: None if name.startswith("blobs/") else (name, data),
     "no manifest": lambda name, data: None if name == "manifest.json" else (name, data),
     "manifest": lambda name, data: flipped(name, data, "manifest.json"),
+    "manifest nested too deeply": lambda name, data: (name, b"[" * 900_000 if name == "manifest.json" else data),
+    "manifest with endless numbers": lambda name, data: (
+        name,
+        re.sub(rb'"blob_bytes": \d+', b'"blob_bytes": 1e400', data) if name == "manifest.json" else data,
+    ),
+    "manifest with large numbers": lambda name, data: (
+        name,
+        re.sub(rb'"blob_bytes": \d+', b'"blob_bytes": 1' + b"0" * 5_000, data) if name == "manifest.json" else data,
+    ),
+    "manifest with other types": lambda name, data: (
+        name,
+        re.sub(rb'"blob_bytes": \d+', b'"blob_bytes": "x"', data) if name == "manifest.json" else data,
+    ),
+    "servers nested too deeply": lambda name, data: (name, b"[" * 900_000 if name == "mcp.json" else data),
     "later format": lambda name, data: (name, data.replace(b'"format": 1', b'"format": 2')),
     "path outside": lambda name, data: (name.replace("blobs/", "blobs/../../"), data),
     "servers": lambda name, data: (name, b"[1]" if name == "mcp.json" else data),

@@ -195,6 +195,7 @@ def test_what_an_earlier_version_kept_is_taken_over(starter: Starter) -> None:
         "{",
         "[]",
         '{"settings": {}}',
+        "[" * 900_000,
         '{"settings": [1], "secrets": {}, "provider": ""}',
         '{"settings": {"AGENTSVC_MODEL": 1}, "secrets": {}, "provider": ""}',
         '{"settings": {"AGENTSVC_RUN_CAPACITY": "many"}, "secrets": {}, "provider": ""}',

@@ -45,6 +45,13 @@ def shown(at: MemoryToolContext, found: dict[str, Any]) -> Image.Image:
     return Image.open(io.BytesIO(at.files.bytes(found["path"])))
 
 
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"a": ' + "1" * 5_000 + "}", "[]"], ids=range(4))
+def test_a_design_of_others_that_can_not_be_read_is_none(text: str) -> None:
+    picture = Image.new("RGB", (1, 1))
+    picture.info["agentsvc-design"] = text
+    assert pictures.design(picture) is None
+
+
 def test_an_ad_of_ours_is_drawn_again_with_other_words(tmp_path: Path) -> None:
     at = task(tmp_path)
     first = only(call(made(tmp_path, "create_images"), at, request=BRIEF))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from agentsvc_nb.agents.language.patience import PATIENCE_SECONDS
 from agentsvc_nb.setting_values import HOSTED, address_variable, on_own_server
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options, proxy_of
+from agentsvc_nb.wire.reading import read_json
 
 CONTEXT_TOKENS: Final = 8_192
 """The context assumed when it is unknown: most local servers are set up for that or more."""
@@ -137,7 +137,7 @@ def ollama_models() -> list[str]:
     asked = http.client.HTTPConnection(urlsplit(OLLAMA_URL).netloc, timeout=SECONDS)
     try:
         asked.request("GET", "/v1/models")
-        names = [each["id"] for each in json.loads(asked.getresponse().read(1_000_000))["data"]]
+        names = [each["id"] for each in read_json(asked.getresponse().read(1_000_000))["data"]]
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
         return []
     finally:

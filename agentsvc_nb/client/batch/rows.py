@@ -19,6 +19,7 @@ from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, Stefa
 from agentsvc_nb.client.models import JSON_DTYPES, Run, Shape, read
 from agentsvc_nb.client.request import options
 from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
+from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.runs import CENT
 
 Columns = Mapping[str, tuple[str, Sequence[Any]]]
@@ -273,7 +274,7 @@ class ResultCache:
     def _read(self, path: Path) -> None:
         for line in path.read_text(encoding="utf-8").split("\n"):
             try:
-                entry = json.loads(line)
+                entry = read_json(line)
                 self._runs[entry["key"]] = json.dumps(entry["run"])
             except (ValueError, KeyError, TypeError):  # a line cut off by a crash
                 continue

@@ -6,13 +6,13 @@ connection that is used further afterwards; and `embedded` asks before there is 
 
 from __future__ import annotations
 
-import json
 import socket
 import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentsvc_nb.wire import proof
+from agentsvc_nb.wire.reading import read_json
 
 ANSWER_BYTES: Final = 16 * 1024
 READ_BYTES: Final = 4 * 1024
@@ -63,7 +63,7 @@ class Health:
 
     def _read(self, body: bytes) -> None:
         try:
-            answer: Any = json.loads(body)
+            answer: Any = read_json(body)
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or not proof.is_instance(answer.get("instance")):

@@ -5,13 +5,13 @@ within limits, so that it can be stored and sent again. `judges` does all this i
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from agentsvc_nb.formats.schemas.checking import BadSchema, Judge, TooMuchWork
 from agentsvc_nb.wire.limits import JSON_DEPTH_MAX, JSON_VALUES_MAX, OUTPUT_CONFIG_BYTES
+from agentsvc_nb.wire.reading import read_json
 
 BLOCK_BYTES: Final = 256 * 1024
 _OPENING: Final = b"[{"
@@ -35,7 +35,7 @@ def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> A
         if isinstance(data, bytearray):
             data.clear()
         may_have_halves = "\\ud" in text or "\\uD" in text
-    value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    value = read_json(text)
     del text
     if may_have_halves:
         try:
@@ -54,17 +54,6 @@ def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> 
     if not isinstance(document, dict):
         raise ValueError("The body is JSON, but not an object.")
     return {name: value for name, value in document.items() if value is not None}
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(f"{text[:20]} is too large a number")
-    return value
 
 
 def _check_weight(data: bytes | bytearray, most_values: int) -> None:

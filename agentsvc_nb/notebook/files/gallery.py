@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from agentsvc_nb.notebook.previews.bundle import Thumbnails
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.text import escape, label, worded
 
 _WORDS: Final = ("headline", "subline", "action", "brand")
@@ -51,8 +51,8 @@ def inscription(texts: Mapping[str, Any]) -> PictureText:
 
 def _parsed(text: object) -> dict[str, Any]:
     try:
-        found = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
+        found = read_json(text) if isinstance(text, str) else None
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -27,6 +27,7 @@ from agentsvc_nb.notebook.files.workspace import fetcher
 from agentsvc_nb.notebook.jobs.foreground import JobResult, follow, refusal
 from agentsvc_nb.notebook.state.session import Session, remember_job
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 
@@ -57,7 +58,7 @@ _LINES: Final = (
 
 def _json(body: str) -> Any:
     try:
-        return json.loads(body)
+        return read_json(body)
     except ValueError as error:
         raise AskError(f"The input is not JSON: {error}; nothing was sent.", "Put {{names}} in quotes.") from None
 
@@ -84,7 +85,7 @@ def _nest(given: dict[str, Any], path: list[str], value: Any) -> None:
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         return text
 
@@ -270,7 +271,7 @@ def _written_value(value: Any) -> str:
     if not isinstance(value, str) or value != value.strip() or not value or "\n" in value:
         return text
     try:
-        json.loads(value)
+        read_json(value)
     except ValueError:
         return value
     return text  # unquoted, it would be read as another JSON value, such as a number

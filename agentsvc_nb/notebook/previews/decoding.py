@@ -14,6 +14,7 @@ from agentsvc_nb.client import downloads
 from agentsvc_nb.formats.sandbox import LimitedChild, Limits
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.previews.kinds import CannotShow
+from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ class Decoder:
 
 def _parsed(answer: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(answer)
-    except (ValueError, RecursionError):
+        found = read_json(answer)
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         raise CannotShow("its decoder gave no answer that can be read.")

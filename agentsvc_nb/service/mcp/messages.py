@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from agentsvc_nb import __version__
+from agentsvc_nb.wire.reading import read_json
 
 MODERN: Final = "2026-07-28"
 """The revision without sessions."""
@@ -93,11 +94,11 @@ def read(data: bytes, key: str = "") -> Message:
     """A message, without the server's own key, should it have sent that back. Raises `Unreadable`."""
     try:
         text = without(data.decode("utf-8", "replace"), key)
-        found = json.loads(text)
+        found = read_json(text)
         if _HALF.search(text):
             # Half a character, which could neither be stored nor sent on.
             found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
-    except (ValueError, RecursionError):
+    except ValueError:
         raise Unreadable("it is no JSON") from None
     if not isinstance(found, dict):
         raise Unreadable("it is no message")

@@ -17,6 +17,7 @@ from agentsvc_nb import system_keyring
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.settings import Settings
+from agentsvc_nb.wire.reading import read_json
 
 _IN_RING: Final = "keyring"
 _NOT_IN_RING: Final = "its key is not in the keyring, or that is locked"
@@ -130,7 +131,7 @@ class OwnServers:
 def _object(path: Path) -> dict[str, Any]:
     """The object in a file of ours; empty when there is none, or none that can be read."""
     try:
-        found = json.loads(path.read_bytes())
+        found = read_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

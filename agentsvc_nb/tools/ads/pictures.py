@@ -29,6 +29,7 @@ from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetcher
 from agentsvc_nb.tools.support.upstream import Upstream
 from agentsvc_nb.wire.limits import PICTURE_PIXELS
+from agentsvc_nb.wire.reading import read_json
 
 _UP: Final = b"\x02"
 _LEVEL: Final = 3
@@ -59,7 +60,7 @@ def encode(
 def design(image: Image.Image) -> dict[str, Any] | None:
     """The design that is stored in a picture that this package drew; None for any other picture."""
     try:
-        found = json.loads(image.info.get(DESIGN, ""))
+        found = read_json(image.info.get(DESIGN, ""))
     except (TypeError, ValueError):
         return None
     return found if isinstance(found, dict) else None

@@ -20,6 +20,7 @@ from typing import Any, Final
 from agentsvc_nb.formats.sandbox import environment
 from agentsvc_nb.tools.programs.confinement import NOT_LINUX, PACKAGES_AT, SUPERVISOR, WORK_BYTES, Confinement
 from agentsvc_nb.wire.limits import FILE_MAX_BYTES
+from agentsvc_nb.wire.reading import read_json
 
 MEMORY_BYTES: Final = 2_000_000_000
 """What all processes of a program may use together, and the address space of each."""
@@ -170,8 +171,8 @@ async def _results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> 
     """Read how the program ended, and its files. What is said comes from within the sandbox: it is checked, and its end
     may come at any place."""
     room = WORK_BYTES
-    with contextlib.suppress(asyncio.IncompleteReadError, ValueError, KeyError, TypeError):
-        while told := json.loads(await stream.readuntil()):
+    with contextlib.suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
+        while told := read_json(await stream.readuntil()):
             match told:
                 case {"how": "exit" | "time" | "files" as how, "code": int(code)}:
                     ending.how, ending.code = how, code

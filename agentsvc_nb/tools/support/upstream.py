@@ -6,13 +6,13 @@ The address is trusted, the answers are not: size and time are limited, and our 
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.limits import MB
 from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options
+from agentsvc_nb.wire.reading import read_json
 
 ANSWER_BYTES: Final = 60 * MB
 SECONDS: Final = 30.0
@@ -49,8 +49,8 @@ class Upstream:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._failed(f"can't be reached ({type(error).__name__})") from None
         try:
-            found = json.loads(body)
-        except (ValueError, RecursionError):
+            found = read_json(body)
+        except ValueError:
             found = None
         if status >= 400 or found is None:
             said = _said(found) or ("what is no JSON" if status < 400 else "")

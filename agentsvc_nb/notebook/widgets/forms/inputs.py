@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import ipywidgets
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field, same, shown
 from agentsvc_nb.notebook.widgets.forms.checking import ChosenAlternative, Path
+from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.text import escape, excerpt, label, plain
 
 Messages = Mapping[Path, str]
@@ -176,7 +176,7 @@ class JsonInput(FormInput):
             return MISSING
         try:
             return read_json(text)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             noted.wrong[path] = f"This is not JSON: {label(error, 120)}."
             return MISSING
 
@@ -222,17 +222,3 @@ class FixedInput(FormInput):
 
     def read(self, noted: ReadNotes, path: Path) -> Any:
         return self._value
-
-
-def read_json(text: str) -> Any:
-    """Parse JSON. Raises `ValueError` when it is invalid, or has NaN or an infinity, which cannot be sent."""
-
-    def number(digits: str) -> float:
-        if not math.isfinite(value := float(digits)):
-            raise ValueError(f"{digits} is too large")
-        return value
-
-    def refuse(name: str) -> float:
-        raise ValueError(f"{name} is no JSON")
-
-    return json.loads(text, parse_float=number, parse_constant=refuse)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ from agentsvc_nb.wire.limits import (
     OAUTH_REDIRECTS_MAX,
     URL_CHARS,
 )
+from agentsvc_nb.wire.reading import read_json
 
 _ID: Final = re.compile(r"https://[A-Za-z0-9.\-]+(?::[0-9]{1,5})?/[A-Za-z0-9\-._~%!$&'()*+,;=:@/?]+")
 _MAX_AGE: Final = re.compile(r"max-age=\"?([0-9]{1,9})")
@@ -99,8 +99,8 @@ def read(client_id: str, found: Fetched) -> Client:
     if found.media_type != "application/json" and not found.media_type.endswith("+json"):
         raise Unusable(f"{client_id} is no JSON, but {found.media_type or 'of no kind that it says'}.")
     try:
-        document = json.loads(found.body)
-    except (ValueError, RecursionError):
+        document = read_json(found.body)
+    except ValueError:
         raise Unusable(f"{client_id} is no JSON.") from None
     if not isinstance(document, dict) or document.get("client_id") != client_id:
         raise Unusable(f"{client_id} is the document of another client_id.")
