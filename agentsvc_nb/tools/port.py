@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
@@ -12,6 +13,7 @@ from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.workspace_port import MediaSource, Workspace
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, URL_CHARS
 
+M = TypeVar("M", bound=BaseModel)
 FIELD_CHARS: Final = 200
 """Longest field name in an error message: the caller chooses the names of some fields."""
 
@@ -26,6 +28,37 @@ def fault(error: ValidationError) -> tuple[str, str]:
     field = ".".join(str(part) for part in first["loc"])[:FIELD_CHARS] or "input"
     return field, f"{field}: {first['msg']}"
 
+
+def validate(model: type[M], document: Mapping[str, Any]) -> M:
+    """Read a JSON object as `model`, without type coercion: "5" is no integer and 1 no boolean, but 5.0 is an integer,
+    as in JSON Schema. Nulls count as absent. Raises `ValidationError`."""
+    return model.model_validate_json(json.dumps(_whole(without_nulls(document))), strict=True)
+
+
+def without_nulls(value: Any) -> Any:
+    """`value` without the keys whose value is null, at any depth; a null in a list stays (docs/api/conventions.md
+    "Values").
+
+    >>> without_nulls({"a": {"b": None}, "c": [None]})
+    {'a': {}, 'c': [None]}
+    """
+    if isinstance(value, dict):
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _whole(value: Any) -> Any:
+    """The same JSON with integers in place of whole floats (5 for 5.0), which pydantic's strict mode would refuse.
+    Larger ones stay: 1e300 would become 300 digits."""
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and abs(value) <= EXACT_MAX and value.is_integer() else value
+
+
+EXACT_MAX: Final = 2**53
+"""Up to here each integer is a float of its own."""
 
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
@@ -330,9 +363,6 @@ def is_remote(tool: Tool) -> bool:
 def always_waits(tool: Tool) -> bool:
     """Whether every call of the tool waits for approval, whatever the settings say."""
     return bool(getattr(tool, "always_waits", False))
-
-
-M = TypeVar("M", bound=BaseModel)
 
 
 async def ask(complete: Complete | None, prompt: str, shape: type[M], meter: Meter) -> M:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model, Request
@@ -148,6 +148,13 @@ class JsonBlock(Request):
     value: Any = Field(alias="json")
 
 
+def _refuse_number(value: object) -> object:
+    """Refuse 1 and 1.0, which a literal of pydantic takes for true."""
+    if not isinstance(value, bool):
+        raise ValueError("must be true")
+    return value
+
+
 class CallError(Request):
     code: Annotated[str, Field(min_length=1, max_length=CODE_CHARS)]
     message: Annotated[str, Field(max_length=MESSAGE_CHARS)] = ""
@@ -162,7 +169,7 @@ class CallResult(Request):
     data: dict[str, Any] | None = Field(default=None, description="The result as data.")
     is_error: bool | None = Field(default=None, description="Whether the call failed; false when left out.")
     error: CallError | None = Field(default=None, description="Why it failed; without it the code is `client_error`.")
-    pending: Literal[True] | None = Field(
+    pending: Annotated[Literal[True], BeforeValidator(_refuse_number)] | None = Field(
         default=None, description="The caller is still at work: the call waits 120 seconds from now."
     )
 

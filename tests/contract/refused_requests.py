@@ -114,7 +114,7 @@ WRONG_REQUESTS: Final[dict[str, Provoke]] = {
     "too_many_files": lambda s: _eleven(s, "/files"),
     "invalid_feedback": lambda s: s.wire("POST", "/feedback", json={"summary": ""}),
     "invalid_label": _label,
-    "invalid_approval": lambda s: _approval(s, approved="yes"),
+    "invalid_approval": lambda s: _approval(s, approved=1),
     "invalid_skill": _bad_skill,
     "invalid_client_tool": lambda s: start(s, client_tools=[{"name": "look_up"}]),
     "invalid_call_result": lambda s: _result(s, pending=True, content=[]),

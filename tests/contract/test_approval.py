@@ -157,3 +157,12 @@ def test_it_is_approved_or_refused_on_the_page_of_the_chat(client: AgentService,
             opposite = {"verdict": "refuse" if verdict == "approve" else "approve"}
             assert browser.post(url, data=opposite).status_code == 409
     assert of(client, run.run_id, "approval.decided")[0]["reason"] == "Not <b>now</b>"
+
+
+@pytest.mark.parametrize("wrong", ['{"steps": "0"}', '{"steps": true}', '{"fail": 1}', '{"seconds": "1"}'])
+def test_an_input_that_is_not_of_its_types_is_told_to_the_agent_and_not_asked(client: AgentService, wrong: str) -> None:
+    run = client.runs.start(f"call echo_job {wrong}\nsay on", sync=True)
+    assert run.output == "on"
+    assert of(client, run.run_id, "approval.requested") == []
+    [result] = of(client, run.run_id, "tool.result")
+    assert result["is_error"]

@@ -286,6 +286,9 @@ WRONG_ANSWERS: list[Any] = [
     {"is_error": True, "pending": True},
     {"pending": False},
     {"pending": "yes"},
+    {"pending": 1},
+    {"pending": 1.0},
+    {"content": TEXT, "is_error": 1},
 ]
 
 

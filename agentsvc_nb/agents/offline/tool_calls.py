@@ -18,6 +18,7 @@ from agentsvc_nb.formats.briefs import orders
 from agentsvc_nb.formats.briefs.orders import WISH, without_command
 from agentsvc_nb.formats.briefs.parsing import amended, describes, in_lines, is_labelled, labelled
 from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.tools.workspace_port import Workspace
 
@@ -104,7 +105,7 @@ def _named(tool: Tool, message: str) -> Call:
     if given is None and not tool.effect:
         given = _one_text(tool, message)
     try:
-        tool.Input.model_validate(given if given is not None else {})
+        port.validate(tool.Input, given if given is not None else {})
     except ValidationError as error:
         fields = {".".join(str(part) for part in detail["loc"]) or "its input" for detail in error.errors()}
         return Call(tool.name, None, ", ".join(sorted(fields)))

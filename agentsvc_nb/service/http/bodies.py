@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from tempfile import SpooledTemporaryFile
@@ -165,8 +164,6 @@ def _is_integer(value: str) -> bool:
 
 Document = dict[str, Any]
 _FORM_FIELDS_MAX: Final = 50
-EXACT_MAX: Final = 2**53
-"""Up to here each integer is a float of its own."""
 B = TypeVar("B", bound=BaseModel)
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -283,37 +280,15 @@ async def checked(context: RequestContext, model: type[B], document: Document, c
 
 
 def check(model: type[B], document: Document, code: str) -> B:
-    """The document as `model`, without type coercion: "5" is no integer, but 5.0 is one, as in JSON Schema.
+    """The document as `model` (`port.validate`).
 
     Raises `ApiError(code)` with the field that does not fit.
     """
     try:
-        return model.model_validate_json(json.dumps(_whole(without_nulls(document))), strict=True)
+        return port.validate(model, document)
     except ValidationError as error:
         field, fault = port.fault(error)
         raise ApiError(code, fault, field=field) from None
-
-
-def without_nulls(value: Any) -> Any:
-    """`value` without the keys whose value is null, at any depth; a null in a list stays (docs/api/conventions.md
-    "Values").
-
-    >>> without_nulls({"a": {"b": None}, "c": [None]})
-    {'a': {}, 'c': [None]}
-    """
-    if isinstance(value, dict):
-        return {name: without_nulls(item) for name, item in value.items() if item is not None}
-    return [without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-def _whole(value: Any) -> Any:
-    """The same JSON with integers in place of whole floats (5 for 5.0), which pydantic's strict mode would refuse.
-    Larger ones stay: 1e300 would become 300 digits."""
-    if isinstance(value, dict):
-        return {name: _whole(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_whole(item) for item in value]
-    return int(value) if isinstance(value, float) and abs(value) <= EXACT_MAX and value.is_integer() else value
 
 
 def message(document: Document) -> str:

@@ -101,7 +101,7 @@ class ToolCalls:
         if payloads.size(call.input) > INPUT_MAX_BYTES:
             return _failed("invalid_tool_input", _TOO_LARGE)
         try:
-            checked = tool.Input.model_validate(call.input)
+            checked = port.validate(tool.Input, call.input)
         except ValidationError as error:
             return _failed("invalid_tool_input", port.fault(error)[1])
         if await self._needs_approval(tool, checked):

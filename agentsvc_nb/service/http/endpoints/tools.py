@@ -23,6 +23,7 @@ from agentsvc_nb.service.usecases import jobs, tool_calls
 from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
 from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.tools import port
 from agentsvc_nb.tools.catalog import AskInput, AskStefanBrain, offered
 from agentsvc_nb.tools.catalog import describe as describe_tool
 from agentsvc_nb.tools.port import Described, Tool, WorkFailure
@@ -127,7 +128,7 @@ async def submission(context: RequestContext, tool: Described, document: bodies.
 
 def _given_input(document: bodies.Document) -> bodies.Document:
     """The `input` of a body, without nulls. Raises `invalid_tool_input`."""
-    given = bodies.without_nulls(document.get("input", {}))
+    given = port.without_nulls(document.get("input", {}))
     if not isinstance(given, dict):
         raise ApiError("invalid_tool_input", "`input` must be an object.", field="input")
     return given

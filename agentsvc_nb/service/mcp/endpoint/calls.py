@@ -7,9 +7,7 @@ import asyncio
 import base64
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from typing import Any, Final, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any, Final
 
 from agentsvc_nb.agents import direct_call
 from agentsvc_nb.formats import media_types
@@ -35,12 +33,11 @@ from agentsvc_nb.wire.limits import MCP_FILES_BYTES, STREAM_PING_SECONDS
 
 AWAY_SECONDS: Final = 1.0
 """Until a database that was away is asked again."""
-T = TypeVar("T", bound=BaseModel)
 
 
 async def call(context: RequestContext, asked: Asked) -> Message | Work:
     """The result of a call, or the work that it began. Raises `Fault`."""
-    name, given = asked.text("name"), bodies.without_nulls(asked.mapping("arguments"))
+    name, given = asked.text("name"), port.without_nulls(asked.mapping("arguments"))
     tool = catalog.called(context.services.tools).get(name)
     if tool is None and name != catalog.ASK and name not in catalog.OWN:
         raise Fault(INVALID_PARAMS, f"There is no tool {name[:80]!r}.")
@@ -71,7 +68,7 @@ async def _ask(context: RequestContext, asked: Asked, given: dict[str, Any]) -> 
 async def _form(context: RequestContext, files: object) -> MultipartForm:
     """The files of an `ask`, as those of a multipart start. Raises `invalid_tool_input`, `attachment_too_large` and
     `unsupported_attachment`."""
-    sent = _checked(catalog.SentFiles, {"files": files}).files
+    sent = (await bodies.checked(context, catalog.SentFiles, {"files": files}, "invalid_tool_input")).files
     form = MultipartForm()
 
     def receive() -> None:
@@ -141,7 +138,7 @@ def _approved_first(submit: Submit) -> runs.Start:
 
 
 async def _own(context: RequestContext, name: str, given: dict[str, Any]) -> Message:
-    match _checked(catalog.OWN[name][0], given):
+    match bodies.check(catalog.OWN[name][0], given, "invalid_tool_input"):
         case catalog.ListChats() as listing:
             return await reading.chats_listed(context, listing)
         case catalog.SearchFiles() as search:
@@ -167,15 +164,6 @@ async def _job(context: RequestContext, job_id: str) -> JobRecord:
     if job is None or job.account != context.account:
         raise ApiError("job_not_found")
     return job
-
-
-def _checked(model: type[T], given: dict[str, Any]) -> T:
-    """The arguments as the tool's input. Raises `invalid_tool_input`."""
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        field, fault = port.fault(error)
-        raise ApiError("invalid_tool_input", fault, field=field) from None
 
 
 async def waited(context: RequestContext, asked: Asked, work: Work) -> Message:

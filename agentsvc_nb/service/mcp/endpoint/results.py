@@ -10,7 +10,6 @@ from urllib.parse import quote, unquote
 from pydantic import BaseModel
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http.bodies import without_nulls
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.mcp.endpoint.catalog import (
     Answered,
@@ -28,6 +27,7 @@ from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord
 from agentsvc_nb.service.usecases import files, tool_calls
 from agentsvc_nb.setting_values import DIRECT_CALL
+from agentsvc_nb.tools.port import without_nulls
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.text import exact
 from agentsvc_nb.wire.tools import ToolResult
