@@ -380,6 +380,15 @@ def test_the_users_own_statement_of_the_same_text_has_its_values(lite: Any, lite
     assert own.execute("SELECT length(zeroblob(200000))").fetchone() == (200000,)
 
 
+def test_the_users_row_factory_does_not_matter(lite: Any, lite_database: Database) -> None:
+    driver: Any = lite.connection.driver_connection
+    driver.row_factory = lambda cursor, row: {"row": row}
+    try:
+        assert '"rows": [["North"]]' in told(lite_database, "SELECT region FROM sales LIMIT 1")
+    finally:
+        driver.row_factory = None
+
+
 # -- other databases, and the user --------------------------------------------------------------------------------
 
 

@@ -100,23 +100,22 @@ class _Schema:
         self.own = own
         self.tables: dict[str, list[tuple[str, str]]] = {}
         self.shadows: dict[str, str] = {}
-        for (database,) in own.execute("SELECT name FROM pragma_database_list").fetchall():
+        for (database,) in _rows(own, "SELECT name FROM pragma_database_list"):
             self._read(database)
-        self.functions = {name for (name,) in own.execute(_FUNCTIONS)} | _OPERATORS
+        self.functions = {name for (name,) in _rows(own, _FUNCTIONS)} | _OPERATORS
         self.functions = {name for name in self.functions - _ENDLESS if not name.startswith("sqlite_")}
-        self.modules = {name.casefold() for (name,) in own.execute("SELECT name FROM pragma_module_list")}
+        self.modules = {name.casefold() for (name,) in _rows(own, "SELECT name FROM pragma_module_list")}
         for name in _TABLE_FUNCTIONS:  # SQLite makes its entry now, which the authorizer would take for a write
-            own.execute(f"SELECT 1 FROM {name}('[]')").close()
+            _rows(own, f"SELECT 1 FROM {name}('[]')")
 
     def _read(self, database: str) -> None:
-        run = self.own.execute
-        entries = run(_ENTRIES.format(database.replace('"', '""'))).fetchall()
+        entries = _rows(self.own, _ENTRIES.format(database.replace('"', '""')))
         virtual = [name for name, is_virtual in entries if is_virtual]
         for name, _ in entries:
             if owner := next((each for each in virtual if name.startswith(f"{each}_")), ""):
                 self.shadows[name.casefold()] = owner.casefold()
                 continue
-            columns = run(_TABLE_COLUMNS, (name, database))
+            columns = _rows(self.own, _TABLE_COLUMNS, (name, database))
             shown = name if database in ("main", "temp") else f"{database}.{name}"
             self.tables[shown] = [(str(column), str(kind)) for column, kind in columns]
 
@@ -194,6 +193,13 @@ def _bare(table: str) -> str:
     return table.rpartition(".")[2].casefold()
 
 
+def _rows(own: sqlite3.Connection, sql: str, parameters: tuple[str, ...] = ()) -> list[Any]:
+    """Return tuples, whatever the user has set as the connection's `row_factory`."""
+    cursor = own.cursor()
+    cursor.row_factory = None
+    return cursor.execute(sql, parameters).fetchall()
+
+
 def _selected(own: sqlite3.Connection, sql: str, rows: int) -> Selected:
     cursor = own.cursor()
     cursor.row_factory = None
@@ -210,7 +216,7 @@ def _selected(own: sqlite3.Connection, sql: str, rows: int) -> Selected:
 @contextmanager
 def _writing_nothing(own: sqlite3.Connection, begun: float) -> Iterator[None]:
     """SQLite refuses writes, and asks now and then whether to go on: that is when Python hears of an interrupt."""
-    [before] = own.execute("PRAGMA query_only").fetchone()
+    [(before,)] = _rows(own, "PRAGMA query_only")
     limits = {limit: own.setlimit(limit, most) for limit, most in _LIMITS.items()}
     own.execute("PRAGMA query_only = ON")
     own.set_progress_handler(lambda: time.monotonic() - begun > database_port.QUERY_SECONDS, _STEPS)
