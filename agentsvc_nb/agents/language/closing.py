@@ -1,4 +1,4 @@
-"""What is left of a run whose limit ends before its work: a closing answer, and its work in short for later turns."""
+"""The closing answer of a run that its limit ends, and the short account of its work for later turns."""
 
 from __future__ import annotations
 

@@ -308,8 +308,8 @@ async def answer(turn: RunContext, served: Served, patience: Patience, lengths: 
         ) as run:
             try:
                 await _drive(run, turn, Narration(turn, calls, aloud=aloud), len(before), patience)
-            except WorkFailure as failure:
-                if aloud and failure.code == LIMIT_REACHED:
+            except WorkFailure as ended:
+                if aloud and ended.code == LIMIT_REACHED:
                     # The refused request holds the latest results, which the run's own messages may not have yet.
                     messages = max(calls.messages, run.all_messages(), key=len)
                     await _close(turn, served, budget, messages[len(before) :])
@@ -333,7 +333,7 @@ async def _close(turn: RunContext, served: Served, budget: Budget, messages: Seq
     outbox = Outbox(served, [part_of("instructions", instructions)], turn)
     calls = MeteredCalls(turn, served, alone, outbox, reserves=False)
     agent: Agent[None, str] = Agent(served.model, instructions=instructions, model_settings=calls.settings)
-    with contextlib.suppress(WorkFailure):
+    with contextlib.suppress(WorkFailure, StepsExceeded):
         async with translated(False, served.keyless), agent.iter(prompt) as run:
             await _only_answer(run, Narration(turn, calls, aloud=True).follow)
 
@@ -452,7 +452,7 @@ async def _final(turn: RunContext, output: Any) -> str:
 
 _ANSWER_TOKENS: Final = 32_000
 """The largest answer of a hosted model that thinks, and does not say how long its answers may get."""
-_ANSWER_TOKENS_BEFORE: Final = 8_000
+_ANSWER_TOKENS_OLDER: Final = 8_000
 """The same of older models, most of which refuse a call that asks for more."""
 
 
@@ -461,5 +461,5 @@ def largest_answer(served: Served) -> int:
     profile = served.model.profile
     known: object = (served.settings or {}).get("max_tokens") or profile.get("anthropic_max_output_tokens")
     thinks = profile.get("supports_thinking") and "anthropic_max_output_tokens" not in profile
-    longest = known if isinstance(known, int) else _ANSWER_TOKENS if thinks else _ANSWER_TOKENS_BEFORE
+    longest = known if isinstance(known, int) else _ANSWER_TOKENS if thinks else _ANSWER_TOKENS_OLDER
     return min(longest, served.context // ANSWER_PART)

@@ -1,4 +1,4 @@
-"""What a model is told of a long text: its size, its pages, its headings, and its beginning."""
+"""The outline of a long text for a model: its size, pages, headings and beginning."""
 
 from __future__ import annotations
 
