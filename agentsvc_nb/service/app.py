@@ -37,7 +37,7 @@ from agentsvc_nb.service.mcp.tools import ToolServers
 from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
 from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.maintenance import BlobCheck, Retention
+from agentsvc_nb.service.runner.maintenance import BlobCheck, DatabaseCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.shared import SharedSignals, SharedWorkers, Sharing
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
@@ -134,6 +134,8 @@ class ServiceState:
         self._keeping = [
             asyncio.create_task(self._retention.keep_on(), name="retention"),
         ]
+        if (check := self.services.database_check) is not None:
+            self._keeping.append(asyncio.create_task(check.keep_on(), name="database check"))
         if self._blob_check is not None:
             self._keeping.append(asyncio.create_task(self._blob_check.keep_on(), name="blob check"))
 
@@ -214,7 +216,7 @@ def create_app(
         )
         return state.lifecycle
 
-    answered = [*readiness.routes(), *metrics.routes(settings)]
+    answered = [readiness.Readiness().route(), *metrics.routes(settings)]
     # MCP's one path carries all that its clients ask, and routes are tried in their order.
     answered += health() if role == "worker" else [*mcp_endpoint.routes(), *routes(), *oauth.routes(), *pages()]
     app = _Application(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
@@ -290,6 +292,7 @@ def _assemble(
         runs=workers.runs,
         jobs=workers.jobs,
         models=models,
+        database_check=None if settings.database else DatabaseCheck(DataFolder(settings.data).database),
         sign_in_token=sign_in_token,
     )
     # A bucket's server looks after its disks itself, and hashing all of it here would be paid by the byte.

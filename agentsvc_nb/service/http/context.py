@@ -16,6 +16,7 @@ from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.ports import Blobs
 from agentsvc_nb.service.records.accounts import KeyRecord, SessionRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
+from agentsvc_nb.service.runner.maintenance import DatabaseCheck
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.usecases import UseCaseContext
@@ -48,6 +49,8 @@ class Services:
     jobs: JobRunner
     models: Mapping[str, Agent]
     """The agents of the models that are offered, by id."""
+    database_check: DatabaseCheck | None
+    """None for a database that is not in a file of ours."""
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
     """Keys that a settings page has created and not shown yet, by the session's digest. Their secrets are nowhere

@@ -5,40 +5,77 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sqlite3
+import tempfile
+from pathlib import Path
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
+from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.usecases import observing
 
 PATH: Final = "/readyz"
 SECONDS: Final = 2.0
 """A database that does not answer for so long answers no request in time either."""
+KEPT_MS: Final = 5_000
+"""Anybody may ask, and a trial writes to the disk: it answers all who ask within this time."""
+_DAMAGED: Final = "Its database is damaged."
+ROOM_BYTES: Final = 64 * 1024
 log = logging.getLogger(__name__)
 
 
-def routes() -> list[BaseRoute]:
-    return [Route(PATH, _respond)]
+class Readiness:
+    """Whether the service can do its work: it is not ending, and its database and disk can be read and written."""
+
+    def __init__(self) -> None:
+        self._trial: asyncio.Future[str | None] | None = None
+        self._began = 0
+
+    def route(self) -> Route:
+        return Route(PATH, self._respond)
+
+    async def _respond(self, request: Request) -> Response:
+        services: Services = request.app.state.service.services
+        ending = services.use_case.signals.stopping
+        fault = "It is ending." if ending else await self._fault(services)
+        said = {"ready": fault is None, "reason": fault}
+        return JSONResponse(said, 200 if fault is None else 503, headers={"Cache-Control": "no-store"})
+
+    async def _fault(self, services: Services) -> str | None:
+        """Why requests should go elsewhere; None if they need not."""
+        now, trial = services.use_case.now, self._trial
+        if trial is None or (trial.done() and not 0 <= now - self._began < KEPT_MS):
+            # A trial that does not end holds a thread: there is no second one.
+            trial = self._trial = asyncio.ensure_future(_try(services))
+            self._began = now
+        done, _ = await asyncio.wait([trial], timeout=SECONDS)
+        return trial.result() if done else "Its database does not answer."
 
 
-async def _respond(request: Request) -> Response:
-    services: Services = request.app.state.service.services
-    fault = await _fault(services)
-    said = {"ready": fault is None, "reason": fault}
-    return JSONResponse(said, 200 if fault is None else 503, headers={"Cache-Control": "no-store"})
-
-
-async def _fault(services: Services) -> str | None:
-    """Why requests should go elsewhere; None if they need not."""
-    if services.use_case.signals.stopping:
-        return "It is ending."
+async def _try(services: Services) -> str | None:
+    """Write to the database and to the disk; what went wrong, in a sentence for anybody."""
+    if services.database_check is not None and services.database_check.fault is not None:
+        return _DAMAGED
     try:
-        async with asyncio.timeout(SECONDS):
-            await observing.touch(services.use_case)
-    except Exception:
-        log.info("not ready: the database does not answer", exc_info=True)
-        return "Its database does not answer."
+        await observing.touch(services.use_case)
+        await asyncio.to_thread(_write, services.settings.data)
+    except Exception as error:
+        log.info("not ready", exc_info=True)
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return _DAMAGED
+        fault = disk_fault(error)
+        return f"It can't write: {fault}." if fault else "Its database does not answer."
     return None
+
+
+def _write(folder: Path) -> None:
+    """Write a file without a name. A full disk may still have room in the database's log."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(bytes(ROOM_BYTES))
+        file.flush()
+        os.fsync(file.fileno())

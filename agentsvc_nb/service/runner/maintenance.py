@@ -9,15 +9,18 @@ import hashlib
 import logging
 import os
 import random
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import IO, Final, Protocol
 
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.wire.times import utc_day
 
@@ -81,6 +84,41 @@ class Retention:
             return await self._storage.blobs.collect(before, named) if free else 0
 
 
+class DatabaseCheck:
+    """Looks for damage in the whole of a database in a file, at start and then for at most a hundredth of the time.
+
+    Attributes:
+        fault: what was found; None for an undamaged database.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.fault: str | None = None
+
+    async def keep_on(self) -> None:
+        """Check again and again, until cancelled or something is found: damage does not go away."""
+        while self.fault is None:
+            began = time.monotonic()
+            await self.check()
+            await asyncio.sleep(max(CHECK_SECONDS, 100 * (time.monotonic() - began)))
+
+    async def check(self) -> None:
+        """Read the database. A check that is cancelled ends at once, for the service may not wait for it."""
+        opened: list[sqlite3.Connection] = []
+        try:
+            self.fault = await asyncio.to_thread(sqlite.damage, self._path, opened.append)
+        except asyncio.CancelledError:
+            for connection in opened:
+                connection.interrupt()
+            raise
+        except sqlite3.DatabaseError as error:
+            # One that can't be opened or is busy says nothing about its content.
+            self.fault = None if isinstance(error, sqlite3.OperationalError) else str(error)
+        if self.fault is not None:
+            log.error("the database %s is damaged: %s", self._path, self.fault)
+
+
+CHECK_SECONDS: Final = 300.0
 BYTES_PER_SECOND: Final = 2_000_000
 PIECE_BYTES: Final = 256 * 1024
 BLOB_SECONDS: Final = 0.01

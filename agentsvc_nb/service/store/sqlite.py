@@ -204,9 +204,11 @@ def copy(source: Path, target: Path) -> None:
         original.backup(snapshot)
 
 
-def damage(path: Path) -> str | None:
-    """The first fault that SQLite's quick check finds; None for an undamaged file. Raises `sqlite3.DatabaseError`."""
+def damage(path: Path, opened: Callable[[sqlite3.Connection], object] = lambda _: None) -> str | None:
+    """The first fault that SQLite's quick check finds; None for an undamaged file. Raises `sqlite3.DatabaseError`.
+    `opened` gets the connection, with which another thread can interrupt the check."""
     with beside(path) as connection:
+        opened(connection)
         found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     return None if found == "ok" else found
 

@@ -41,8 +41,17 @@ async def under_way(context: UseCaseContext) -> UnderWay:
 
 
 async def touch(context: UseCaseContext) -> None:
-    """Read something small: the database answers."""
-    await context.read_single(lambda tx: tx.one("SELECT 1 AS found"))
+    """Read and write something small: the database answers, and has room. Raises what a write raises."""
+
+    def write(tx: Tx) -> None:
+        tx.run(_TOUCH, now=str(context.now))
+
+    await context.write(write)
+
+
+_TOUCH: Final = """
+    INSERT INTO meta (name, value) VALUES ('touched', :now) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
 
 
 def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:
