@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sqlite3
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -24,7 +23,6 @@ SECONDS: Final = 2.0
 """A database that does not answer for so long answers no request in time either."""
 KEPT_MS: Final = 5_000
 """Anybody may ask, and a trial writes to the disk: it answers all who ask within this time."""
-_DAMAGED: Final = "Its database is damaged."
 ROOM_BYTES: Final = 64 * 1024
 log = logging.getLogger(__name__)
 
@@ -60,14 +58,12 @@ class Readiness:
 async def _try(services: Services) -> str | None:
     """Write to the database and to the disk; what went wrong, in a sentence for anybody."""
     if services.database_check is not None and services.database_check.fault is not None:
-        return _DAMAGED
+        return "Its database is damaged."
     try:
         await observing.touch(services.use_case)
         await asyncio.to_thread(_write, services.settings.data)
     except Exception as error:
         log.info("not ready", exc_info=True)
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return _DAMAGED
         fault = disk_fault(error)
         return f"It can't write: {fault}." if fault else "Its database does not answer."
     return None

@@ -9,7 +9,6 @@ import hashlib
 import logging
 import os
 import random
-import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -20,8 +19,8 @@ from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.sqlite import DamageSearch
 from agentsvc_nb.wire.times import utc_day
 
 log = logging.getLogger(__name__)
@@ -104,16 +103,12 @@ class DatabaseCheck:
 
     async def check(self) -> None:
         """Read the database. A check that is cancelled ends at once, for the service may not wait for it."""
-        opened: list[sqlite3.Connection] = []
+        search = DamageSearch(self._path)
         try:
-            self.fault = await asyncio.to_thread(sqlite.damage, self._path, opened.append)
+            self.fault = await asyncio.to_thread(search.fault)
         except asyncio.CancelledError:
-            for connection in opened:
-                connection.interrupt()
+            search.end()
             raise
-        except sqlite3.DatabaseError as error:
-            # One that can't be opened or is busy says nothing about its content.
-            self.fault = None if isinstance(error, sqlite3.OperationalError) else str(error)
         if self.fault is not None:
             log.error("the database %s is damaged: %s", self._path, self.fault)
 

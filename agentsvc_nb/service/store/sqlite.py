@@ -204,13 +204,36 @@ def copy(source: Path, target: Path) -> None:
         original.backup(snapshot)
 
 
-def damage(path: Path, opened: Callable[[sqlite3.Connection], object] = lambda _: None) -> str | None:
-    """The first fault that SQLite's quick check finds; None for an undamaged file. Raises `sqlite3.DatabaseError`.
-    `opened` gets the connection, with which another thread can interrupt the check."""
-    with beside(path) as connection:
-        opened(connection)
-        found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    return None if found == "ok" else found
+def damage(path: Path) -> str | None:
+    """The first fault that SQLite's quick check finds; None for an undamaged file. Raises `sqlite3.DatabaseError`."""
+    return DamageSearch(path).run()
+
+
+class DamageSearch:
+    """SQLite's quick check of a whole file, which another thread can end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+
+    def run(self) -> str | None:
+        """The first fault; None for an undamaged file. Raises `sqlite3.DatabaseError`."""
+        with beside(self._path) as self._connection:
+            found: str = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        return None if found == "ok" else found
+
+    def fault(self) -> str | None:
+        """`run`, in which a file that is no database is damaged, and one that can't be opened now is not."""
+        try:
+            return self.run()
+        except sqlite3.OperationalError:
+            return None
+        except sqlite3.DatabaseError as error:
+            return str(error)
+
+    def end(self) -> None:
+        if self._connection is not None:
+            self._connection.interrupt()
 
 
 @contextlib.contextmanager
