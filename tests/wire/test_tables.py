@@ -28,7 +28,7 @@ def test_a_code_says_what_happened_what_to_do_and_what_the_client_raises(row: Co
     assert issubclass(getattr(errors, row.raises), errors.StefanBrainError)
 
 
-SAFE_POSTS = ("runs.cancel", "runs.answer", "jobs.cancel", "files.upload")
+SAFE_POSTS = ("runs.cancel", "runs.answer", "jobs.cancel", "files.upload", "files.restore")
 
 
 @pytest.mark.parametrize("row", ROUTES.values(), ids=ROUTES)
