@@ -68,6 +68,8 @@ CASES: Final = {
     "files put": "files put {file} --chat {chat}",
     "files get": "files get a.txt --chat {chat} --to -",
     "files search": "files search one --chat {chat}",
+    "files versions": "files versions a.txt --chat {chat}",
+    "files restore": "files restore a.txt 1 --chat {chat}",
     "tools list": "tools list",
     "tools show": "tools show echo_job",
     "jobs list": "jobs list --chat {worked}",
@@ -92,7 +94,7 @@ ELSEWHERE: Final = {
 """What starts and ends services, or needs other ones, and where it is run."""
 ASKING: Final = [name for name in CASES if name.split()[0] in ("ask", "runs", "files", "tools", "jobs")]
 COLOURED: Final = {"ask", "jobs list", "jobs run", "keys list", "model", "runs attach", "runs list", "runs resume"} | {
-    "files list", "files put", "files search", "tools list",
+    "files list", "files put", "files search", "files versions", "tools list",
 }  # fmt: skip
 
 

@@ -33,6 +33,7 @@ from agentsvc_nb.service.store import database_of, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
 from agentsvc_nb.service.store.contents import blobs_of, contents_place
 from agentsvc_nb.service.usecases import accounts
+from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.settings import Settings, SettingsError
 from agentsvc_nb.wire.proxies import settings_at_fault
 from agentsvc_nb.wire.times import rfc3339
@@ -265,7 +266,9 @@ def _workers(folder: DataFolder) -> Iterator[Finding]:
         yield fail(what, "give all of them the same AGENTSVC_BLOBS (s3://...)")
     workers = [process for process in living if process.works]
     if workers:
-        models = ", ".join(sorted({model for process in workers for model in process.models.splitlines()}))
+        models = ", ".join(
+            sorted({model for process in workers for model in process.models.splitlines()} - {DIRECT_CALL})
+        )
         yield ok(f"{len(workers)} of {len(living)} processes on the database execute runs (model: {models})")
     elif living:
         yield warn(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser
 from agentsvc_nb.cli.colours import BOLD, DIM, coloured, word_coloured
-from agentsvc_nb.wire.reading import read_json
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -98,6 +97,8 @@ def typed_or_piped(text: str) -> str:
 
 def object_of(text: str, what: str) -> dict[str, Any]:
     """The JSON object in a text, `-` or `@FILE`. `what` names it in the message of `UnusableInput`."""
+    from agentsvc_nb.wire.reading import read_json
+
     if text.startswith("@"):
         require_readable(Path(text[1:]))
         text = Path(text[1:]).read_text(encoding="utf-8")

@@ -87,6 +87,7 @@ def test_the_routes_that_are_never_or_only_with_a_key_sent_again() -> None:
         "runs.answer",
         "jobs.cancel",
         "files.upload",
+        "files.restore",
     }
 
 

@@ -27,7 +27,7 @@ def test_payloads_have_the_fields_of_their_type(wire: Wire) -> None:
         "run.status": {"status"},
         "step.started": {"step"},
         "text.delta": {"text"},
-        "file.written": {"id", "path", "file_name", "media_type", "size_bytes"},
+        "file.written": {"id", "path", "file_name", "media_type", "size_bytes", "version", "previous_version"},
         "progress": {"done", "total", "message"},
         "tool.call": {"call_id", "tool", "input"},
         "job.submitted": {"job_id", "family", "tool", "chat"},

@@ -389,7 +389,7 @@ def test_a_wrong_input_is_a_result_with_its_code(mcp: McpCaller) -> None:
         ("echo_job", {"fail": 1}, "invalid_tool_input"),
         ("list_files", {"chat": "chat_1", "limit": "5"}, "invalid_tool_input"),
         ("list_files", {"chat": "chat_1", "limit": True}, "invalid_tool_input"),
-        ("ask", {"message": "x", "sync": 0}, "invalid_sync"),
+        ("ask", {"message": "x", "sync": 0}, "invalid_tool_input"),
         ("ask", {}, "message_required"),
         ("ask", {"message": "x", "chat": "chat_unknown"}, "chat_not_found"),
         ("get_run", {"run_id": "x"}, "invalid_run_id"),

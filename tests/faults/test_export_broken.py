@@ -294,7 +294,7 @@ def test_a_very_large_file_is_never_in_memory(place: Place, s3: S3Server) -> Non
             here.put(chat, "large.bin", os.urandom(size))
             service.stop()
             used.append(memory_of_a_move(service.data, Place(s3.address(), secret_of(service.data))))
-    assert used[1] - used[0] < VERY_LARGE / 4
+    assert used[1] - used[0] < VERY_LARGE / 3  # some ten parts of 5 MB are on their way
 
 
 def memory_of_a_move(data: Path, place: Place) -> int:

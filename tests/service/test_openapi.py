@@ -16,7 +16,7 @@ from agentsvc_nb.wire.routes import ROUTES
 
 Json = dict[str, Any]
 DOCUMENT: Json = json.loads(openapi.text())
-BODILESS = {"runs.cancel", "runs.resume", "jobs.cancel", "media.transcribe", "files.upload"}
+BODILESS = {"runs.cancel", "jobs.cancel", "media.transcribe", "files.upload"}
 
 
 def operation(name: str) -> Json:
