@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import random
-import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
 import pytest
 
-from agentsvc_nb.service.store.s3.bucket import Bucket
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes.route import V1
 from tests.contents import forget
@@ -46,39 +42,6 @@ def opened() -> Iterator[Opened]:
             return Wire(stack.enter_context(http))
 
         yield open_
-
-
-class Unready(BaseHTTPRequestHandler):
-    """A store that is starting: it takes the first object after it has refused as often as the class says."""
-
-    left = 14
-
-    def do_PUT(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        self.send_response(503 if Unready.left else 200)
-        Unready.left -= bool(Unready.left)
-        self.send_header("ETag", '"one"')
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None: ...
-
-
-def test_a_store_that_is_starting_is_asked_again_for_as_long_as_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was asked eleven times, which was over after three seconds."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Unready) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        address = f"http://127.0.0.1:{server.server_address[1]}"
-        given = {"ENDPOINT_URL": address, "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "REGION": "us-east-1"}
-        for name, value in given.items():
-            monkeypatch.setenv(f"AWS_{name}", value)
-        try:
-            asyncio.run(Bucket("s3://bucket/prefix").create("key", b"data"))
-        finally:
-            server.shutdown()
-            thread.join()
-    assert Unready.left == 0
 
 
 def downloaded(wire: Wire, chat: str, path: str) -> httpx.Response:
