@@ -89,6 +89,8 @@ def test_the_last_versions_are_kept_and_the_newest_upload(wire: Wire) -> None:
     where = {"chat_id": chat, "path": PRICES}
     for version, refused in ((1, "file_not_found"), (0, "invalid_query"), ("x", "invalid_query")):
         assert code(wire("GET", "/files/download", params={**where, "version": version})) == refused
+    again = [wire("POST", "/files/restore", params=where, json={"version": kept[-2]["version"]}) for _ in range(2)]
+    assert [(each.status_code, each.json()["version"]) for each in again] == [(200, newest + 1)] * 2
     for body, refused in (({"version": 1}, "file_not_found"), ({}, "invalid_json"), ({"version": 0}, "invalid_json")):
         assert code(wire("POST", "/files/restore", params=where, json=body)) == refused
 

@@ -62,7 +62,6 @@ def test_an_upload_that_the_end_interrupts_is_answered_503() -> None:
     assert "Traceback" not in log
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_two_hundred_streams_get_their_last_chunk() -> None:
     """SIGTERM while runs write and are followed, by some clients that do not read meanwhile."""
     script = "say hello\nwait 0.01\n" * 2_000

@@ -147,7 +147,7 @@ class _Texts:
         """Contents of this message, and paths of earlier ones, that the model was told."""
 
     async def told(self, entry: WorkspaceEntry) -> str:
-        """Return what is told of a file's text."""
+        """Return the part of a file's text, or its outline, that the model gets."""
         named, lengths = _named(entry), self._lengths
         text = await self._turn.workspace.text(entry.path)
         if pages := scanned(text):

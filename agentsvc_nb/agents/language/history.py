@@ -131,7 +131,7 @@ def _script(budget: Budget, before: Summary, turns: Sequence[EarlierTurn]) -> st
 
 
 def _texts(turn: EarlierTurn) -> tuple[str, str]:
-    """Return what was asked and answered. Of a run that did not complete: what it said, why it ended, what it did."""
+    """Return a turn's question and answer. For an unfinished run, add why it ended and which tools it called."""
     if turn.status == "completed":
         return turn.message, turn.output or "(no answer)"
     why = f"[This run ended before its work was done: {turn.status}{f', {turn.error}' if turn.error else ''}"

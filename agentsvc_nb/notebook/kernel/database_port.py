@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -77,3 +77,13 @@ def hides_table(table: str, rules: Rules) -> bool:
 def is_withheld(column: str, rules: Rules) -> bool:
     """Return True if the agent gets no values of a column of this name."""
     return rules.hides(column) or telling(column)
+
+
+def plan_nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield all objects of a query plan in JSON, parents first."""
+    if isinstance(tree, dict):
+        yield tree
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for part in tree:
+            yield from plan_nodes(part)

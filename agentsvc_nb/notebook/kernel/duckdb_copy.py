@@ -8,7 +8,7 @@ settings stay as they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from agentsvc_nb.notebook.kernel.database_port import (
     ApprovalNeeded,
     hides_table,
     is_withheld,
+    plan_nodes,
 )
 from agentsvc_nb.notebook.kernel.masking import Rules
 from agentsvc_nb.wire.text import label
@@ -145,7 +146,7 @@ class EmptyCopy:
                     f"agentsvc does not know a type in {label(', '.join(self._left_out), 200)}."
                 ) from None
             raise
-        for node in _nodes(json.loads(plan)):
+        for node in plan_nodes(json.loads(plan)):
             self._check_node(node)
 
     def _check_functions(self, sql: str, known: Callable[[], set[str]]) -> None:
@@ -155,8 +156,8 @@ class EmptyCopy:
             raise LookupError(label(tree.get("error_message") or ONE_SELECT, 400))
         if len(tree["statements"]) != 1:
             raise LookupError(ONE_SELECT)
-        in_from = {id(node["function"]) for node in _nodes(tree) if node.get("type") == "TABLE_FUNCTION"}
-        for node in _nodes(tree):
+        in_from = {id(node["function"]) for node in plan_nodes(tree) if node.get("type") == "TABLE_FUNCTION"}
+        for node in plan_nodes(tree):
             if (called := node.get("function_name")) is None:
                 continue
             name = str(called).casefold()
@@ -181,15 +182,6 @@ class EmptyCopy:
                 raise ApprovalNeeded(f"The query reads {label(function, 80)}.")
         elif not node.get("children") and "name" in node and node["name"] not in _LEAVES:
             raise ApprovalNeeded(f"The plan of the query has the step {label(node['name'], 80)}.")
-
-
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(tree, dict):
-        yield tree
-        tree = list(tree.values())
-    if isinstance(tree, list):
-        for part in tree:
-            yield from _nodes(part)
 
 
 def _quoted(*names: str) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 from sqlalchemy import Connection, text
 
 from agentsvc_nb.notebook.kernel import database_port
-from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, hides_table, is_withheld
+from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, hides_table, is_withheld, plan_nodes
 from agentsvc_nb.notebook.kernel.masking import Rules
 from agentsvc_nb.notebook.kernel.sqlalchemy_connection import AnyDatabase
 from agentsvc_nb.wire.text import label
@@ -131,7 +130,7 @@ def _locked(connection: Connection) -> set[int]:
 
 
 def _check_relations(connection: Connection, before: set[int], rules: Rules, approved: bool) -> None:
-    """Judge what the server has locked. What the user's own transaction had locked before may be read, too."""
+    """Judge the relations that the server has locked. The query may read those of the user's transaction."""
     listed = ", ".join(map(str, _locked(connection)))
     for relation, schema, table, column, readable in list(
         connection.exec_driver_sql(_RELATIONS.format(listed)) if listed else ()
@@ -157,18 +156,9 @@ def _is_system(schema: str) -> bool:
 
 def _check_plan(plan: Any, guarded: set[str]) -> None:
     """Judge what views of the catalog scan: their own locks may be older than the query."""
-    for node in _nodes(plan):
+    for node in plan_nodes(plan):
         schema, table, function = (str(node.get(each, "")) for each in ("Schema", "Relation Name", "Function Name"))
         if table and _is_system(schema):
             raise ApprovalNeeded(f"The query reads {label(schema, 80)}.{label(table, 80)}.")
         if function in guarded:
             raise ApprovalNeeded(f"The query uses the function {label(function, 80)}.")
-
-
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(tree, dict):
-        yield tree
-        tree = list(tree.values())
-    if isinstance(tree, list):
-        for part in tree:
-            yield from _nodes(part)

@@ -180,7 +180,7 @@ class _Judge:
             return sqlite3.SQLITE_OK
         if self._schema.shadows.get(name, name) not in {name, *self._withholding}:
             return sqlite3.SQLITE_OK
-        # A part that WITH names is told without a column; what the part reads is told by itself.
+        # SQLite reports a common table expression without a column, and what the expression reads in calls of its own.
         known = name in self._tables | self._schema.shadows.keys() | self._schema.modules or name.startswith("sqlite_")
         if not column and not known:
             return sqlite3.SQLITE_OK

@@ -152,7 +152,9 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
             kind, changed_by = "upload" if there.kind == "upload" else kind, there.changed_by
         elif author.run_id is None or not author.run_id == there.run_id == there.changed_by:
             tx.run(_sql["keep_version"], chat=chat, path=path)
-            tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=version - FILE_VERSIONS_MAX)
+            # A version with this content stays: a restore of the oldest one may be sent again.
+            oldest = version - FILE_VERSIONS_MAX
+            tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=oldest, sha256=content.sha256)
             version += 1
     row = tx.one(
         _sql["put"],

@@ -16,7 +16,7 @@ SELECT chat, path, version, kind, media_type, size_bytes, sha256, updated_at, ru
 FROM file WHERE chat = :chat AND path = :path
 
 -- name: drop_versions
-DELETE FROM file_version WHERE chat = :chat AND path = :path AND version <= :up_to AND version <> (
+DELETE FROM file_version WHERE chat = :chat AND path = :path AND version <= :up_to AND sha256 <> :sha256 AND version <> (
     SELECT COALESCE(MAX(version), 0) FROM file_version WHERE chat = :chat AND path = :path AND kind = 'upload')
 
 -- name: earlier_versions
