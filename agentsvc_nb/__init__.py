@@ -7,7 +7,7 @@
     client/      service/    siblings: never import each other
         |         |    \\
         |         |   agents/, tools/    what answers, and what it can have done; they see their ports only
-        |       formats/                 foreign content made safe and readable
+        |       documents/                 foreign content made safe and readable
          \\         /
           wire/              what crosses the wire, and nothing else
 

@@ -39,7 +39,7 @@ for module in pkgutil.walk_packages(agentsvc_nb.__path__, "agentsvc_nb."):
 
 AS_ON_MACOS: Final = """
 import resource, sys
-from agentsvc_nb.formats import sandbox
+from agentsvc_nb.documents import sandbox
 from agentsvc_nb.notebook.previews import child
 
 def set_as_on_macos(name, limits, set_here=resource.setrlimit):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.schemas import output
+from agentsvc_nb.documents.schemas import output
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import STEPS_MAX

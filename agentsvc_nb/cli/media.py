@@ -75,7 +75,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     import asyncio
     from dataclasses import replace
 
-    from agentsvc_nb.formats import recordings
+    from agentsvc_nb.documents import recordings
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.records.media import Facts
     from agentsvc_nb.service.store.contents import blobs_of
@@ -99,7 +99,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
 def _media_type(file: Path) -> str:
     from typing import get_args
 
-    from agentsvc_nb.formats import media_types
+    from agentsvc_nb.documents import media_types
     from agentsvc_nb.service.api_error import ApiError
     from agentsvc_nb.wire.resources import MediaKind
 
@@ -111,7 +111,7 @@ def _media_type(file: Path) -> str:
 
 
 async def _store(blobs: Blobs, file: Path, media_type: str) -> Content:
-    from agentsvc_nb.formats import media_types
+    from agentsvc_nb.documents import media_types
     from agentsvc_nb.service.records.files import Content
 
     blob = blobs.create()
@@ -137,7 +137,7 @@ def _captions_beside(file: Path) -> Path | None:
 
 def _transcript(file: Path | None) -> dict[str, Any] | None:
     """The transcript as it is stored: language, text and segments."""
-    from agentsvc_nb.formats import recordings
+    from agentsvc_nb.documents import recordings
     from agentsvc_nb.service.api_error import ApiError
     from agentsvc_nb.wire.limits import CAPTIONS_BYTES
 

@@ -8,7 +8,7 @@ Example:
 from __future__ import annotations
 
 from agentsvc_nb import embedded
-from agentsvc_nb.formats.markdown import anchor
+from agentsvc_nb.documents.markdown import anchor
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.asking import ask, ask_in_background, ask_variants
 from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed

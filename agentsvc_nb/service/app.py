@@ -19,9 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentsvc_nb.agents import choose, offer
 from agentsvc_nb.agents.port import Agent
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.documents.children import fairness
+from agentsvc_nb.documents.engine.process import TableProcess
+from agentsvc_nb.documents.schemas.judges import Judges
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import metrics, readiness
 from agentsvc_nb.service.http.access import Access, KnownKeys

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
-from agentsvc_nb.formats.indexing import IndexedText
+from agentsvc_nb.documents.indexing import IndexedText
 from agentsvc_nb.tools.port import WorkFailure
 
 T = TypeVar("T")
@@ -106,7 +106,7 @@ class DatabaseEngine(Database, Protocol):
 class Index(Protocol):
     """Full-text index over the names and contents of workspace files, inside the database's own transactions.
 
-    `names` are the file's own name and, if it was renamed, the member's. `query` is a query that `formats.queries`
+    `names` are the file's own name and, if it was renamed, the member's. `query` is a query that `documents.queries`
     parsed. A file is found by name when one of its names matches, and not at all when a name or the contents match an
     exclusion. Results are lazy: take as many as are needed, within the transaction.
     """

@@ -57,7 +57,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, role: 
     Raises `FolderHeld` when another server holds the data folder, `ServeError` for a port, folder or model that can't
     be used, and `OSError` when the ready file or the terminal can't be written.
     """
-    from agentsvc_nb.formats.memory import return_large_buffers
+    from agentsvc_nb.documents.memory import return_large_buffers
 
     folder = DataFolder(plan.settings.data, plan.settings.database, plan.settings.shared_secret)
     try:

@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from agentsvc_nb.formats.engine.messages import FileTables, Plot, QueryAnswer
-from agentsvc_nb.formats.plans.charts import ChartKind
-from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.results import Result
+from agentsvc_nb.documents.engine.messages import FileTables, Plot, QueryAnswer
+from agentsvc_nb.documents.plans.charts import ChartKind
+from agentsvc_nb.documents.plans.plan import Plan
+from agentsvc_nb.documents.plans.results import Result
 
 
 class WorkspaceEntry(Protocol):

@@ -24,7 +24,7 @@ KNOWN_BEGINNINGS: Final = (
 )
 """Rows of (media type, pattern of a file's first bytes, file name for such bytes if they are sent without a name).
 
-The service recognises more types (`formats.media_types`).
+The service recognises more types (`documents.media_types`).
 """
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from agentsvc_nb.formats.indexing import indexed_text
+from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content

@@ -15,8 +15,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.children.fairness import FairThreads
+from agentsvc_nb.documents.children import fairness
+from agentsvc_nb.documents.children.fairness import FairThreads
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.runner.storage import SystemClock

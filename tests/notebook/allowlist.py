@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 from agentsvc_nb.client.cards import IGNORED
-from agentsvc_nb.formats.markdown import MEANT
+from agentsvc_nb.documents.markdown import MEANT
 
 WORD = re.compile(r"[a-z0-9-]+")
 TAGS = WORD.findall(

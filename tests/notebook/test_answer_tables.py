@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from agentsvc_nb.formats import markdown as pages
+from agentsvc_nb.documents import markdown as pages
 from agentsvc_nb.notebook.display import markdown
 from agentsvc_nb.notebook.display.file_table import CHART_PIXELS, charts_bundle
 from agentsvc_nb.notebook.errors import AskError

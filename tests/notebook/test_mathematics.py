@@ -16,7 +16,7 @@ import pytest
 import agentsvc_nb
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.cards import IGNORED, Showing
-from agentsvc_nb.formats.markdown import FORMULAS, MEANT
+from agentsvc_nb.documents.markdown import FORMULAS, MEANT
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.testing import RunningService
 from tests.notebook.images import png

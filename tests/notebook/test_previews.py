@@ -13,8 +13,8 @@ import nbformat
 import pytest
 from PIL import Image
 
-from agentsvc_nb.formats import sandbox
-from agentsvc_nb.formats.decoding import DecodedText, decode
+from agentsvc_nb.documents import sandbox
+from agentsvc_nb.documents.decoding import DecodedText, decode
 from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.previews import decoding
 from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES, WHOLE_BYTES, CannotShow

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from agentsvc_nb.client import cards
-from agentsvc_nb.formats.table_edges import COLUMNS
+from agentsvc_nb.documents.table_edges import COLUMNS
 from agentsvc_nb.notebook.display.file_table import files_bundle, kind_of
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import answer_bundle, price, status_bundle

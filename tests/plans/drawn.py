@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     AllOf,
     Along,
@@ -36,7 +36,7 @@ from agentsvc_nb.formats.plans.plan import (
     Order,
     Plan,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, Kind, TableProfile
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, Kind, TableProfile
 from tests.plans.oracle import Data, period_place
 
 AWKWARD = "aAbBzZ01\"'`;,-/*\\%_$.()[]{}|#? \0\n\tÄäßéÉ日😀"

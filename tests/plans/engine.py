@@ -7,7 +7,7 @@ from functools import cache
 
 import duckdb
 
-from agentsvc_nb.formats.plans.dialect import definition, quoted
+from agentsvc_nb.documents.plans.dialect import definition, quoted
 from tests.plans.oracle import Data
 
 

@@ -12,7 +12,7 @@ from functools import cmp_to_key
 from math import sqrt
 from typing import Any
 
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     AllOf,
     Along,
@@ -35,7 +35,7 @@ from agentsvc_nb.formats.plans.plan import (
     Subject,
     column_of,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 
 Row = Mapping[Column, Any]
 PRECISION = 200

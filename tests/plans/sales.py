@@ -6,8 +6,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Operation
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Operation
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 from tests.plans.oracle import Data
 
 SALES: Final = Data(

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from agentsvc_nb.formats.engine.child import plotted
-from agentsvc_nb.formats.engine.drawing import axis_title, chart, day_ticks, lines, numbers, spread
-from agentsvc_nb.formats.engine.messages import Plot
-from agentsvc_nb.formats.plans.charts import BARS_MAX, SERIES_MAX, ChartError, choose
-from agentsvc_nb.formats.plans.results import Result, ResultColumn
+from agentsvc_nb.documents.engine.child import plotted
+from agentsvc_nb.documents.engine.drawing import axis_title, chart, day_ticks, lines, numbers, spread
+from agentsvc_nb.documents.engine.messages import Plot
+from agentsvc_nb.documents.plans.charts import BARS_MAX, SERIES_MAX, ChartError, choose
+from agentsvc_nb.documents.plans.results import Result, ResultColumn
 from tests.plans.drawn import HOSTILE, cells
 
 EUROS = ResultColumn("sum(revenue)", "number", "€", 2)

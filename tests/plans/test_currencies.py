@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agentsvc_nb.formats.plans.checks import objections
-from agentsvc_nb.formats.plans.currencies import currency_of, differ
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Compared, Criterion, Formula, Plan
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.sql import statement
+from agentsvc_nb.documents.plans.checks import objections
+from agentsvc_nb.documents.plans.currencies import currency_of, differ
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Compared, Criterion, Formula, Plan
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.sql import statement
 
 ADS = TableProfile(
     "ads",

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from agentsvc_nb.client.downloads import read_table
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.formats.plans import results
-from agentsvc_nb.formats.plans.results import CSV, SCHEMA, Result, ResultColumn, ResultTooLong, exported
+from agentsvc_nb.documents.plans import results
+from agentsvc_nb.documents.plans.results import CSV, SCHEMA, Result, ResultColumn, ResultTooLong, exported
 from tests.plans.drawn import cells, texts
 
 COLUMNS = (

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agentsvc_nb.formats.plans.dialect import engine_names, quoted, text
-from agentsvc_nb.formats.plans.execution import account, compute
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.dialect import engine_names, quoted, text
+from agentsvc_nb.documents.plans.execution import account, compute
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     Along,
     Column,
@@ -39,8 +39,8 @@ from agentsvc_nb.formats.plans.plan import (
     from_json,
     to_json,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, PlanError, TableProfile
-from agentsvc_nb.formats.plans.sql import sql
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, PlanError, TableProfile
+from agentsvc_nb.documents.plans.sql import sql
 from tests.plans import drawn
 from tests.plans.engine import engine
 from tests.plans.oracle import Data
@@ -192,7 +192,7 @@ def test_what_is_no_plan_in_json_is_refused(broken: Callable[[str], str]) -> Non
 def test_plans_are_made_checked_and_shown_without_the_engine() -> None:
     code = """
 import sys
-from agentsvc_nb.formats.plans import checks, execution, expressions, plan, profiles, results, sql
+from agentsvc_nb.documents.plans import checks, execution, expressions, plan, profiles, results, sql
 table = profiles.TableProfile("t", "t.csv", 1, (profiles.ColumnProfile("a", "number"),))
 made = plan.from_json('{"table": "t", "measures": [{"operation": "count", "is_a": "aggregate"}]}')
 for of in (sql.sql, execution.account, expressions.expression, checks.objections):

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from agentsvc_nb.formats.plans.checks import objections
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.checks import objections
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     Along,
     Column,
@@ -19,8 +19,8 @@ from agentsvc_nb.formats.plans.plan import (
     Order,
     Plan,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_rank, is_ratio
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.roles import is_identifier, is_label, is_rank, is_ratio
 from tests.plans.sales import ROWS, SALES, TABLES, column, total
 from tests.plans.test_operations import TABLE
 

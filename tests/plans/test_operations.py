@@ -8,9 +8,9 @@ from decimal import Decimal
 
 import pytest
 
-from agentsvc_nb.formats.plans.execution import compute
-from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.execution import compute
+from agentsvc_nb.documents.plans.expressions import expression
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     AllOf,
     Along,
@@ -33,8 +33,8 @@ from agentsvc_nb.formats.plans.plan import (
     Order,
     Plan,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.results import plain, shown
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.results import plain, shown
 from tests.plans.engine import engine
 from tests.plans.oracle import Data
 from tests.plans.sales import PRODUCTS, ROWS, SALES, TABLES, column, total

@@ -10,14 +10,14 @@ import duckdb
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.plans import plan as plans_json
-from agentsvc_nb.formats.plans import results as results_json
-from agentsvc_nb.formats.plans.dialect import quoted
-from agentsvc_nb.formats.plans.execution import compute
-from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.results import markdown
-from agentsvc_nb.formats.plans.sql import sql
+from agentsvc_nb.documents.plans import plan as plans_json
+from agentsvc_nb.documents.plans import results as results_json
+from agentsvc_nb.documents.plans.dialect import quoted
+from agentsvc_nb.documents.plans.execution import compute
+from agentsvc_nb.documents.plans.expressions import expression
+from agentsvc_nb.documents.plans.plan import Plan
+from agentsvc_nb.documents.plans.results import markdown
+from agentsvc_nb.documents.plans.sql import sql
 from tests.plans import drawn
 from tests.plans.engine import engine
 from tests.plans.oracle import Data, Number, rows_of, used

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from agentsvc_nb.formats.plans.results import LeftOut, Result, ResultColumn, markdown, plain, shown
+from agentsvc_nb.documents.plans.results import LeftOut, Result, ResultColumn, markdown, plain, shown
 
 EUROS = ResultColumn("revenue", "number", "€", 2)
 MEAN = ResultColumn("mean", "number", "€", 2, quotient=True)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from agentsvc_nb.agents.port import ClientTool, EarlierTurn, ProjectRules, StepsExceeded
-from agentsvc_nb.formats import media_types
-from agentsvc_nb.formats.engine.child import answer
-from agentsvc_nb.formats.engine.messages import (
+from agentsvc_nb.documents import media_types
+from agentsvc_nb.documents.engine.child import answer
+from agentsvc_nb.documents.engine.messages import (
     ChartQuestion,
     ComputeQuestion,
     Question,
@@ -27,8 +27,8 @@ from agentsvc_nb.formats.engine.messages import (
     TableAnswer,
     TableFile,
 )
-from agentsvc_nb.formats.queries import matches, parse
-from agentsvc_nb.formats.schemas import output
+from agentsvc_nb.documents.queries import matches, parse
+from agentsvc_nb.documents.schemas import output
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.service.runner.workspace import ChatTables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentsvc_nb.formats.engine.process import TableProcess
+from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.service.ports import Clock
 from agentsvc_nb.service.ports import DatabaseEngine as Engine
 from agentsvc_nb.service.runner.signals import LocalSignals

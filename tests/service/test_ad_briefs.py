@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentsvc_nb.agents.offline.tool_calls import pictures_for
-from agentsvc_nb.formats.briefs import orders
-from agentsvc_nb.formats.briefs.parsing import in_lines, is_instruction
+from agentsvc_nb.documents.briefs import orders
+from agentsvc_nb.documents.briefs.parsing import in_lines, is_instruction
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads.wording import NO_WORDS, Wording, wordings
 from agentsvc_nb.tools.catalog import tools

@@ -12,7 +12,7 @@ from typing import Any, Final, get_args
 import pytest
 from PIL import Image, ImageDraw
 
-from agentsvc_nb.formats.sandbox import Limits
+from agentsvc_nb.documents.sandbox import Limits
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads import colors
 from agentsvc_nb.tools.ads import pictures as picture_files

@@ -17,7 +17,7 @@ from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.offline import tool_calls
 from agentsvc_nb.agents.offline.questions import MESSAGE_CHARS, readable
 from agentsvc_nb.agents.port import EarlierTurn
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.documents.safe_text import escape
 from agentsvc_nb.notebook.magics import changing
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads.wording import Wording, wordings

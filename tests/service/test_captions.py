@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats import recordings
+from agentsvc_nb.documents import recordings
 from agentsvc_nb.wire.limits import CAPTIONS_BYTES, CAPTIONS_SEGMENTS
 
 CUE = "00:00:01,000 --> 00:00:02,000\n"

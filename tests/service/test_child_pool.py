@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats import sandbox
-from agentsvc_nb.formats.children.fairness import FairTurns
-from agentsvc_nb.formats.children.pool import KEPT_BYTES, ChildPool, NoAnswer
-from agentsvc_nb.formats.sandbox import Limits
+from agentsvc_nb.documents import sandbox
+from agentsvc_nb.documents.children.fairness import FairTurns
+from agentsvc_nb.documents.children.pool import KEPT_BYTES, ChildPool, NoAnswer
+from agentsvc_nb.documents.sandbox import Limits
 from tests.service.test_sandbox import alive, children, gone
 from tests.waiting import PATIENCE_SECONDS
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 
 ASKED = """
 import os, time
-from agentsvc_nb.formats.children.pool import answer_questions
+from agentsvc_nb.documents.children.pool import answer_questions
 
 kept = []
 
@@ -211,8 +211,8 @@ def test_closing_ends_children_and_questions(module: str) -> None:
 def test_children_end_with_a_service_that_is_killed(module: str) -> None:
     parent = """
 import asyncio
-from agentsvc_nb.formats.children.pool import ChildPool
-from agentsvc_nb.formats.sandbox import Limits
+from agentsvc_nb.documents.children.pool import ChildPool
+from agentsvc_nb.documents.sandbox import Limits
 async def use():
     pool = ChildPool("asked", Limits())
     print((await pool.ask(b"", 30, 100, "a")).decode(), flush=True)

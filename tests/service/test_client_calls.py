@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.agents.scripted import Scripted
-from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.documents.schemas.judges import Judges
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.records.accounts import KeyRecord

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.schemas import output
+from agentsvc_nb.documents.schemas import output
 from agentsvc_nb.wire.limits import JSON_DEPTH_MAX, JSON_VALUES_MAX, MIB
 
 TEXTS = st.text(alphabet='\\"[]{},: a\n\N{SNOWMAN}')

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats import recordings
+from agentsvc_nb.documents import recordings
 from tests.contract.test_media_http import box, video
 
 

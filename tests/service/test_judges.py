@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
-from agentsvc_nb.formats.schemas import judges, output
-from agentsvc_nb.formats.schemas.judges import ASIDE_BYTES, FIELD_BYTES, TOO_LARGE, Judges
+from agentsvc_nb.documents.children.pool import NoAnswer, NoChild
+from agentsvc_nb.documents.schemas import judges, output
+from agentsvc_nb.documents.schemas.judges import ASIDE_BYTES, FIELD_BYTES, TOO_LARGE, Judges
 from tests.bench.process import peak_mb, resident_mb
 from tests.service.test_documents import SIZE, VALUES
 from tests.service.test_sandbox import children

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.formats.kept import Kept
+from agentsvc_nb.documents.kept import Kept
 
 
 def test_what_was_not_asked_for_the_longest_goes_first() -> None:

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.documents.children import fairness
 from agentsvc_nb.service.http.access import Credential, authenticated
 from agentsvc_nb.service.server import admission
 from agentsvc_nb.service.server.admission import TAKING_SECONDS, Activity, Connections

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agentsvc_nb.formats.media_types import guess, is_audio_or_video, safe_name, safe_path
+from agentsvc_nb.documents.media_types import guess, is_audio_or_video, safe_name, safe_path
 
 TAIL = bytes(range(64))
 MEDIA = {

@@ -18,7 +18,7 @@ from agentsvc_nb.agents.offline.languages.charts import ChartWish, without_chart
 from agentsvc_nb.agents.offline.tables.answers import LeftFiles, leave_table
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.client.downloads import read_table
-from agentsvc_nb.formats.plans.results import Result, ResultColumn
+from agentsvc_nb.documents.plans.results import Result, ResultColumn
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 from tests.service.test_run_basis import finished
 

@@ -18,7 +18,7 @@ from agentsvc_nb.agents.offline.passages.corpus import LARGE_BYTES, READ_FILES_M
 from agentsvc_nb.agents.offline.passages.expecting import holds
 from agentsvc_nb.agents.offline.passages.search import passages_for
 from agentsvc_nb.agents.offline.passages.splitting import PASSAGE_CHARS, passages, sentences
-from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.documents.queries import tokens
 from agentsvc_nb.tools.port import WorkFailure
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 

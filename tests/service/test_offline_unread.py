@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.agents import choose
-from agentsvc_nb.formats.engine import process
-from agentsvc_nb.formats.engine.process import TableProcess
+from agentsvc_nb.documents.engine import process
+from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.service.runner.workspace import ChatTables
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 

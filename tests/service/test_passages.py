@@ -8,8 +8,8 @@ from unicodedata import category, normalize
 
 import pytest
 
-from agentsvc_nb.formats.normalization import Folded, fold, tokens
-from agentsvc_nb.formats.queries import Passage, parse, snippets
+from agentsvc_nb.documents.normalization import Folded, fold, tokens
+from agentsvc_nb.documents.queries import Passage, parse, snippets
 
 VOCABULARY = "Straße ﬁne İx Ёлка cafe\u0301 ½ ㎆ ｶﾞﾗｽ 夏のセール 한국 ที่ नमस्ते ﷺ \u200czwj a\u00adb 🔥 \u0301 x \ufeff"
 FILLER = "many other words that nobody is looking for stand here. " * 8

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.engine import plain
-from agentsvc_nb.formats.engine.keeping import profile
-from agentsvc_nb.formats.engine.loading import load
-from agentsvc_nb.formats.engine.plain import load_plain
-from agentsvc_nb.formats.tables.reading import read_tables
-from agentsvc_nb.formats.tables.typed import ENGINE
+from agentsvc_nb.documents.engine import plain
+from agentsvc_nb.documents.engine.keeping import profile
+from agentsvc_nb.documents.engine.loading import load
+from agentsvc_nb.documents.engine.plain import load_plain
+from agentsvc_nb.documents.tables.reading import read_tables
+from agentsvc_nb.documents.tables.typed import ENGINE
 
 ROWS = 2_100
 Cell = Callable[[Random, int], str]

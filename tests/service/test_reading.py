@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.formats import office
-from agentsvc_nb.formats.documents import read_text
-from agentsvc_nb.formats.media_types import OFFICE
+from agentsvc_nb.documents import office
+from agentsvc_nb.documents.documents import read_text
+from agentsvc_nb.documents.media_types import OFFICE
 from tests.notebook import samples
 
 DOCX = OFFICE + "wordprocessingml.document"
@@ -183,7 +183,7 @@ def test_a_pdf_with_a_password_has_no_text(file: Path) -> None:
 
 
 def test_of_a_file_that_takes_too_long_its_beginning_is_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentsvc_nb.formats.documents.CPU_SECONDS", 0)
+    monkeypatch.setattr("agentsvc_nb.documents.documents.CPU_SECONDS", 0)
     file.write_bytes(pdf("Summer sale", "Winter sale"))
     assert read_text(file, "application/pdf") == "Summer sale\f"
     file.write_bytes(packed({**EXCEL, "xl/sharedStrings.xml": f"<sst {S}>" + "<si/>" * 200_000 + "</sst>"}))

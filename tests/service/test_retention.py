@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.formats.engine.process import TableProcess
+from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.records import files, idempotency

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.documents.schemas.judges import Judges
 from agentsvc_nb.service.records import run_events, runs
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from agentsvc_nb.agents.scripted import Scripted
-from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.documents.schemas.judges import Judges
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import chats, run_events, runs
 from agentsvc_nb.service.records.runs import Ending

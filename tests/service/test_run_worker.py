@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from agentsvc_nb.agents.scripted import Scripted
-from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.documents.schemas.judges import Judges
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.records import accounts as account_records
 from agentsvc_nb.service.records import jobs, run_events, usage

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from agentsvc_nb.formats import safe_text
-from agentsvc_nb.formats.markdown import to_html
+from agentsvc_nb.documents import safe_text
+from agentsvc_nb.documents.markdown import to_html
 
 READER: Final = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 HOSTILE: Final = (

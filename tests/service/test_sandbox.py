@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.formats import sandbox
-from agentsvc_nb.formats.engine.messages import SqlQuestion
-from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.formats.sandbox import LimitedChild, Limits
+from agentsvc_nb.documents import sandbox
+from agentsvc_nb.documents.engine.messages import SqlQuestion
+from agentsvc_nb.documents.engine.process import TableProcess
+from agentsvc_nb.documents.sandbox import LimitedChild, Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and limits hold on Linux")
 
@@ -138,9 +138,9 @@ def test_a_child_ends_with_its_parent_however_that_ends(tmp_path: Path, source: 
     variables = module(tmp_path, source)
     parent = f"""
 import time
-from agentsvc_nb.formats.engine.messages import SqlQuestion
-from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.formats.sandbox import LimitedChild
+from agentsvc_nb.documents.engine.messages import SqlQuestion
+from agentsvc_nb.documents.engine.process import TableProcess
+from agentsvc_nb.documents.sandbox import LimitedChild
 child = LimitedChild("asked", variables={variables})
 print(child.pid, child.read_line(100).decode(), flush=True)
 time.sleep(60)
@@ -155,10 +155,10 @@ time.sleep(60)
 def test_whatever_the_service_starts_is_such_a_child() -> None:
     """A process that is started in another way may outlive a service that is killed."""
     package = Path(sandbox.__file__).parents[1]
-    sources = [path for room in ("service", "tools", "agents", "formats") for path in (package / room).rglob("*.py")]
+    sources = [path for room in ("service", "tools", "agents", "documents") for path in (package / room).rglob("*.py")]
     processes = r"^\s*(import|from) (subprocess|multiprocessing|pty)|\bos\.(fork|posix_spawn|spawn)|ProcessPool"
     starting = re.compile(processes, re.M)
     found = {path.relative_to(package).as_posix() for path in sources if starting.search(path.read_text())}
     programs = {f"tools/programs/{name}.py" for name in ("confinement", "supervisor_child")}
-    ours = {"formats/sandbox.py", "service/serve.py", "service/model_trial.py", *programs}
+    ours = {"documents/sandbox.py", "service/serve.py", "service/model_trial.py", *programs}
     assert found == ours, "the service's own start, a trial for users; what a program's sandbox has ends with it"

@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator
 from jsonschema_rs import Draft202012Validator as Draft202012
 from jsonschema_rs import FancyRegexOptions, RegexOptions
 
-from agentsvc_nb.formats.schemas import output
-from agentsvc_nb.formats.schemas.checking import Judge, TooMuchWork
-from agentsvc_nb.formats.schemas.patterns import BadSchema, Matcher, bracketed
+from agentsvc_nb.documents.schemas import output
+from agentsvc_nb.documents.schemas.checking import Judge, TooMuchWork
+from agentsvc_nb.documents.schemas.patterns import BadSchema, Matcher, bracketed
 
 pytestmark = pytest.mark.timeout(60)  # what is not bounded takes for ever
 LONG = "a" * 100_000 + "!"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.schemas import output
+from agentsvc_nb.documents.schemas import output
 
 OBJECT: dict[str, Any] = {"type": "object"}
 DOUBLING = {str(n): {"allOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(30)} | {"30": {}}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.formats.children.fairness import caller
-from agentsvc_nb.formats.indexing import indexed_text
+from agentsvc_nb.documents.children.fairness import caller
+from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records.files import Author, Content

@@ -12,8 +12,8 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.children.fairness import FairQueue, FairThreads, FairTurns, caller
+from agentsvc_nb.documents.children import fairness
+from agentsvc_nb.documents.children.fairness import FairQueue, FairThreads, FairTurns, caller
 
 SHARE: Final = 2
 Steps = st.lists(st.one_of(st.sampled_from("abc"), st.sampled_from(["take", "done"])), max_size=60)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.documents.children import fairness
 from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import runs

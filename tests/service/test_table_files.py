@@ -15,10 +15,10 @@ import duckdb
 import pytest
 import xlsxwriter
 
-from agentsvc_nb.formats.media_types import table_ending
-from agentsvc_nb.formats.tables import model
-from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable, UnreadableTable
-from agentsvc_nb.formats.tables.reading import read_tables
+from agentsvc_nb.documents.media_types import table_ending
+from agentsvc_nb.documents.tables import model
+from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable, UnreadableTable
+from agentsvc_nb.documents.tables.reading import read_tables
 
 D = Decimal
 

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agentsvc_nb.formats.engine import process
-from agentsvc_nb.formats.engine.messages import ComputeQuestion, SqlQuestion, TableAnswer, TableFile, UsedTable
-from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Criterion, Plan
-from agentsvc_nb.formats.plans.profiles import TableProfile, file_names, named
+from agentsvc_nb.documents.engine import process
+from agentsvc_nb.documents.engine.messages import ComputeQuestion, SqlQuestion, TableAnswer, TableFile, UsedTable
+from agentsvc_nb.documents.engine.process import TableProcess
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Criterion, Plan
+from agentsvc_nb.documents.plans.profiles import TableProfile, file_names, named
 from tests.service.test_sandbox import children, gone
 
 T = TypeVar("T")

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.tables.model import UnreadableTable
-from agentsvc_nb.formats.tables.numbers import read_numbers
-from agentsvc_nb.formats.tables.reading import read_tables
+from agentsvc_nb.documents.tables.model import UnreadableTable
+from agentsvc_nb.documents.tables.numbers import read_numbers
+from agentsvc_nb.documents.tables.reading import read_tables
 
 SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]

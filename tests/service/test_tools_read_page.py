@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.formats.page_markdown import to_markdown
+from agentsvc_nb.documents.page_markdown import to_markdown
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import WorkFailure

@@ -11,8 +11,8 @@ import pytest
 import xlsxwriter
 
 from agentsvc_nb.client.downloads import read_table
-from agentsvc_nb.formats.engine import child
-from agentsvc_nb.formats.engine.messages import ROWS_MAX
+from agentsvc_nb.documents.engine import child
+from agentsvc_nb.documents.engine.messages import ROWS_MAX
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import WorkFailure

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 import xlsxwriter
 
-from agentsvc_nb.formats.tables import model, reading
+from agentsvc_nb.documents.tables import model, reading
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.previews.child import read_beginning
 from agentsvc_nb.notebook.previews.decoding import read_table
@@ -100,8 +100,8 @@ def test_no_format_is_read_in_part(
 ) -> None:
     if "cells" in said:
         for module in ("reading", "layout", "delimited", "typed", "markup"):
-            monkeypatch.setattr(f"agentsvc_nb.formats.tables.{module}.CELLS_MAX", 100)
-        monkeypatch.setattr("agentsvc_nb.formats.tables.markup.CellRoom.__init__.__defaults__", (100, 0, 0))
+            monkeypatch.setattr(f"agentsvc_nb.documents.tables.{module}.CELLS_MAX", 100)
+        monkeypatch.setattr("agentsvc_nb.documents.tables.markup.CellRoom.__init__.__defaults__", (100, 0, 0))
     file = tmp_path / name
     file.write_bytes(data if isinstance(data, bytes) else data.encode())
     with pytest.raises(model.TableTooLarge, match=said):

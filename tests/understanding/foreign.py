@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import numbers, texts
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.understanding import Understood, understand
-from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.expressions import expression
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 
 
 def texts(name: str, *values: str) -> ColumnProfile:

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood, understand
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import numbers, read, texts
 
 RACES: Final = TableProfile(

@@ -12,8 +12,8 @@ from agentsvc_nb.agents.offline.languages.charts import ChartWish
 from agentsvc_nb.agents.offline.tables.following.context import chart_of_before, in_context, told
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood
 from agentsvc_nb.agents.offline.tables.wording import question as worded
-from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.expressions import expression
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import ORDERS, SHORT, numbers, texts
 
 TWO_YEARS = replace(

@@ -9,9 +9,9 @@ import pytest
 
 from agentsvc_nb.agents.offline.tables.answers import values_of
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Group, Plan
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.results import Result, ResultColumn
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Group, Plan
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.results import Result, ResultColumn
 from tests.understanding.orders import numbers, read, texts
 
 

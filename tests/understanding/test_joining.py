@@ -9,8 +9,8 @@ import pytest
 from agentsvc_nb.agents.offline.tables.following.context import in_context
 from agentsvc_nb.agents.offline.tables.joining import understood_joined
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood
-from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.expressions import expression
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import numbers, texts
 
 IDS = tuple(f"C{number:02}" for number in range(1, 21))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentsvc_nb.agents.offline.tables.understanding import Understood, understand
-from agentsvc_nb.formats.plans.profiles import TableProfile
+from agentsvc_nb.documents.plans.profiles import TableProfile
 from tests.understanding.foreign import BESTELLUNGEN, READ, SALES, STAFF, UNREAD
 from tests.understanding.orders import numbers, read, texts
 

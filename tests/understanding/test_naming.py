@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from agentsvc_nb.agents.offline.tables.understanding import Understood, understand
-from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.expressions import expression
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import numbers, read, texts
 
 BOOKINGS: Final = TableProfile(

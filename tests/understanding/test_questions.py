@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, NotAboutTables, Understood, understand
 from agentsvc_nb.agents.offline.tables.wording import question as worded
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import ORDERS, numbers, read, texts
 
 READ = [

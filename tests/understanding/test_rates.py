@@ -8,7 +8,7 @@ import pytest
 
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood, understand
 from agentsvc_nb.agents.offline.tables.weights import rates_averaged
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 from tests.understanding.orders import numbers, read, texts
 
 RATES: Final = (numbers("Conversion Rate", "0.5", "7", 30, "%"), numbers("Bounce Rate", "0.2", "0.8"))

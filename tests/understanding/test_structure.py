@@ -6,9 +6,9 @@ import pytest
 
 from agentsvc_nb.agents.offline.tables.duplicates import columns_of_tables, duplicates, plan_of
 from agentsvc_nb.agents.offline.tables.structure import Columns, Duplicates, NotRead, structural
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.results import Result
-from agentsvc_nb.formats.plans.sql import statement
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.results import Result
+from agentsvc_nb.documents.plans.sql import statement
 from tests.understanding.orders import ORDERS, numbers, texts
 
 LEADS = TableProfile(

@@ -10,8 +10,8 @@ import pytest
 from agentsvc_nb.agents.offline.questions import split
 from agentsvc_nb.agents.offline.tables.answers import answered
 from agentsvc_nb.agents.offline.tables.understanding import AskedBack, Understood, understand
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.results import Result, ResultColumn
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.results import Result, ResultColumn
 from tests.understanding.orders import numbers, read, texts
 
 TRIPS: Final = TableProfile(

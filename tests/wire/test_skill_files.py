@@ -1,4 +1,4 @@
-"""Folders of skills read (`formats.skills`): what is one, and what is refused in a sentence."""
+"""Folders of skills read (`documents.skills`): what is one, and what is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from unicodedata import normalize
 
 import pytest
 
-from agentsvc_nb.formats.skills import SkillError, body, skill
+from agentsvc_nb.documents.skills import SkillError, body, skill
 
 
 def main(name: str = "tone", description: str = "How we write.", text: str = "Short sentences.") -> str:

@@ -17,7 +17,7 @@ from agentsvc_nb.agents.language.lengths import Budget, Lengths
 from agentsvc_nb.agents.language.outlines import outline
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.documents import scanned
+from agentsvc_nb.documents.documents import scanned
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 

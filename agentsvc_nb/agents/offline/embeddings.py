@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from agentsvc_nb.formats.children.pool import ChildPool, NoAnswer
-from agentsvc_nb.formats.sandbox import Limits
+from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.documents.sandbox import Limits
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.upstream import Upstream

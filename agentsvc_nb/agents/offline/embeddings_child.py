@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from agentsvc_nb.formats.children.pool import answer_questions
+from agentsvc_nb.documents.children.pool import answer_questions
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from agentsvc_nb.agents.offline.writing import code
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.engine.messages import FileTables, Plot, QueryAnswer
-from agentsvc_nb.formats.plans.charts import ChartKind
-from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.results import Result
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.documents.engine.messages import FileTables, Plot, QueryAnswer
+from agentsvc_nb.documents.plans.charts import ChartKind
+from agentsvc_nb.documents.plans.plan import Plan
+from agentsvc_nb.documents.plans.results import Result
+from agentsvc_nb.documents.safe_text import escape
 from agentsvc_nb.tools.port import Outcome
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 

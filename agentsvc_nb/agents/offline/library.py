@@ -11,9 +11,9 @@ from agentsvc_nb.agents.offline.passages.splitting import Passage, sentences
 from agentsvc_nb.agents.offline.requests import SWITCH, outline_words
 from agentsvc_nb.agents.offline.words import STOP, content_words, stems
 from agentsvc_nb.agents.offline.writing import AnswerPart, code, without_result
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.queries import is_scratch, tokens
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.queries import is_scratch, tokens
+from agentsvc_nb.documents.safe_text import escape
 from agentsvc_nb.tools.workspace_port import COMPUTED, Workspace, WorkspaceEntry
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.requests import needs_model, outline_words
 from agentsvc_nb.agents.offline.words import content_words
-from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.documents.queries import tokens
 
 _OPEN, _CLOSE = "[\"'`“„«‘]?", "[\"'`”“»’]?"
 _GONE = " ; "  # stands for a removed name, so that the words on either side are no neighbours

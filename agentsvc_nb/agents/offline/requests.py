@@ -12,7 +12,7 @@ from agentsvc_nb.agents.offline.languages import REQUESTS
 from agentsvc_nb.agents.offline.languages.language import ANY, phrases_of
 from agentsvc_nb.agents.offline.words import stem
 from agentsvc_nb.agents.offline.writing import AnswerPart, without_result
-from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.documents.normalization import tokens
 
 SWITCH: Final = "agentsvc model anthropic:claude-sonnet-4-6"
 """It asks for the key; docs/models.md has the others."""

@@ -14,10 +14,10 @@ from pydantic import ValidationError
 
 from agentsvc_nb.agents.offline.questions import asks
 from agentsvc_nb.agents.offline.writing import AnswerPart, code, quote, without_result
-from agentsvc_nb.formats.briefs import orders
-from agentsvc_nb.formats.briefs.orders import WISH, without_command
-from agentsvc_nb.formats.briefs.parsing import amended, describes, in_lines, is_labelled, labelled
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.documents.briefs import orders
+from agentsvc_nb.documents.briefs.orders import WISH, without_command
+from agentsvc_nb.documents.briefs.parsing import amended, describes, in_lines, is_labelled, labelled
+from agentsvc_nb.documents.safe_text import escape
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.tools.workspace_port import Workspace

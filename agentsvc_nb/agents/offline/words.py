@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.documents.queries import tokens
 
 _STOP = """
 a about above after again all also am an and any are as at be been being but by can could did do does doing each ever
@@ -38,7 +38,7 @@ dime
 """
 
 STOP: Final = frozenset(_STOP.split())
-"""Stop words of English, German, French and Spanish, folded (`formats.normalization.tokens`)."""
+"""Stop words of English, German, French and Spanish, folded (`documents.normalization.tokens`)."""
 
 _LIGHT = """
 go goes going went gone come comes coming came lie lies lay stand stood take takes took taken bring brings brought

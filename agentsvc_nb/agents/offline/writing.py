@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Final, get_args
 
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.plans.results import Result
-from agentsvc_nb.formats.safe_text import FOLDED, escape
+from agentsvc_nb.documents.plans.results import Result
+from agentsvc_nb.documents.safe_text import FOLDED, escape
 from agentsvc_nb.wire.limits import HEADLINE_CHARS
 from agentsvc_nb.wire.runs import AnswerBasis, Basis
 from agentsvc_nb.wire.text import label, plain
@@ -71,7 +71,7 @@ def code(text: str) -> str:
 
 
 def block(text: str) -> str:
-    """A block that is shown folded where that can be done (`formats.markdown`)."""
+    """A block that is shown folded where that can be done (`documents.markdown`)."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{fence}{FOLDED}\n{text}\n{fence}\n\n"
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from agentsvc_nb.client import cards
 from agentsvc_nb.client.downloads import SCHEMA_ENDING, TABLE
-from agentsvc_nb.formats.kinds import called
-from agentsvc_nb.formats.media_types import HEAD_BYTES, media_type
+from agentsvc_nb.documents.kinds import called
+from agentsvc_nb.documents.media_types import HEAD_BYTES, media_type
 from agentsvc_nb.notebook.display.markdown import SMALL, wrapping
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.wire.files import FileFacts, StagedFile, WorkspaceFile

@@ -11,9 +11,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from agentsvc_nb.formats import markdown
-from agentsvc_nb.formats.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
-from agentsvc_nb.formats.table_edges import edge
+from agentsvc_nb.documents import markdown
+from agentsvc_nb.documents.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
+from agentsvc_nb.documents.table_edges import edge
 from agentsvc_nb.notebook.display.code import highlighted
 from agentsvc_nb.wire.text import worded
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from agentsvc_nb.formats.decoding import decode
+from agentsvc_nb.documents.decoding import decode
 from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED
 from agentsvc_nb.wire.text import escape, plain
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.client.cards import Bundle
-from agentsvc_nb.formats.markdown import linkable
+from agentsvc_nb.documents.markdown import linkable
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, LINK, WRAPPED, line_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.text import escape, exact, label

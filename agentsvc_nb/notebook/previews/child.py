@@ -20,14 +20,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.formats.memory import limit_memory
+from agentsvc_nb.documents.memory import limit_memory
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from pypdfium2 import PdfPage
 
-    from agentsvc_nb.formats.plans.results import ResultColumn
-    from agentsvc_nb.formats.tables.model import ReadColumn, ReadTable
+    from agentsvc_nb.documents.plans.results import ResultColumn
+    from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable
 
 
 class CannotDecode(Exception):
@@ -204,8 +204,8 @@ def read_document(path: str) -> dict[str, Any]:
 
     Raises `CannotDecode` when it has none, or can't be read within bounds.
     """
-    from agentsvc_nb.formats.office import Damaged
-    from agentsvc_nb.formats.office_markdown import formatted
+    from agentsvc_nb.documents.office import Damaged
+    from agentsvc_nb.documents.office_markdown import formatted
 
     with open(path, "rb") as file:
         try:
@@ -258,8 +258,8 @@ def read_whole(path: str) -> dict[str, Any]:
 
 
 def _tables(path: str, *cells_max: int) -> list[ReadTable]:
-    from agentsvc_nb.formats.tables.model import UnreadableTable
-    from agentsvc_nb.formats.tables.reading import read_tables
+    from agentsvc_nb.documents.tables.model import UnreadableTable
+    from agentsvc_nb.documents.tables.reading import read_tables
 
     try:
         found = read_tables(Path(path).name, "", Path(path), *cells_max)
@@ -271,7 +271,7 @@ def _tables(path: str, *cells_max: int) -> list[ReadTable]:
 
 
 def _exported(table: ReadTable) -> dict[str, Any]:
-    from agentsvc_nb.formats.plans.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
+    from agentsvc_nb.documents.plans.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
 
     rows = tuple(zip(*(column.values for column in table.columns), strict=True))
     try:
@@ -283,7 +283,7 @@ def _exported(table: ReadTable) -> dict[str, Any]:
 
 
 def _column(column: ReadColumn) -> ResultColumn:
-    from agentsvc_nb.formats.plans.results import ResultColumn
+    from agentsvc_nb.documents.plans.results import ResultColumn
 
     by = column.unit if column.kind == "date" else ""
     return ResultColumn(column.name, column.kind, "" if by else column.unit, column.decimals, by=by)
@@ -291,7 +291,7 @@ def _column(column: ReadColumn) -> ResultColumn:
 
 def _cell(column: ReadColumn, row: int) -> str:
     """The value as it was read; where there is none, the cell as it stands."""
-    from agentsvc_nb.formats.plans.results import plain
+    from agentsvc_nb.documents.plans.results import plain
 
     value = column.values[row]
     return column.texts[row] if value is None else plain(value, _column(column))

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Final, Literal
 
-from agentsvc_nb.formats.decoding import DecodedText, decode
-from agentsvc_nb.formats.media_types import HEAD_BYTES as SIGNATURE_BYTES
-from agentsvc_nb.formats.media_types import OFFICE, guess, media_type
+from agentsvc_nb.documents.decoding import DecodedText, decode
+from agentsvc_nb.documents.media_types import HEAD_BYTES as SIGNATURE_BYTES
+from agentsvc_nb.documents.media_types import OFFICE, guess, media_type
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.wire.files import WorkspaceFile
 

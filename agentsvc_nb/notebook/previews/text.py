@@ -12,7 +12,7 @@ import json
 import re
 from typing import Any, Final
 
-from agentsvc_nb.formats.decoding import DecodedText
+from agentsvc_nb.documents.decoding import DecodedText
 from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
 from agentsvc_nb.notebook.previews.kinds import Kind, Subject

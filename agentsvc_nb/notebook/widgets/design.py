@@ -180,7 +180,7 @@ def put_lines(part: ipywidgets.HTML, said: str) -> None:
 
 
 class Markup(ipywidgets.HTMLMath):  # type: ignore[misc]
-    """Sanitized HTML: formulas are typeset, other dollars are not (`formats.markdown`)."""
+    """Sanitized HTML: formulas are typeset, other dollars are not (`documents.markdown`)."""
 
     value = traitlets.Unicode("").tag(sync=True, to_json=lambda value, _: untypeset(value))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentsvc_nb.formats.indexing import indexed_text
+from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.service.store.postgres_tx import PostgresTx
 from agentsvc_nb.service.store.tsearch import TsvectorIndex
 

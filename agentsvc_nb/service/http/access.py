@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.documents.children import fairness
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.ports import Clock, Database

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
-from agentsvc_nb.formats.schemas import judges, output
+from agentsvc_nb.documents.children.pool import NoAnswer, NoChild
+from agentsvc_nb.documents.schemas import judges, output
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.usecases import accounts

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentsvc_nb.agents.port import Agent
-from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.documents.schemas.judges import Judges
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams

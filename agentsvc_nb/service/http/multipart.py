@@ -11,7 +11,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
-from agentsvc_nb.formats import media_types
+from agentsvc_nb.documents import media_types
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Blobs, NewBlob
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, PARTS_MAX, REQUEST_SLACK_BYTES

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.formats.children import fairness
+from agentsvc_nb.documents.children import fairness
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.payloads import StoredEvent
 from agentsvc_nb.service.usecases import UseCaseContext, runs

@@ -8,8 +8,8 @@ from typing import get_args
 
 from pydantic import ValidationError
 
-from agentsvc_nb.formats.children.pool import NoChild
-from agentsvc_nb.formats.schemas.judges import TOO_LARGE
+from agentsvc_nb.documents.children.pool import NoChild
+from agentsvc_nb.documents.schemas.judges import TOO_LARGE
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.bodies import Document

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agentsvc_nb.formats import media_types
+from agentsvc_nb.documents import media_types
 from agentsvc_nb.tools.port import Outcome, ToolContext
 from agentsvc_nb.wire.limits import MCP_PICTURE_BYTES, MCP_PICTURES_MAX, MCP_RESULT_CHARS, MESSAGE_CHARS
 

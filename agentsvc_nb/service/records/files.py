@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from agentsvc_nb.formats.indexing import IndexedText
+from agentsvc_nb.documents.indexing import IndexedText
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import listed, load, record
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile

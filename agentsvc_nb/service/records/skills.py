@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from agentsvc_nb.formats.skills import Skill
+from agentsvc_nb.documents.skills import Skill
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import load
 from agentsvc_nb.wire.files import SkillFacts

@@ -10,8 +10,8 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.children.fairness import caller
+from agentsvc_nb.documents.children import fairness
+from agentsvc_nb.documents.children.fairness import caller
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.files import Author, FileRecord

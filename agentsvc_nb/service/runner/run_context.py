@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
-from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.documents.schemas.judges import Judges
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord

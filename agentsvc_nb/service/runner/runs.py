@@ -9,10 +9,10 @@ from typing import Any
 
 from agentsvc_nb.agents.direct_call import DirectCall
 from agentsvc_nb.agents.port import Agent, StepsExceeded
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.children.fairness import caller
-from agentsvc_nb.formats.schemas import output
-from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.documents.children import fairness
+from agentsvc_nb.documents.children.fairness import caller
+from agentsvc_nb.documents.schemas import output
+from agentsvc_nb.documents.schemas.judges import Judges
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.runs import Ending, RunRecord

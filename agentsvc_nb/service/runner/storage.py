@@ -12,12 +12,12 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.formats import media_types
-from agentsvc_nb.formats.children.pool import NoAnswer, NoChild
-from agentsvc_nb.formats.documents import has_text, is_quick, read_text
-from agentsvc_nb.formats.engine.process import TableProcess
-from agentsvc_nb.formats.indexing import DocumentReader, IndexedText, indexed_text
-from agentsvc_nb.formats.media_types import table_ending
+from agentsvc_nb.documents import media_types
+from agentsvc_nb.documents.children.pool import NoAnswer, NoChild
+from agentsvc_nb.documents.documents import has_text, is_quick, read_text
+from agentsvc_nb.documents.engine.process import TableProcess
+from agentsvc_nb.documents.indexing import DocumentReader, IndexedText, indexed_text
+from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.service.ports import Blob, Blobs
 from agentsvc_nb.service.records.files import Content, FileRecord, UploadRecord
 from agentsvc_nb.service.usecases import UseCaseContext, files

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from agentsvc_nb.agents.port import ClientTool
-from agentsvc_nb.formats.schemas.judges import Judges
+from agentsvc_nb.documents.schemas.judges import Judges
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.files import Author, FileRecord

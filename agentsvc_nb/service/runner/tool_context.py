@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 
 from pydantic import BaseModel
 
-from agentsvc_nb.formats import recordings
+from agentsvc_nb.documents import recordings
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from agentsvc_nb.formats import media_types
-from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.engine.messages import (
+from agentsvc_nb.documents import media_types
+from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents.children import fairness
+from agentsvc_nb.documents.engine.messages import (
     ChartQuestion,
     ComputeQuestion,
     FileTables,
@@ -27,11 +27,11 @@ from agentsvc_nb.formats.engine.messages import (
     TableFile,
     UsedTable,
 )
-from agentsvc_nb.formats.media_types import table_ending
-from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
-from agentsvc_nb.formats.plans.plan import Plan
-from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, file_names, named
-from agentsvc_nb.formats.plans.results import Result
+from agentsvc_nb.documents.media_types import table_ending
+from agentsvc_nb.documents.plans.charts import ChartError, ChartKind
+from agentsvc_nb.documents.plans.plan import Plan
+from agentsvc_nb.documents.plans.profiles import PlanError, TableProfile, file_names, named
+from agentsvc_nb.documents.plans.results import Result
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.usecases import files, projects
@@ -122,7 +122,7 @@ _TOO_MANY: Final = f"It is not among the first {FILES_MAX} files with tables, wh
 
 
 class TableAsker(Protocol):
-    """What answers questions about tables (`formats.engine.process.TableProcess`)."""
+    """What answers questions about tables (`documents.engine.process.TableProcess`)."""
 
     async def read(self, file: TableFile, account: str) -> TableAnswer: ...
     async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer: ...

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from agentsvc_nb.formats.children.fairness import FairQueue
+from agentsvc_nb.documents.children.fairness import FairQueue
 from agentsvc_nb.service.logs import Tally
 
 KNOWN_MAX: Final = 4_096

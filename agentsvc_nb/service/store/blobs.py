@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from pathlib import Path
 from typing import IO, Final
 
-from agentsvc_nb.formats.media_types import HEAD_BYTES
+from agentsvc_nb.documents.media_types import HEAD_BYTES
 
 PIECE_BYTES: Final = 1024 * 1024
 """The most that is read at once: each read is a call in a thread."""

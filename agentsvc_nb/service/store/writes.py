@@ -10,8 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Generic, TypeVar
 
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.children.fairness import FairQueue
+from agentsvc_nb.documents.children import fairness
+from agentsvc_nb.documents.children.fairness import FairQueue
 from agentsvc_nb.service.ports import Tx
 
 T = TypeVar("T")

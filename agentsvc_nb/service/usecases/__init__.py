@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from agentsvc_nb.formats.children.fairness import FairTurns
-from agentsvc_nb.formats.memory import return_freed
+from agentsvc_nb.documents.children.fairness import FairTurns
+from agentsvc_nb.documents.memory import return_freed
 from agentsvc_nb.service.ports import Clock, Database, Index, Signals, Tx, Workers
 from agentsvc_nb.service.telemetry.metrics import Metrics
 from agentsvc_nb.service.telemetry.tracing import Tracing

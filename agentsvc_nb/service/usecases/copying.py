@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.indexing import indexed_text
+from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import files

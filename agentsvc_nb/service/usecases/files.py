@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
-from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.indexing import IndexedText, indexed_text
+from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents.indexing import IndexedText, indexed_text
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import chats as chat_records

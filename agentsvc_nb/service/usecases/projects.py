@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from agentsvc_nb.formats.skills import Skill, SkillError, skill, skill_name
+from agentsvc_nb.documents.skills import Skill, SkillError, skill, skill_name
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats, skills

@@ -17,9 +17,9 @@ from markdown_it.utils import OptionsDict
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from agentsvc_nb.formats import markdown
-from agentsvc_nb.formats.kinds import called
-from agentsvc_nb.formats.table_edges import edge
+from agentsvc_nb.documents import markdown
+from agentsvc_nb.documents.kinds import called
+from agentsvc_nb.documents.table_edges import edge
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.text import exact, plain

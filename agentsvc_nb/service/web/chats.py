@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from agentsvc_nb.formats.documents import is_cut
-from agentsvc_nb.formats.safe_text import blocks
-from agentsvc_nb.formats.tables.plain import Table, is_table, parse
+from agentsvc_nb.documents.documents import is_cut
+from agentsvc_nb.documents.safe_text import blocks
+from agentsvc_nb.documents.tables.plain import Table, is_table, parse
 from agentsvc_nb.service.http import bodies, endpoints
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.ports import Blobs

@@ -18,9 +18,9 @@ from typing import Any, Final, Literal
 
 from PIL import Image, ImageChops, ImageFilter, ImageOps
 
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.children.fairness import FairTurns
-from agentsvc_nb.formats.sandbox import LimitedChild, Limits
+from agentsvc_nb.documents.children import fairness
+from agentsvc_nb.documents.children.fairness import FairTurns
+from agentsvc_nb.documents.sandbox import LimitedChild, Limits
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.ads.colors import INK, WHITE, Color, contrast
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM

@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
-from agentsvc_nb.formats.decoding import decode_page
+from agentsvc_nb.documents.decoding import decode_page
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.limits import FETCH_BYTES, FETCH_REDIRECTS, FETCH_SECONDS, URL_CHARS
 

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeVar
 
 from pydantic import Field
 
-from agentsvc_nb.formats.documents import Tolerant
+from agentsvc_nb.documents.documents import Tolerant
 from agentsvc_nb.tools.port import Check, ToolInput, ToolOutput, WebAddress
 from agentsvc_nb.wire.limits import MB
 

@@ -8,8 +8,8 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.formats import queries as grammar
-from agentsvc_nb.formats.documents import is_cut, scanned
+from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents.documents import is_cut, scanned
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB, SEARCH_SECONDS

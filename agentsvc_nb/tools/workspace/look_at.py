@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.formats.children import fairness
-from agentsvc_nb.formats.children.fairness import FairTurns
-from agentsvc_nb.formats.sandbox import LimitedChild, Limits
+from agentsvc_nb.documents.children import fairness
+from agentsvc_nb.documents.children.fairness import FairTurns
+from agentsvc_nb.documents.sandbox import LimitedChild, Limits
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 
 PDF: Final = "application/pdf"

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.formats.page_markdown import to_markdown
+from agentsvc_nb.documents.page_markdown import to_markdown
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WebAddress, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.formats.skills import MAIN, body
+from agentsvc_nb.documents.skills import MAIN, body
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.workspace.files import READ_CHARS_MAX, part_of_text
 from agentsvc_nb.wire.text import label

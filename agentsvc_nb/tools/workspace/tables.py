@@ -11,9 +11,9 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.formats.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, FileTables, Plot, QueryAnswer
-from agentsvc_nb.formats.plans.results import SCHEMA
-from agentsvc_nb.formats.safe_text import escape, table
+from agentsvc_nb.documents.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, FileTables, Plot, QueryAnswer
+from agentsvc_nb.documents.plans.results import SCHEMA
+from agentsvc_nb.documents.safe_text import escape, table
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 

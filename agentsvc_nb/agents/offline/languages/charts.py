@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.formats.plans.charts import ChartKind
+from agentsvc_nb.documents.plans.charts import ChartKind
 
 _ENGLISH: Final = r"(?:bar|column|line|scatter|pie|simple|small)?\s*(?:charts?|graphs?|plots?|diagrams?)"
 _GERMAN: Final = r"(?:balken|säulen|linien|punkt|streu|kreis)?(?:diagramm|chart|grafik|graph|graphik)"

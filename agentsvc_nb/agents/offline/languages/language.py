@@ -11,7 +11,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.cells import VALUES
 from agentsvc_nb.agents.offline.languages.headers import NOUNS, STATES
-from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.documents.normalization import tokens
 
 Meaning = tuple[str, str]
 """The part that a phrase plays in a question (`op`, `cmp`, `not`), and which one (`sum`, `>`)."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.documents.normalization import tokens
 
 Phrases = frozenset[tuple[str, ...]]
 

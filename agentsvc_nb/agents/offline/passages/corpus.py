@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from agentsvc_nb.agents.offline.passages.splitting import Passage, passages, row_passage
-from agentsvc_nb.formats.decoding import decode
-from agentsvc_nb.formats.documents import is_cut
-from agentsvc_nb.formats.kept import Kept
-from agentsvc_nb.formats.normalization import fold
-from agentsvc_nb.formats.tables.delimited import CsvForm
-from agentsvc_nb.formats.tables.plain import form, is_table, parse
+from agentsvc_nb.documents.decoding import decode
+from agentsvc_nb.documents.documents import is_cut
+from agentsvc_nb.documents.kept import Kept
+from agentsvc_nb.documents.normalization import fold
+from agentsvc_nb.documents.tables.delimited import CsvForm
+from agentsvc_nb.documents.tables.plain import form, is_table, parse
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.workspace_port import Workspace, WorkspaceEntry

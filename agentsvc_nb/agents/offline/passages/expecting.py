@@ -12,8 +12,8 @@ from agentsvc_nb.agents.offline.languages import LANGUAGES
 from agentsvc_nb.agents.offline.passages.splitting import TEXTS_KEPT, Passage, sentences
 from agentsvc_nb.agents.offline.requests import has_number, is_free, numbers_in
 from agentsvc_nb.agents.offline.words import STOP, meanings
-from agentsvc_nb.formats.normalization import fold
-from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.documents.normalization import fold
+from agentsvc_nb.documents.queries import tokens
 
 _ID = re.compile(r"(?i)\b(?:\w*_)?(?:id|uuid|sku|nr|no|code|key): [^·]*")
 _NUMBERING = re.compile(r"\A\(?(?:\d+[.)]|\d+(?:\.\d+)+)\s+(?=[^\W\d_a-z])")

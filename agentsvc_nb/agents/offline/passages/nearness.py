@@ -17,7 +17,7 @@ import numpy as np
 from agentsvc_nb.agents.offline.embeddings import Embeddings
 from agentsvc_nb.agents.offline.passages.splitting import SENTENCE_CHARS, TEXTS_KEPT, Passage, sentences
 from agentsvc_nb.agents.offline.words import STOP, Vectors, meanings, stem
-from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.documents.queries import tokens
 from agentsvc_nb.tools.support import stopping
 
 PASSAGES_COMPARED: Final = 5_000

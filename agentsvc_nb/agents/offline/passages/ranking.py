@@ -16,8 +16,8 @@ from agentsvc_nb.agents.offline.passages.corpus import CorpusReading
 from agentsvc_nb.agents.offline.passages.splitting import TEXTS_KEPT, Passage, sentences
 from agentsvc_nb.agents.offline.requests import base_forms, expects, function_words, language_of
 from agentsvc_nb.agents.offline.words import LIGHT, STOP, content_words, phrases, stem
-from agentsvc_nb.formats.normalization import fold
-from agentsvc_nb.formats.queries import tokens
+from agentsvc_nb.documents.normalization import fold
+from agentsvc_nb.documents.queries import tokens
 from agentsvc_nb.tools.support import stopping
 
 STEMS_MAX: Final = 60

@@ -16,7 +16,7 @@ from agentsvc_nb.agents.offline.passages.splitting import Passage
 from agentsvc_nb.agents.offline.requests import is_english
 from agentsvc_nb.agents.offline.words import phrases
 from agentsvc_nb.agents.offline.writing import AnswerPart, code, quote, without_result
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.documents.safe_text import escape
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB
 from agentsvc_nb.wire.text import plain
 

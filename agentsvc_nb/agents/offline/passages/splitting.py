@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any, Final, Literal
 
 from agentsvc_nb.agents.offline.writing import WRAPPED_CHARS
-from agentsvc_nb.formats.safe_text import HEADING
-from agentsvc_nb.formats.tables.plain import is_table, parse
+from agentsvc_nb.documents.safe_text import HEADING
+from agentsvc_nb.documents.tables.plain import is_table, parse
 
 PASSAGE_CHARS: Final = 600
 """A longer paragraph is several passages; a sentence is never cut unless it has `SENTENCE_CHARS`."""

@@ -32,15 +32,15 @@ from agentsvc_nb.agents.offline.tables.weights import rates_averaged
 from agentsvc_nb.agents.offline.tables.wording import measure, question, quoted
 from agentsvc_nb.agents.offline.writing import RESULTS, AnswerPart, block, code, result, without_result
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.media_types import safe_name
-from agentsvc_nb.formats.plans.charts import ChartError, ChartKind
-from agentsvc_nb.formats.plans.dialect import quoted as identifier
-from agentsvc_nb.formats.plans.expressions import expression
-from agentsvc_nb.formats.plans.plan import Aggregate, Compared, Criterion, Plan
-from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
-from agentsvc_nb.formats.plans.results import CSV, Result, ResultTooLong, exported, left_out, markdown, plain, shown
-from agentsvc_nb.formats.plans.sql import sql
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.documents.media_types import safe_name
+from agentsvc_nb.documents.plans.charts import ChartError, ChartKind
+from agentsvc_nb.documents.plans.dialect import quoted as identifier
+from agentsvc_nb.documents.plans.expressions import expression
+from agentsvc_nb.documents.plans.plan import Aggregate, Compared, Criterion, Plan
+from agentsvc_nb.documents.plans.profiles import PlanError, TableProfile, Tables
+from agentsvc_nb.documents.plans.results import CSV, Result, ResultTooLong, exported, left_out, markdown, plain, shown
+from agentsvc_nb.documents.plans.sql import sql
+from agentsvc_nb.documents.safe_text import escape
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 from agentsvc_nb.wire.runs import Basis

@@ -11,10 +11,10 @@ from typing import Final
 from agentsvc_nb.agents.offline.languages.english import ENGLISH
 from agentsvc_nb.agents.offline.languages.language import Vocabulary, in_english
 from agentsvc_nb.agents.offline.tables.question import alike, opened
-from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.plan import Column
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile
-from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_per_unit, is_ratio
+from agentsvc_nb.documents.normalization import tokens
+from agentsvc_nb.documents.plans.plan import Column
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.plans.roles import is_identifier, is_label, is_per_unit, is_ratio
 
 NAMES: Final = frozenset(tokens("name title nom nombre bezeichnung titel"))
 _UNIT_WORDS: Final = {

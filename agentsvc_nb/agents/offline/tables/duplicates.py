@@ -9,14 +9,14 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.structure import Columns, Duplicates, NotRead
 from agentsvc_nb.agents.offline.writing import AnswerPart, block, code, result, without_result
-from agentsvc_nb.formats.plans.expressions import expression, title
-from agentsvc_nb.formats.plans.plan import Aggregate, AllOf, Column, Condition, Empty, Group, Kept, Not, Order, Plan
-from agentsvc_nb.formats.plans.profiles import TableProfile
-from agentsvc_nb.formats.plans.results import Result, markdown
-from agentsvc_nb.formats.plans.roles import is_identifier
-from agentsvc_nb.formats.plans.sql import sql
-from agentsvc_nb.formats.safe_text import escape
-from agentsvc_nb.formats.safe_text import table as shown_table
+from agentsvc_nb.documents.plans.expressions import expression, title
+from agentsvc_nb.documents.plans.plan import Aggregate, AllOf, Column, Condition, Empty, Group, Kept, Not, Order, Plan
+from agentsvc_nb.documents.plans.profiles import TableProfile
+from agentsvc_nb.documents.plans.results import Result, markdown
+from agentsvc_nb.documents.plans.roles import is_identifier
+from agentsvc_nb.documents.plans.sql import sql
+from agentsvc_nb.documents.safe_text import escape
+from agentsvc_nb.documents.safe_text import table as shown_table
 
 _KINDS: Final = {"text": "text", "number": "number", "date": "date", "datetime": "date and time", "time": "time",
                  "boolean": "yes or no"}  # fmt: skip

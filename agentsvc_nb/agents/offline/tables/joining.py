@@ -23,10 +23,10 @@ from agentsvc_nb.agents.offline.tables.understanding import (
     by_links,
     understand,
 )
-from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.plan import Column, Correlation, Join, Plan, aggregates, columns_of, columns_of_operand
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables
-from agentsvc_nb.formats.plans.roles import is_label
+from agentsvc_nb.documents.normalization import tokens
+from agentsvc_nb.documents.plans.plan import Column, Correlation, Join, Plan, aggregates, columns_of, columns_of_operand
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile, Tables
+from agentsvc_nb.documents.plans.roles import is_label
 
 _TABLES_MAX: Final = 12
 _ONCE: Final = ("min", "max", "distinct")

@@ -18,9 +18,9 @@ from agentsvc_nb.agents.offline.tables.topics import done, is_plural, letter_of,
 from agentsvc_nb.agents.offline.tables.translations import NAMING_WORDS, PARTICLES, PER, is_unit, met, translated
 from agentsvc_nb.agents.offline.tables.values import TableValues
 from agentsvc_nb.agents.offline.words import meanings
-from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.plan import Column, Plan
-from agentsvc_nb.formats.plans.profiles import TableProfile, Tables
+from agentsvc_nb.documents.normalization import tokens
+from agentsvc_nb.documents.plans.plan import Column, Plan
+from agentsvc_nb.documents.plans.profiles import TableProfile, Tables
 
 EXACT, FORM, NAMING, TRANSLATED, PART, ALIKE, TYPO = 0.0, 0.1, 0.3, 0.6, 0.7, 0.9, 1.5
 """How far a link is from the words themselves."""

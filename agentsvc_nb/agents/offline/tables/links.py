@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.agents.offline.tables.question import Word
-from agentsvc_nb.formats.kept import Kept
-from agentsvc_nb.formats.plans.plan import Column
-from agentsvc_nb.formats.plans.profiles import TableProfile
+from agentsvc_nb.documents.kept import Kept
+from agentsvc_nb.documents.plans.plan import Column
+from agentsvc_nb.documents.plans.profiles import TableProfile
 
 
 @dataclass(frozen=True, slots=True)

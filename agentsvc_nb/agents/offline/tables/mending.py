@@ -13,7 +13,7 @@ from agentsvc_nb.agents.offline.languages.language import Vocabulary
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, alike, edits
 from agentsvc_nb.agents.offline.words import meanings
-from agentsvc_nb.formats.plans.profiles import TableProfile
+from agentsvc_nb.documents.plans.profiles import TableProfile
 
 _LETTERS_MIN: Final = 5
 _SHORT: Final = 4

@@ -12,7 +12,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.languages.german import GERMAN
 from agentsvc_nb.agents.offline.languages.language import Vocabulary
-from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.documents.normalization import tokens
 
 WORDS_MAX: Final = 60
 _WRITTEN: Final = r"""(?x)

@@ -17,8 +17,8 @@ from agentsvc_nb.agents.offline.tables.links import Link
 from agentsvc_nb.agents.offline.tables.mending import mended
 from agentsvc_nb.agents.offline.tables.question import Word, alike, edits, parted, words
 from agentsvc_nb.agents.offline.words import meanings
-from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.profiles import TableProfile
+from agentsvc_nb.documents.normalization import tokens
+from agentsvc_nb.documents.plans.profiles import TableProfile
 
 _TYPO_LETTERS_MIN: Final = 6
 

@@ -12,7 +12,7 @@ from agentsvc_nb.agents.offline.languages.language import in_english
 from agentsvc_nb.agents.offline.tables.columns import TableColumns
 from agentsvc_nb.agents.offline.tables.question import Word, forms, opened
 from agentsvc_nb.agents.offline.words import meanings
-from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.documents.normalization import tokens
 
 _ANYBODY: Final = frozenset(("person", "people"))
 _PERSONS: Final = frozenset(

@@ -7,7 +7,7 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.columns import UNITS
 from agentsvc_nb.agents.offline.tables.question import alike
-from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.documents.normalization import tokens
 
 NAMING_WORDS: Final = frozenset(tokens("name title names titles nom nombre bezeichnung id nr no code number"))
 PARTICLES: Final = frozenset(tokens("de du des d la le l les der die das den von el los las del of the"))

@@ -27,12 +27,12 @@ from agentsvc_nb.agents.offline.tables.linking import TYPO, TableLinks
 from agentsvc_nb.agents.offline.tables.mending import gathered, mended, with_blanks
 from agentsvc_nb.agents.offline.tables.question import Word, parted, words
 from agentsvc_nb.agents.offline.tables.weights import has_no_weights, unweighted
-from agentsvc_nb.formats.plans.checks import objections
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Criterion, Plan, aggregates, columns_of, leaves
-from agentsvc_nb.formats.plans.profiles import PlanError, TableProfile, Tables
-from agentsvc_nb.formats.plans.sql import statement
-from agentsvc_nb.formats.tables.model import MONTHS
-from agentsvc_nb.formats.tables.numbers import READ_AS_TEXT
+from agentsvc_nb.documents.plans.checks import objections
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Criterion, Plan, aggregates, columns_of, leaves
+from agentsvc_nb.documents.plans.profiles import PlanError, TableProfile, Tables
+from agentsvc_nb.documents.plans.sql import statement
+from agentsvc_nb.documents.tables.model import MONTHS
+from agentsvc_nb.documents.tables.numbers import READ_AS_TEXT
 
 _MARGIN: Final = 0.45
 """Readings that are so much further from the words than the nearest are no rivals to it."""

@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from agentsvc_nb.agents.offline.writing import AnswerPart, code, without_result
-from agentsvc_nb.formats.engine.messages import FileTables
-from agentsvc_nb.formats.safe_text import escape
+from agentsvc_nb.documents.engine.messages import FileTables
+from agentsvc_nb.documents.safe_text import escape
 
 _TEXTS: Final = frozenset((".md", ".markdown", ".html", ".htm", ".docx"))
 """Endings of files whose text is searched, whatever tables are in it."""

@@ -9,9 +9,9 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.columns import TableColumns
 from agentsvc_nb.agents.offline.tables.question import forms
-from agentsvc_nb.formats.kept import Kept
-from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.profiles import ColumnProfile
+from agentsvc_nb.documents.kept import Kept
+from agentsvc_nb.documents.normalization import tokens
+from agentsvc_nb.documents.plans.profiles import ColumnProfile
 
 _ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _MEASURED: Final = re.compile(r"(\d+)([a-z])")

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentsvc_nb.agents.offline.tables.grammar.readings import QuestionReading
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Plan, aggregates
-from agentsvc_nb.formats.plans.profiles import ColumnProfile, TableProfile, Tables
-from agentsvc_nb.formats.plans.roles import is_identifier, is_label, is_rank, is_ratio
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Plan, aggregates
+from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile, Tables
+from agentsvc_nb.documents.plans.roles import is_identifier, is_label, is_rank, is_ratio
 
 
 def unweighted(reading: QuestionReading) -> QuestionReading | None:

@@ -6,8 +6,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
-from agentsvc_nb.formats.plans.expressions import value as written
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.expressions import value as written
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     AllOf,
     Along,

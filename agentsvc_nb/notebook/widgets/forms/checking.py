@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.formats.schemas.checking import Judge, said
+from agentsvc_nb.documents.schemas.checking import Judge, said
 from agentsvc_nb.notebook.jobs.fields import Schema
 from agentsvc_nb.wire.text import label
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from agentsvc_nb.formats import queries as grammar
+from agentsvc_nb.documents import queries as grammar
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext

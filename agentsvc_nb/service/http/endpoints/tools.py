@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from starlette.responses import Response
 
-from agentsvc_nb.formats import media_types
+from agentsvc_nb.documents import media_types
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies, start_fields
 from agentsvc_nb.service.http.context import RequestContext

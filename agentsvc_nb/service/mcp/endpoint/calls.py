@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from agentsvc_nb.agents import direct_call
-from agentsvc_nb.formats import media_types
+from agentsvc_nb.documents import media_types
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext

@@ -6,7 +6,7 @@ import asyncio
 import base64
 from typing import Any, Final
 
-from agentsvc_nb.formats import queries as grammar
+from agentsvc_nb.documents import queries as grammar
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.mcp.endpoint import results

@@ -16,7 +16,7 @@ from agentsvc_nb.agents.offline.tables.grammar.phrases import GROUPS, MEASURES, 
 from agentsvc_nb.agents.offline.tables.grammar.readings import LIMIT_MAX, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, pattern, reduced, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     Along,
     Column,

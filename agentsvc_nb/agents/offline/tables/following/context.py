@@ -39,9 +39,9 @@ from agentsvc_nb.agents.offline.tables.understanding import (
     objected,
 )
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.formats.normalization import tokens
-from agentsvc_nb.formats.plans.plan import Aggregate, columns_of
-from agentsvc_nb.formats.plans.profiles import TableProfile
+from agentsvc_nb.documents.normalization import tokens
+from agentsvc_nb.documents.plans.plan import Aggregate, columns_of
+from agentsvc_nb.documents.plans.profiles import TableProfile
 
 TURNS_MAX: Final = 6
 """Questions that one may go on from, one after the other."""

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, TypeGuard
 
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.plan import (
     AllOf,
     Between,
     Column,

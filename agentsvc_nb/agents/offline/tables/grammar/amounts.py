@@ -13,7 +13,7 @@ from typing import Final, TypeGuard
 from agentsvc_nb.agents.offline.tables.columns import day_of
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.plan import (
     AllOf,
     Between,
     Column,
@@ -23,7 +23,7 @@ from agentsvc_nb.formats.plans.plan import (
     DatePartName,
     Operator,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile
+from agentsvc_nb.documents.plans.profiles import ColumnProfile
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import most_rows, superlative, top
 from agentsvc_nb.agents.offline.tables.grammar.verdicts import compared, exists
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     Column,
     Condition,
@@ -54,7 +54,7 @@ from agentsvc_nb.formats.plans.plan import (
     columns_of_operand,
     leaves,
 )
-from agentsvc_nb.formats.plans.roles import is_identifier
+from agentsvc_nb.documents.plans.roles import is_identifier
 
 _ASIDE: Final = frozenset({"cond", "group", "base", "comma", "among", "kinds"})
 _SLOT: Final = re.compile(r"(?P<tags>[\w|]+)(?P<times>[?*+]?)")

@@ -22,8 +22,8 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.agents.offline.tables.grammar.superlatives import row_names
-from agentsvc_nb.formats.plans.plan import Column, Group
-from agentsvc_nb.formats.plans.roles import is_identifier
+from agentsvc_nb.documents.plans.plan import Column, Group
+from agentsvc_nb.documents.plans.roles import is_identifier
 
 
 def implied(parts: Parts) -> QuestionReading | None:

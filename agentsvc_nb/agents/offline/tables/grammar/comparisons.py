@@ -11,7 +11,7 @@ from agentsvc_nb.agents.offline.tables.grammar.phrases import aggregate
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     Along,
     Column,

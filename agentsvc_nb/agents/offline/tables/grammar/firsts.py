@@ -14,10 +14,10 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.checks import Code
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Group, Measure, OneOf, Order
-from agentsvc_nb.formats.plans.profiles import ColumnProfile
-from agentsvc_nb.formats.plans.roles import is_identifier
+from agentsvc_nb.documents.plans.checks import Code
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Group, Measure, OneOf, Order
+from agentsvc_nb.documents.plans.profiles import ColumnProfile
+from agentsvc_nb.documents.plans.roles import is_identifier
 
 
 def how_many(parts: Parts) -> int:

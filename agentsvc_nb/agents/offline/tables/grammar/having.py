@@ -17,7 +17,7 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, has, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     Criterion,
     Empty,
@@ -29,7 +29,7 @@ from agentsvc_nb.formats.plans.plan import (
     columns_of,
     leaves,
 )
-from agentsvc_nb.formats.plans.roles import is_identifier
+from agentsvc_nb.documents.plans.roles import is_identifier
 
 
 def _of_rows(items: Sequence[Item], links: TableLinks) -> Made:

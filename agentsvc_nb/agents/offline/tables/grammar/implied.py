@@ -6,8 +6,8 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import alike
-from agentsvc_nb.formats.plans.plan import Column
-from agentsvc_nb.formats.plans.roles import is_identifier
+from agentsvc_nb.documents.plans.plan import Column
+from agentsvc_nb.documents.plans.roles import is_identifier
 
 _IMPLIED: Final = {
     "cost": ("price", "cost", "preis", "prix", "precio"),

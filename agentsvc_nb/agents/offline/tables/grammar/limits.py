@@ -24,7 +24,7 @@ from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, ha
 from agentsvc_nb.agents.offline.tables.grammar.truths import equal, noun_counted, quota, true, yes
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import is_form_of_any
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.plan import (
     AllOf,
     AnyOf,
     Between,
@@ -38,8 +38,8 @@ from agentsvc_nb.formats.plans.plan import (
     Operator,
     columns_of,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile
-from agentsvc_nb.formats.plans.roles import is_identifier, is_rank
+from agentsvc_nb.documents.plans.profiles import ColumnProfile
+from agentsvc_nb.documents.plans.roles import is_identifier, is_rank
 
 _OPERATORS: Final = get_args(Operator)
 

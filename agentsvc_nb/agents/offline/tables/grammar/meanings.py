@@ -16,7 +16,7 @@ from agentsvc_nb.agents.offline.tables.linking import ALIKE, EXACT, FORM, PART, 
 from agentsvc_nb.agents.offline.tables.links import Link
 from agentsvc_nb.agents.offline.tables.question import Word, alike, forms
 from agentsvc_nb.agents.offline.tables.topics import is_participle, is_person
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Compared
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Compared
 
 WORD: Final = 1.0
 LIGHT_BESIDES: Final = 0.5

@@ -11,7 +11,7 @@ from agentsvc_nb.agents.offline.tables.columns import day_of
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item
 from agentsvc_nb.agents.offline.tables.linking import ALIKE, FORM, PART, SPAN_MAX, TableLinks
 from agentsvc_nb.agents.offline.tables.question import Word, alike
-from agentsvc_nb.formats.normalization import tokens
+from agentsvc_nb.documents.normalization import tokens
 
 _FILES: Final = frozenset(
     tokens(

@@ -10,7 +10,7 @@ from typing import Final
 from agentsvc_nb.agents.offline.tables.grammar.amounts import is_year
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import Column, Condition, Criterion, Empty, Not
+from agentsvc_nb.documents.plans.plan import Column, Condition, Criterion, Empty, Not
 
 
 def negated(items: Sequence[Item], condition: Condition | None) -> Made:

@@ -9,8 +9,8 @@ from typing import Final, Literal, cast
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import alike
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Compared, Correlation, Formula, Group, Operation, Period
-from agentsvc_nb.formats.plans.roles import is_identifier
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Compared, Correlation, Formula, Group, Operation, Period
+from agentsvc_nb.documents.plans.roles import is_identifier
 
 GROUPS_LIKELY_MAX: Final = 24
 """A column of amounts with more different values makes no groups."""

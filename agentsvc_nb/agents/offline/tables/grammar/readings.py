@@ -12,8 +12,8 @@ from agentsvc_nb.agents.offline.tables.grammar.phrases import period
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
 from agentsvc_nb.agents.offline.tables.question import alike
-from agentsvc_nb.formats.plans.checks import Code
-from agentsvc_nb.formats.plans.plan import (
+from agentsvc_nb.documents.plans.checks import Code
+from agentsvc_nb.documents.plans.plan import (
     Aggregate,
     Column,
     Condition,
@@ -27,8 +27,8 @@ from agentsvc_nb.formats.plans.plan import (
     columns_of,
     leaves,
 )
-from agentsvc_nb.formats.plans.profiles import ColumnProfile
-from agentsvc_nb.formats.plans.roles import is_currency, is_identifier, is_label, is_ratio
+from agentsvc_nb.documents.plans.profiles import ColumnProfile
+from agentsvc_nb.documents.plans.roles import is_currency, is_identifier, is_label, is_ratio
 
 LIMIT_MAX: Final = 1000
 

@@ -11,8 +11,8 @@ from agentsvc_nb.agents.offline.tables.grammar.phrases import period
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, Rule, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import Compared, Criterion, Group, Measure, column_of, leaves
-from agentsvc_nb.formats.plans.roles import is_identifier
+from agentsvc_nb.documents.plans.plan import Compared, Criterion, Group, Measure, column_of, leaves
+from agentsvc_nb.documents.plans.roles import is_identifier
 
 
 def _row_itself(items: Sequence[Item], links: TableLinks) -> Made:

@@ -25,8 +25,8 @@ from agentsvc_nb.agents.offline.tables.grammar.readings import (
     period_asked,
 )
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Condition, Empty, Group, Not, Order
-from agentsvc_nb.formats.plans.roles import is_identifier
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Condition, Empty, Group, Not, Order
+from agentsvc_nb.documents.plans.roles import is_identifier
 
 
 def superlative(parts: Parts) -> QuestionReading | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agentsvc_nb.agents.offline.tables.grammar.negations import negated
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, Made, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import Criterion
+from agentsvc_nb.documents.plans.plan import Criterion
 
 
 def true(items: Sequence[Item], links: TableLinks) -> Made:

@@ -14,7 +14,7 @@ from agentsvc_nb.agents.offline.tables.grammar.limits import in_period
 from agentsvc_nb.agents.offline.tables.grammar.readings import Parts, QuestionReading
 from agentsvc_nb.agents.offline.tables.grammar.rules import Item, has, values
 from agentsvc_nb.agents.offline.tables.linking import TableLinks
-from agentsvc_nb.formats.plans.plan import Aggregate, Column, Compared, Condition, Criterion, OneOf
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Compared, Condition, Criterion, OneOf
 
 ANY: Final = "any"
 _MORE: Final = ("more", "less", "implied_more")

@@ -1,0 +1,110 @@
+"""The process of tables: it reads a content once, and answers questions about its tables. The service's own process
+never imports the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pickle
+import shutil
+import time
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.documents.engine.messages import (
+    ChartQuestion,
+    ComputeQuestion,
+    Question,
+    ReadQuestion,
+    SqlQuestion,
+    TableAnswer,
+    TableFile,
+)
+from agentsvc_nb.documents.kept import Kept
+from agentsvc_nb.documents.sandbox import Limits
+
+CHILD: Final = "agentsvc_nb.documents.engine.child"
+LIMITS: Final = Limits(memory_bytes=3 * 2**30, file_bytes=2 * 2**30)
+PATIENCE_SECONDS: Final = 60.0
+ANSWER_BYTES: Final = 50_000_000
+"""Limit of the child's answer: cells, and a picture in base64."""
+TOLD_BYTES: Final = 16_000_000
+"""Of profiles that the service itself remembers."""
+_TOO_MUCH: Final = TableAnswer(
+    error=("too_much", "", "This takes too long or too much memory: ask for less, or of smaller files.")
+)
+_READ_TOO_MUCH: Final = TableAnswer(
+    error=(
+        "too_much",
+        "",
+        "The table took too long, or too much memory, to read: give fewer rows or columns, or a plain CSV file "
+        "(dates as 2026-03-31, numbers as 1234.5).",
+    )
+)
+
+
+class TableProcess:
+    """Children that share a folder in which they keep what they read (`keeping`)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.absolute()
+        self._pool = ChildPool(CHILD, LIMITS, folder=self._folder)
+        self._warming: asyncio.Task[None] | None = None
+        self._told: Kept[str, tuple[TableAnswer, int]] = Kept(TOLD_BYTES, lambda told: told[1])
+
+    def start(self) -> None:
+        """Remove what an earlier server kept. Requires the data folder's lock."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def sweep(self) -> None:
+        """Remove what was not used for long."""
+        sweep(self._folder)
+
+    def warm(self) -> None:
+        """Have a child started now, so that the first question need not wait until it has imported the engine."""
+        if self._warming is None or self._warming.done():
+            self._warming = asyncio.create_task(self._pool.warm(), name="the process of tables")
+
+    async def read(self, file: TableFile, account: str) -> TableAnswer:
+        """The profiles of a file's tables, or why it can't be read."""
+        if told := self._told.get(file.key):
+            return told[0]
+        said, length = await self._ask(ReadQuestion(file), account)
+        if said.error is None or said.error[0] == "unreadable":
+            self._told.put(file.key, (said, length))
+        return said
+
+    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer:
+        return (await self._ask(question, account))[0]
+
+    def close(self) -> None:
+        """End the children."""
+        self._pool.close()
+
+    async def _ask(self, question: Question, account: str) -> tuple[TableAnswer, int]:
+        """The answer, and how long it was. When the task is cancelled, the question is withdrawn."""
+        try:
+            said = await self._pool.ask(pickle.dumps(question), PATIENCE_SECONDS, ANSWER_BYTES, account)
+        except NoAnswer:
+            return _READ_TOO_MUCH if isinstance(question, ReadQuestion) else _TOO_MUCH, 0
+        return await asyncio.to_thread(TableAnswer.model_validate_json, said), len(said)
+
+
+KEPT_BYTES: Final = 2**30
+KEPT_SECONDS: Final = 3600.0
+
+
+def sweep(folder: Path) -> None:
+    """Remove what was not used for long, and the oldest of what is too much."""
+    room, now = KEPT_BYTES, time.time()
+    found = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        with contextlib.suppress(OSError):
+            about = path.stat()
+            found.append((about.st_mtime, about.st_size, path))
+    for used, size, path in sorted(found, reverse=True):
+        room -= size
+        if room < 0 or now - used > KEPT_SECONDS:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)

@@ -1,0 +1,301 @@
+"""An agent's Markdown as safe HTML. A single dollar sign is money; formulas begin with `$$`, a bracket behind a
+backslash, or a `math` block (docs/decisions/0027).
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import quote
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+
+from agentsvc_nb.documents.safe_text import FOLDED
+from agentsvc_nb.wire.text import plain
+
+if TYPE_CHECKING:
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+
+# The classes by which MathJax finds formulas: version 3 (JupyterLab, Notebook, voila) by the first, 2 (nbconvert) by
+# the second.
+MEANT: Final = "mathjax_process tex2jax_process"
+
+FORMULAS: Final = 300
+"""Formulas of one text that are typeset; further ones are shown as written, as each takes a page some milliseconds."""
+_CHARS: Final = 4_000
+_CLOSING: Final = {r"\(": r"\)", r"\[": r"\]", "$$": "$$"}
+_BLOCKS: Final = ("$$", r"\[")
+_SIGN: Final = re.compile(r"[\\^_=+*/<>{}|]|\w\s*[-(]\s*\w|\A\s*(?:\w|[\d.,]+)\s*\Z")
+"""Signs of a formula between `$$` and `$$`, which ordinary words do not have."""
+_SURE: Final = re.compile(r"\\[A-Za-z]|[\^=]")
+r"""Sure signs of a formula between `\[` and `\]`, which in Markdown may also be brackets around words."""
+_STEERING: Final = re.compile(
+    r"\\(?:href|url|html\w*|class|cssId|style|bbox|require|include\w*|unicode|mmlToken|newtheorem|let"
+    r"|[egx]?def|\w*(?:newcommand|newenvironment|Declare\w+)|(?:renew|provide)\w+)(?![A-Za-z])"
+)
+"""Commands that do more than write a formula: link, style, load, or change the meaning of other formulas on a page."""
+
+
+def mathematics(parser: MarkdownIt) -> None:
+    """Formulas for a parser of Markdown (`parser.use(mathematics)`), as tokens `formula` and `formula_block`."""
+    parser.inline.ruler.before("escape", "formula", _inline)
+    parser.block.ruler.before("fence", "formula_block", _block, {"alt": ["paragraph", "blockquote", "list"]})
+
+
+def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any]) -> str:
+    """The HTML of a formula, for MathJax if it is safe, else shown as written; `env` counts the formulas of a text."""
+    env["formulas"] = env.get("formulas", 0) + 1
+    meant = env["formulas"] <= FORMULAS and not _STEERING.search(written)
+    kind = f' class="{MEANT}"' if meant else ""
+    return f"<{tag}{kind}>{html.escape(f'{opening}{written}{_CLOSING[opening]}')}</{tag}>"
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    """The rule for a formula in a line of text. `$$5 and $$10` is none: with blanks at its ends, only a text that has
+    signs of a formula (`_SIGN`) counts."""
+    found = _formula(state.src, state.pos, state.env)
+    if found is None:
+        return False
+    opening, written = found
+    if opening == r"\[" and not _SURE.search(written):
+        return False
+    if opening == "$$" and written != written.strip() and not _SIGN.search(written):
+        return False
+    if not silent:
+        token = state.push("formula", "", 0)
+        token.markup, token.content = opening, written
+    state.pos += len(opening) + len(written) + len(_CLOSING[opening])
+    return True
+
+
+def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, str] | None:
+    """The opening mark at this place of a text and the formula up to its closing mark; None when there is none, or when
+    it would contain code or further dollar signs."""
+    opening = text[at : at + 2]
+    if opening not in _CLOSING:
+        return None
+    end = _closing(text, _CLOSING[opening], at + 2, env)
+    written = text[at + 2 : end]
+    if end < 0 or not written.strip() or "`" in written:
+        return None
+    if opening == "$$" and ("$" in text[at - 1 : at] + written.replace(r"\$", "") + text[end + 2 : end + 3]):
+        return None
+    return opening, written
+
+
+def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any]) -> int:
+    """Where the next closing mark stands; -1 if there is none within `_CHARS`. `env` remembers where there is none, so
+    that no text is searched again and again."""
+    known, since, until = env.get(closing, ("", 0, 0))
+    start = max(begin, until) if known is text and since <= begin else begin
+    end = text.find(closing, start, begin + _CHARS)
+    if end < 0:
+        env[closing] = (text, begin, begin + _CHARS - len(closing) + 1)
+    return end
+
+
+def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """The rule for a formula on lines of its own, which keeps its lines from becoming lists or headings."""
+    opening = state.src[(begin := state.bMarks[first] + state.tShift[first]) : begin + 2]
+    if opening not in _BLOCKS or state.is_code_block(first):
+        return False
+    alone = not state.src[begin + 2 : state.eMarks[first]].strip()
+    end = _last_line(state, _CLOSING[opening], first + alone)
+    if end >= last or state.eMarks[end] - begin > _CHARS:
+        return False
+    if any(state.sCount[line] < state.blkIndent for line in range(first, end + 1)):
+        return False
+    text = state.getLines(first, end + 1, state.blkIndent, False).strip()
+    found = _formula(text, 0, {})
+    if found is None or len(found[1]) != len(text) - 4 or not _SIGN.search(found[1]):
+        return False
+    if not silent:
+        token = state.push("formula_block", "", 0)
+        token.markup, token.content, token.map = *found, [first, end + 1]
+        state.line = end + 1
+    return True
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line is blank, in a quotation or not, and so ends any formula."""
+    return not line.strip("> \t")
+
+
+def unclosed(lines: Sequence[str]) -> int:
+    """The index of the first line with which a formula may begin that is not closed yet; `len(lines)` if there is
+    none."""
+    first, closed = len(lines), set[str]()
+    for at in range(len(lines) - 1, -1, -1):
+        line = lines[at].strip()
+        if is_blank(line):
+            break
+        if line.endswith(("$$", r"\]")) and len(line) > 2:
+            closed.add(line[-2:])
+        if line[:2] in _BLOCKS and _CLOSING[line[:2]] not in closed:
+            first = at
+        closed |= {line} & {"$$", r"\]"}
+    return first
+
+
+def _last_line(state: StateBlock, closing: str, first: int) -> int:
+    """The next line that ends with the closing mark, before any blank line; the number of all lines if there is
+    none."""
+    if "lines" not in state.env:
+        lines = state.src.split("\n")
+        ends = {mark: [at for at, line in enumerate(lines) if line.rstrip().endswith(mark)] for mark in ("$$", r"\]")}
+        state.env["lines"] = ends | {"": [*(at for at, line in enumerate(lines) if is_blank(line)), len(lines)]}
+    found: list[int] = state.env["lines"][closing]
+    blank: list[int] = state.env["lines"][""]
+    at = bisect_left(found, first)
+    before = blank[min(bisect_left(blank, first), len(blank) - 1)]
+    return found[at] if at < len(found) and found[at] < before else blank[-1]
+
+
+_LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
+
+_BOXES: Final = {"[ ] ": "☐ ", "[x] ": "☑ "}
+
+_PLACE = re.compile(r", (page \d+, line \d+|(?:line|row|page) \d+)")
+
+HTML_CHARS: Final = 400_000
+"""Of longer text only the beginning is shown: a browser should not have to lay out a book."""
+CELLS: Final = 50_000
+"""Text with more cells in its tables is shown unrendered. Each row of a table is filled up to the width of its head, so
+a few thousand `|` would become megabytes."""
+
+
+def linkable(url: str) -> bool:
+    return _LINK.fullmatch(url) is not None
+
+
+class SafeRenderer(RendererHTML):
+    """The CommonMark renderer without what untrusted text must not do."""
+
+    pre: ClassVar[str] = "<pre>"
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return anchor(str(tokens[idx].attrGet("href") or ""))
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        url = str(tokens[idx].attrGet("src") or "")
+        text = self.renderInlineAsText(tokens[idx].children, options, env) or url
+        return f"{anchor(url)}{html.escape(f'[image: {text}]')}</a>"
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        if tokens[idx].info.strip() == "math":
+            return formula(r"\[", tokens[idx].content, "p", env) + "\n"
+        # The info string would become a class name, by which untrusted text could use the style sheet of the page.
+        folded = tokens[idx].info.strip() == FOLDED
+        language = "sql" if folded else tokens[idx].info.strip().partition(" ")[0]
+        block = f"{self.pre}<code>{self.code(tokens[idx].content, language)}</code></pre>"
+        return self.folded("SQL", block) if folded else f"{block}\n"
+
+    def code(self, code: str, language: str) -> str:
+        """The escaped code of a block; the language is what the text says that it is."""
+        return html.escape(code)
+
+    def folded(self, summary: str, block: str) -> str:
+        """HTML below a line that unfolds it."""
+        return f"<details><summary>{summary}</summary>{block}</details>\n"
+
+    def formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return formula(tokens[idx].markup, tokens[idx].content, "span", env)
+
+    def formula_block(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        return formula(tokens[idx].markup, tokens[idx].content, "p", env) + "\n"
+
+    def code_inline(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        shown = f"<code>{html.escape(tokens[idx].content)}</code>"
+        place = _place(tokens, idx) if "text_page" in env else None
+        if place is None:
+            return shown
+        path, fragment = quote(tokens[idx].content, errors="replace"), place[1].replace(" ", "=").replace(",=", ",")
+        return f"{_anchor(env['text_page'] + path + '#' + fragment)}{shown}</a>"
+
+    def list_item_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        """A list item; of a list of tasks with the box that the text draws as `[ ]` or `[x]`."""
+        inside = tokens[idx + 2] if len(tokens) > idx + 2 else tokens[idx]
+        first = inside.children[0] if inside.type == "inline" and inside.children else None
+        box = _BOXES.get(first.content[:4].lower(), "") if first is not None and first.type == "text" else ""
+        if first is not None and box:
+            first.content = first.content[4:]
+        return f"<li>{box}"
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        # Without the alignment that the text asks for: it would be a style attribute.
+        return "<th>"
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return "<td>"
+
+
+def anchor(url: str) -> str:
+    """The opening tag of a link; without an address when the URL is not `linkable`."""
+    return _anchor(url) if linkable(url) else "<a>"
+
+
+def _anchor(url: str) -> str:
+    return f'<a href="{html.escape(url, quote=True)}" rel="noopener noreferrer" target="_blank">'
+
+
+def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
+    """The place of a quoted passage in its file, if this code span is the file's name in `— file, line 12`."""
+    before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 2]
+    if not before or not after or not before[0].content.endswith("— "):
+        return None
+    return _PLACE.match(after[0].content)
+
+
+def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
+    """CommonMark with tables, strikethrough and formulas, without raw HTML."""
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=renderer)
+    return parser.enable(["table", "strikethrough"]).use(mathematics)
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    return parser_with(SafeRenderer)
+
+
+def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: Mapping[str, str] | None = None) -> str:
+    """Safe HTML of Markdown; at most `HTML_CHARS` characters of it are shown.
+
+    `parser` is one of `parser_with`; `rest` says where the whole of a longer text is, as plain words. With the `known`
+    `text_page`, an address of ours that ends in `?path=`, the source of a quoted passage (`— file, line 12`) is a link
+    to that place on the file's page.
+
+    >>> to_html("<script>x</script> **b**")
+    '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'
+    """
+    shown = plain(text[:HTML_CHARS])
+    cut = f"<p><em>… shortened{html.escape(rest)}</em></p>" if len(text) > HTML_CHARS else ""
+    if _cells(shown) > CELLS:
+        return f"<pre>{html.escape(shown)}</pre>{cut}"
+    # Entities such as &#x202e; become characters only while rendering: strip again.
+    return plain((parser or _parser()).render(shown, dict(known or {}))) + cut
+
+
+def _cells(text: str) -> int:
+    """How many cells the tables of a text have at most."""
+    cells = columns = 0
+    for line in text.splitlines():
+        if "-" in line and not line.strip("|-: \t>"):
+            columns = line.count("|") + 1
+        elif not line.strip():
+            columns = 0
+        cells += columns
+    return cells

@@ -1,0 +1,256 @@
+"""The result of a plan: rows with what their columns are, and an account of the rows of the table. As Markdown, with
+units and as many decimals as the column has; and as files, exact: CSV, and the types of its columns beside it
+(docs/api/files.md "Tables and charts")."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import cache
+from typing import Any, Final, Literal
+
+from pydantic import TypeAdapter
+
+from agentsvc_nb.documents.plans.plan import Value
+from agentsvc_nb.documents.plans.profiles import Kind
+from agentsvc_nb.documents.safe_text import escape, table
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column: `decimals` are shown, of a `quotient` up to two more; `by` is the period of its dates, or `weekday`. A
+    `label` says with numbers which one, not how much."""
+
+    title: str
+    kind: Kind
+    unit: str = ""
+    decimals: int = 0
+    quotient: bool = False
+    by: str = ""
+    label: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Rows that had no part in the result: a condition on `column` could not be decided as it is empty there
+    (`undecided`), they have no value to compute with (`empty`; `partly`: but they have one for another measure, or the
+    other side of a quotient, and count there), the divisor is 0 (`zero`), or the other table has no
+    such key (`unmatched`)."""
+
+    reason: Literal["undecided", "empty", "partly", "zero", "unmatched"]
+    column: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Rows of exact numbers, texts and dates; None is no value. `used` of the table's `total` rows were computed with;
+    `more` says that the rows of the result go on."""
+
+    columns: tuple[ResultColumn, ...]
+    rows: tuple[tuple[Value | None, ...], ...]
+    total: int
+    used: int
+    left_out: tuple[LeftOut, ...] = ()
+    more: bool = False
+
+
+@cache
+def _results() -> TypeAdapter[Result]:
+    """Made when it is first needed: it takes a tenth of a second."""
+    return TypeAdapter(Result)
+
+
+def to_json(result: Result) -> str:
+    return _results().dump_json(result).decode()
+
+
+def from_json(text: str) -> Result:
+    """Raises `ValueError` for what is no result."""
+    return _results().validate_json(text)
+
+
+ROWS_SHOWN: Final = 20
+EXTRA_DECIMALS: Final = 2
+NO_VALUE: Final = "–"
+_PRECISION: Final = 400
+"""Floating point has 309 digits before the point."""
+_WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def markdown(result: Result) -> str:
+    """A table of the first rows, how many there are, and the rows that were left out."""
+    columns = result.columns
+    cells = [
+        [shown(value, column) for value, column in zip(row, columns, strict=True)] for row in result.rows[:ROWS_SHOWN]
+    ]
+    made = table([column.title for column in columns], cells)
+    if result.more or len(result.rows) > ROWS_SHOWN:
+        of = f"more than {len(result.rows):,}" if result.more else f"{len(result.rows):,}"
+        made += f"\nThe first {len(cells)} of {of} rows.\n"
+    out = left_out(result)
+    return f"{made}\n{out}\n" if out else made
+
+
+def left_out(result: Result) -> str:
+    """The rows that were left out, by reason, in a sentence, and those that count in a part; empty when there are
+    none."""
+    out = [f"{_rows(one.rows)} {_because(one)}" for one in result.left_out if one.reason != "partly"]
+    partly = (_counts_in_part(one) for one in result.left_out if one.reason == "partly")
+    return " ".join([*([f"Left out: {', '.join(out)}."] if out else ()), *partly])
+
+
+def _counts_in_part(one: LeftOut) -> str:
+    has, counts = ("has", "it still counts") if one.rows == 1 else ("have", "they still count")
+    return f"{_rows(one.rows)} {has} no value in {escape(one.column)}: {counts} in the rest of the calculation."
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
+
+
+def _because(one: LeftOut) -> str:
+    name = escape(one.column)
+    return {
+        "undecided": f"where the condition on {name} meets an empty cell",
+        "empty": f"without a value in {name}",
+        "zero": f"where {name} is 0",
+        "unmatched": "without a match in the other table",
+    }[one.reason]
+
+
+def shown(value: Value | None, column: ResultColumn) -> str:
+    """A value with its unit, for people."""
+    return _said(value, column, ",", column.unit)
+
+
+def plain(value: Value | None, column: ResultColumn) -> str:
+    """A value alone: a number has neither separators nor a unit."""
+    return _said(value, column, "", "")
+
+
+def _said(value: Value | None, column: ResultColumn, thousands: str, unit: str) -> str:
+    match value:
+        case None:
+            return NO_VALUE
+        case bool():
+            return "yes" if value else "no"
+        case Decimal():
+            if column.by == "weekday" and value in range(1, 8):
+                return _WEEKDAYS[int(value) - 1]
+            number = f"{_rounded(value, column):{'' if column.label else thousands}f}"
+            return f"{number}{unit}" if unit in ("", "%") else f"{number} {unit.strip()}"
+        case datetime():
+            return value.isoformat(" ").removesuffix(" 00:00:00")
+        case date():
+            return _period(value, column.by or column.unit)
+        case time():
+            return value.isoformat().removesuffix(":00") if value.second == 0 else value.isoformat()
+        case str():
+            return value
+
+
+def _period(day: date, by: str) -> str:
+    match by:
+        case "year":
+            return f"{day.year:04}"
+        case "quarter":
+            return f"{day.year:04} Q{(day.month + 2) // 3}"
+        case "month":
+            return f"{day.year:04}-{day.month:02}"
+        case "week":
+            year, week, _ = day.isocalendar()
+            return f"{year:04}-W{week:02}"
+        case _:
+            return day.isoformat()
+
+
+def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
+    """The number with as many decimals as the column has; a quotient has up to two more, or as many as it takes to show
+    three digits, but no zeros at their end."""
+    with localcontext(prec=_PRECISION, rounding=ROUND_HALF_UP):
+        least = column.decimals
+        if not column.quotient:
+            return value.quantize(Decimal(1).scaleb(-least))
+        most = max(least + EXTRA_DECIMALS, 2 - value.adjusted() if value else 0)
+        near = value.quantize(Decimal(1).scaleb(-most))
+        for decimals in range(least, most):
+            if near == (fewer := near.quantize(Decimal(1).scaleb(-decimals))):
+                return fewer if fewer else abs(fewer)  # 0, never -0
+        return near
+
+
+CSV: Final = ".csv"
+SCHEMA: Final = ".schema.json"
+TABLE_BYTES: Final = 8_000_000
+"""The most bytes of CSV: a longer result is not written, since readers would take a part for the whole."""
+_TYPES: Final = {"text": "string", "date": "date", "datetime": "datetime", "time": "time", "boolean": "boolean"}
+
+
+class ResultTooLong(ValueError):
+    """A result that is too long for a file; the message is one sentence for people."""
+
+
+def exported(result: Result, title: str) -> dict[str, bytes]:
+    """Return the contents of a table's files, by the ending of their names. Raises `ResultTooLong`."""
+    if result.more:
+        raise ResultTooLong(f"No file was written: the result has more than {len(result.rows):,} rows.")
+    return {CSV: _csv(result), SCHEMA: _schema(result, title)}
+
+
+def _csv(result: Result) -> bytes:
+    lines = [_line([_encodable(column.title) for column in result.columns])]
+    size = len(lines[0])
+    for row in result.rows:
+        line = _line([*map(_cell, row)])
+        size += len(line)
+        if size > TABLE_BYTES:
+            raise ResultTooLong(f"No file was written: the result has more than {TABLE_BYTES // 10**6} MB.")
+        lines.append(line)
+    return b"".join(lines)
+
+
+def _line(cells: Sequence[str]) -> bytes:
+    line = io.StringIO(newline="")
+    csv.writer(line).writerow(cells)
+    return line.getvalue().encode()
+
+
+def _cell(value: Value | None) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case Decimal():
+            return f"{value:f}"
+        case str():
+            return _encodable(value)
+        case date() | time():
+            return value.isoformat()
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _schema(result: Result, title: str) -> bytes:
+    """Return a Table Schema of Frictionless Data with further members of ours (`unit`, `decimals`, `by`, `rows`)."""
+    fields = [_field(column) for column in result.columns]
+    document = {"title": _encodable(title), "fields": fields, "missingValues": [""], "rows": len(result.rows)}
+    return json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+
+def _field(column: ResultColumn) -> dict[str, Any]:
+    kind = _TYPES.get(column.kind) or ("number" if column.decimals or column.quotient else "integer")
+    field: dict[str, Any] = {"name": _encodable(column.title), "type": kind}
+    if column.kind == "number" and column.unit:
+        field["unit"] = _encodable(column.unit)
+    if kind == "number":
+        field["decimals"] = column.decimals
+    return field | ({"by": column.by} if column.by else {})

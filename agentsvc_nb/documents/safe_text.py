@@ -1,0 +1,73 @@
+"""Untrusted text as Markdown that shows exactly this text; and text split at its blank lines and headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+_ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|!(?=\[)")
+_UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters (not tabs and line breaks) and lone surrogates: Markdown has no way to write them."""
+_SPACE = re.compile(r"[\t\n\r]|^\s|\s$")
+"""Characters that would end a row, or be dropped at the edge of a cell."""
+_MORE_THAN_WORDS: Final = re.compile(r"[\\^=]")
+FOLDED: Final = "sql computed"
+"""The info string of a block of code that pages show folded: how a result was computed."""
+_NO_CHARACTER: Final = "\ufffd"
+
+
+def escape(line: str) -> str:
+    """A text in one line, as Markdown that shows exactly this text.
+
+    >>> escape("# 1 *star* in price_eur")
+    '\\\\# 1 \\\\*star\\\\* in price_eur'
+    """
+    flat = " ".join(line.split())
+    numbered = re.match(r"\d{1,9}(?=[.)](?:\s|$))", flat)
+    escaped = _inert(flat)
+    if numbered:
+        return f"{numbered[0]}\\{escaped[numbered.end() :]}"
+    return "\\" + escaped if re.match(r"[#>+=-]", flat) else escaped
+
+
+def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    r"""A Markdown table whose cells show exactly the given values; empty when it has no columns.
+
+    >>> table(["a|b"], [["two\nlines"]])
+    '| a\\|b |\n| --- |\n| two&#10;lines |\n'
+    """
+    if not head:
+        return ""
+    lines = [[_cell(cell) for cell in head], ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cell(value: object) -> str:
+    inert = _inert(_UNREADABLE.sub(_NO_CHARACTER, str(value)))
+    return _SPACE.sub(lambda found: f"&#{ord(found[0])};", inert)
+
+
+def _inert(text: str) -> str:
+    # `\[` opens a formula if more than words follow (documents/markdown.py); then a character reference is written.
+    bracket = "&#91;" if _MORE_THAN_WORDS.search(text) else r"\["
+    return _ACTIVE.sub(lambda found: bracket if found[0] == "[" else "\\" + found[0], text)
+
+
+BLOCK_LINES: Final = 12
+HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
+
+
+def blocks(text: str) -> Iterator[tuple[int, str]]:
+    """The blocks of a text with the number of their first line (from 1): runs of up to `BLOCK_LINES` lines without a
+    blank line, and headings by themselves."""
+    held: list[str] = []
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        alone = not line.strip() or HEADING.fullmatch(line.strip())
+        if held and (alone or len(held) >= BLOCK_LINES):
+            yield number - len(held), "\n".join(held)
+            held = []
+        if not alone:
+            held.append(line.strip())
+        elif line.strip():
+            yield number, line.strip()

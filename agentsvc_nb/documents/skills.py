@@ -1,0 +1,123 @@
+"""Skills: instructions for certain work in a folder, as https://agentskills.io has them. `NAME/SKILL.md` is a front
+matter in YAML, with `name` and `description`, above Markdown; further texts lie beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from unicodedata import normalize
+
+from agentsvc_nb.documents.media_types import safe_path
+from agentsvc_nb.wire.limits import SKILL_BYTES, SKILL_FILES_MAX
+from agentsvc_nb.wire.text import label
+
+MAIN: Final = "SKILL.md"
+NAME_CHARS: Final = 64
+DESCRIPTION_CHARS: Final = 1_024
+FRONT_MATTER_CHARS: Final = 8_000
+BRACKETS_MAX: Final = 500
+"""Nested ones take the reader time by their square."""
+_RULE: Final = "---"
+_NO_FRONT_MATTER: Final = "does not begin with a front matter (`---`, `name: ...`, `description: ...`, `---`)"
+
+
+class SkillError(ValueError):
+    """Why a folder is no skill, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill with its files' texts, by path."""
+
+    name: str
+    description: str
+    files: Mapping[str, str]
+
+
+def skill_name(folder: str) -> str:
+    """The name of the skill in a folder. Raises `SkillError` for a folder that can't be one's."""
+    name = normalize("NFKC", folder)
+    lowered = name == name.lower() and all(part.isalnum() for part in name.split("-"))
+    if not lowered or len(name) > NAME_CHARS:
+        raise SkillError(
+            f"{label(folder, 80)!r} is no name of a skill: it is 1 to {NAME_CHARS} lower-case letters and digits, with "
+            "single hyphens between them."
+        )
+    return name
+
+
+def skill(folder: str, files: Mapping[str, str]) -> Skill:
+    """The skill in a folder of these files. Raises `SkillError`."""
+    name = skill_name(folder)
+    if why := _unfit(files):
+        raise SkillError(f"The skill {name!r} {why}.")
+    front = _front_matter(name, files[MAIN])
+    said = normalize("NFKC", front.get("name", "").strip())
+    if said != name:
+        raise SkillError(f"The skill {name!r} is called {label(said, 80)!r} in its front matter; both are one name.")
+    description = " ".join(front.get("description", "").split())
+    if not 0 < len(description) <= DESCRIPTION_CHARS:
+        why = f"`description` of 1 to {DESCRIPTION_CHARS:,} characters, and it has {len(description):,}"
+        raise SkillError(f"The front matter of the skill {name!r} needs a {why}.")
+    return Skill(name, description, dict(sorted(files.items())))
+
+
+def body(text: str) -> str:
+    """A `SKILL.md` without its front matter.
+
+    >>> body("---\\nname: tone\\ndescription: How we write.\\n---\\n\\nShort sentences.\\n")
+    'Short sentences.'
+    """
+    return _parts(text)[1].strip()
+
+
+def _unfit(files: Mapping[str, str]) -> str | None:
+    """Why these files are no skill's, as the end of a sentence."""
+    if MAIN not in files:
+        return f"has no {MAIN}"
+    if len(files) > SKILL_FILES_MAX:
+        return f"has {len(files):,} files; {SKILL_FILES_MAX} are allowed"
+    for path in files:
+        if safe_path(path) is None:
+            return f"has a file {label(path, 80)!r}, which is no relative path inside its folder"
+    size = sum(len(text.encode("utf-8", "replace")) for text in files.values())
+    return f"has {size:,} bytes of text; {SKILL_BYTES:,} are allowed" if size > SKILL_BYTES else None
+
+
+def _parts(text: str) -> tuple[str | None, str]:
+    """The front matter, None without one, and what follows it."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    if lines[0].rstrip() == _RULE:
+        for place, line in enumerate(lines[1:], 1):
+            if line.rstrip() == _RULE:
+                return "\n".join(lines[1:place]), "\n".join(lines[place + 1 :])
+    return None, text
+
+
+def _front_matter(name: str, text: str) -> dict[str, str]:
+    """The texts of the front matter. Raises `SkillError`."""
+    import yaml
+
+    front, _ = _parts(text)
+    if front is None:
+        raise SkillError(f"{MAIN} of the skill {name!r} {_NO_FRONT_MATTER}.")
+    if len(front) > FRONT_MATTER_CHARS:
+        raise SkillError(f"The front matter of the skill {name!r} has over {FRONT_MATTER_CHARS:,} characters.")
+    if front.count("[") + front.count("{") > BRACKETS_MAX:
+        raise SkillError(f"The front matter of the skill {name!r} has over {BRACKETS_MAX} brackets.")
+    try:
+        # Scalars stay texts, and no tag constructs anything.
+        found = yaml.load(front, Loader=yaml.BaseLoader)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise SkillError(f"The front matter of the skill {name!r} is no YAML: {_why(error)}.") from None
+    if not isinstance(found, dict):
+        raise SkillError(f"{MAIN} of the skill {name!r} {_NO_FRONT_MATTER}.")
+    return {key: each for key, each in found.items() if isinstance(key, str) and isinstance(each, str)}
+
+
+def _why(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
+    # The front matter begins in the file's second line.
+    return label(str(problem), 200) + (f" (line {mark.line + 2})" if mark is not None else "")
