@@ -21,9 +21,8 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
     """
     if model == "offline":
         from agentsvc_nb.agents.offline.agent import Offline
-        from agentsvc_nb.agents.offline.embeddings import choose_embeddings
 
-        return Offline(choose_embeddings(settings) if settings else None)
+        return Offline()
     if model.partition(":")[0] == "scripted":
         from agentsvc_nb.agents.scripted import Scripted, recorded
 

@@ -97,8 +97,7 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:
     """Check the model that a notebook's service would use, by a real run unless its settings are already wrong."""
-    from agentsvc_nb.agents.offline import embeddings
-    from agentsvc_nb.cli.findings import fail, note, ok
+    from agentsvc_nb.cli.findings import fail
     from agentsvc_nb.service.model_keys import plan_with_keys
     from agentsvc_nb.settings import SettingsError
 
@@ -110,9 +109,6 @@ def check_model(folder: DataFolder) -> Iterator[Finding]:
         yield fail(f"{plan.settings.model}: {fault}", _MODEL_FIX)
     else:
         yield try_model(plan.settings.model, plan.keep)
-    if plan.settings.model == "offline":
-        compared, what = embeddings.availability(plan.settings)
-        yield ok(what) if compared else note(what)
 
 
 def try_model(model: str, kept: KeptSettings) -> Finding:

@@ -7,10 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from agentsvc_nb.documents.engine.messages import FileTables, Plot, QueryAnswer
-from agentsvc_nb.documents.plans.charts import ChartKind
-from agentsvc_nb.documents.plans.plan import Plan
-from agentsvc_nb.documents.plans.results import Result
+from agentsvc_nb.documents.engine.messages import FileTables, QueryAnswer
 
 
 class WorkspaceEntry(Protocol):
@@ -72,28 +69,17 @@ class Workspace(Protocol):
 
 
 class WorkspaceTables(Protocol):
-    """The tables in the files of one chat. They are read and asked in a process of their own. `compute` and `query`
-    raise `WorkFailure("too_much_work")` when that takes too long or too much memory."""
+    """The tables in the files of one chat. They are read and asked in a process of their own. `query` raises
+    `WorkFailure("too_much_work")` when that takes too long or too much memory."""
 
     async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
         """The tables of these files, or of all that may have some, by path; a file that can't be read is among them. No
         two tables of the chat have the same name. Raises `FileNotFoundError`."""
         ...
 
-    async def compute(self, plan: Plan) -> Result:
-        """The result of a plan over tables as `profiles` named them. Raises `PlanError`."""
-        ...
-
-    async def query(
-        self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None, *, save: bool = False
-    ) -> QueryAnswer:
+    async def query(self, sql: str, paths: Sequence[str] = (), *, save: bool = False) -> QueryAnswer:
         """The answer to a query over the tables of these files, or of all; `save`: with its rows as CSV. Raises
         `FileNotFoundError`, and `WorkFailure("query_failed")` with the engine's message."""
-        ...
-
-    async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
-        """The result as a PNG; without `kind`, of the kind that suits it. Raises `ChartError` when there is nothing to
-        compare."""
         ...
 
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from agentsvc_nb.agents.offline.tables.answers import values_of
 from agentsvc_nb.agents.offline.tables.question import words
 from agentsvc_nb.agents.offline.tables.understanding import Understood, understand
+
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import ComputeQuestion, ReadQuestion, TableFile, UsedTable
-from agentsvc_nb.documents.plans.profiles import file_names, named
+from agentsvc_nb.documents.tables.profiles import file_names, named
 
 
 def main(benchmark: Path) -> None:

@@ -18,10 +18,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Group, Plan
+
 from agentsvc_nb.documents.engine.messages import ComputeQuestion, TableFile, UsedTable
 from agentsvc_nb.documents.engine.process import TableProcess
-from agentsvc_nb.documents.plans.plan import Aggregate, Column, Group, Plan
-from agentsvc_nb.documents.plans.profiles import file_names, named
+from agentsvc_nb.documents.tables.profiles import file_names, named
 
 ROWS: Final = 200_000
 GROWTH_MB_MAX: Final = 20.0

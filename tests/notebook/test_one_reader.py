@@ -7,14 +7,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Plan
 
 from agentsvc_nb import read_table
 from agentsvc_nb.client.batch import rows
 from agentsvc_nb.client.batch.mapping import grid_of
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import ComputeQuestion, ReadQuestion, TableFile, UsedTable
-from agentsvc_nb.documents.plans.plan import Aggregate, Column, Plan
-from agentsvc_nb.documents.plans.profiles import named
+from agentsvc_nb.documents.tables.profiles import named
 from agentsvc_nb.notebook.errors import AskError
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentsvc_nb.agents.offline.tool_calls import pictures_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.agents.offline.tool_calls import pictures_for
-from agentsvc_nb.documents.briefs import orders
-from agentsvc_nb.documents.briefs.parsing import in_lines, is_instruction
 from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.ads.briefs import orders
+from agentsvc_nb.tools.ads.briefs.parsing import in_lines, is_instruction
 from agentsvc_nb.tools.ads.wording import NO_WORDS, Wording, wordings
 from agentsvc_nb.tools.catalog import tools
 from tests.service.test_agents_offline import ask

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from agentsvc_nb.documents.plans.plan import Aggregate, Column, Criterion, Plan
 
 from agentsvc_nb.documents.engine import process
 from agentsvc_nb.documents.engine.messages import ComputeQuestion, SqlQuestion, TableAnswer, TableFile, UsedTable
 from agentsvc_nb.documents.engine.process import TableProcess
-from agentsvc_nb.documents.plans.plan import Aggregate, Column, Criterion, Plan
-from agentsvc_nb.documents.plans.profiles import TableProfile, file_names, named
+from agentsvc_nb.documents.tables.profiles import TableProfile, file_names, named
 from tests.service.test_sandbox import children, gone
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from agentsvc_nb.agents.language.lengths import Budget, count
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.documents.media_types import table_ending
-from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.tables.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import COMPUTED, RULES, WorkspaceEntry
 

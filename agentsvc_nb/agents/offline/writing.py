@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Final, get_args
 
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.documents.plans.results import Result
 from agentsvc_nb.documents.safe_text import FOLDED, escape
+from agentsvc_nb.documents.tables.results import Result
 from agentsvc_nb.wire.limits import HEADLINE_CHARS
 from agentsvc_nb.wire.runs import AnswerBasis, Basis
 from agentsvc_nb.wire.text import label, plain

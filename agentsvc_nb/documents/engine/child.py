@@ -4,12 +4,10 @@ extensions are switched off, and that is locked (docs/decisions/0041-tables-in-a
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import csv
 import io
 import math
-import os
 import pickle
 import re
 import sys
@@ -25,13 +23,10 @@ import duckdb
 
 from agentsvc_nb.documents.children.pool import answer_questions
 from agentsvc_nb.documents.engine.keeping import attach, read
-from agentsvc_nb.documents.engine.loading import plan_view, sql_view
+from agentsvc_nb.documents.engine.loading import sql_view
 from agentsvc_nb.documents.engine.messages import (
     ROWS_MAX,
     SAVED_ROWS_MAX,
-    ChartQuestion,
-    ComputeQuestion,
-    Plot,
     QueryAnswer,
     Question,
     ReadQuestion,
@@ -40,16 +35,11 @@ from agentsvc_nb.documents.engine.messages import (
     TableFile,
     UsedTable,
 )
-from agentsvc_nb.documents.plans.charts import ChartError, ChartKind
-from agentsvc_nb.documents.plans.execution import compute, value_of
-from agentsvc_nb.documents.plans.plan import Value
-from agentsvc_nb.documents.plans.profiles import Kind, PlanError
-from agentsvc_nb.documents.plans.results import Result, ResultColumn
 from agentsvc_nb.documents.tables.model import UnreadableTable
+from agentsvc_nb.documents.tables.profiles import PlanError
 from agentsvc_nb.documents.tables.typed import ENGINE
 
 CPU_SECONDS: Final = 20
-PLOT_ROWS_MAX: Final = 5_000
 SAVED_CHARS: Final = 20_000_000
 CELL_CHARS: Final = 500
 ANSWER_CHARS: Final = 1_000_000
@@ -66,45 +56,16 @@ def answer(question: Question, folder: Path) -> TableAnswer:
         match question:
             case ReadQuestion():
                 return read(folder, question.file)
-            case ComputeQuestion():
-                return _computed(folder, question)
             case SqlQuestion():
                 return _queried(folder, question)
-            case ChartQuestion():
-                return _drawn(folder, question)
-    except ChartError as error:
-        return TableAnswer(error=("chart", "", str(error)))
     except UnreadableTable as error:
         return TableAnswer(error=("unreadable", "", str(error)))
     except FileNotFoundError:
         return TableAnswer(error=("unreadable", "", "The file is gone."))
     except PlanError as error:
-        return TableAnswer(error=("plan", error.code, str(error)))
+        return TableAnswer(error=("query", error.code, str(error)))
     except (duckdb.OutOfMemoryException, MemoryError):
         return TableAnswer(error=("too_much", "", "This takes too much memory: ask for less."))
-
-
-def _computed(folder: Path, question: ComputeQuestion) -> TableAnswer:
-    with duckdb.connect(":memory:", config=ENGINE) as engine:
-        for table, source in _attached(engine, folder, question.tables):
-            engine.execute(plan_view(table.profile, source))
-        try:
-            result = compute(engine, question.plan, {one.profile.name: one.profile for one in question.tables})
-        except (duckdb.OutOfRangeException, duckdb.ConversionException):
-            raise PlanError("too_large", "The numbers are too large to be computed exactly.") from None
-    return TableAnswer(result=result)
-
-
-def _drawn(folder: Path, question: ChartQuestion) -> TableAnswer:
-    return TableAnswer(picture=_picture(folder, question.result, question.title, question.kind))
-
-
-def _picture(folder: Path, result: Result, title: str, kind: ChartKind | None) -> str:
-    """A PNG in base64; `folder` is for what the library keeps. Raises `ChartError`."""
-    os.environ.setdefault("MPLCONFIGDIR", str(folder))
-    from agentsvc_nb.documents.engine.drawing import chart
-
-    return base64.b64encode(chart(result, title, kind)).decode()
 
 
 def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
@@ -118,7 +79,7 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
             # What is attached could be attached again to be written to; this holds for any file that is reached.
             with _nothing_written():
                 found = _found(engine, question)
-            return _told(question, found, folder)
+            return _told(question, found)
         except duckdb.OutOfMemoryException:
             raise
         except duckdb.Error as error:
@@ -171,33 +132,24 @@ def _nothing_written() -> Iterator[None]:
 def _found(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
     """The columns and the first rows, one more than are shown."""
     found = engine.execute(question.sql)
-    limit = SAVED_ROWS_MAX if question.save else PLOT_ROWS_MAX if question.plot else ROWS_MAX
+    limit = SAVED_ROWS_MAX if question.save else ROWS_MAX
     return [column[0] for column in found.description or []], list(islice(iter(found.fetchone, None), limit + 1))
 
 
-def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]], folder: Path) -> TableAnswer:
+def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]]) -> TableAnswer:
     columns, rows = found
     shown = _shown(rows)
     asked = question.sql.casefold()
     used = [one.profile for one in question.tables if one.profile.name.casefold() in asked]
     notes = [f"{one.name}: {note}" for one in used for note in one.notes][:NOTES_MAX]
-    told = QueryAnswer(tuple(columns), tuple(shown), len(rows) > len(shown), tuple(notes))
+    types = tuple(_type([row[place] for row in rows]) for place in range(len(columns)))
+    told = QueryAnswer(tuple(columns), tuple(shown), len(rows) > len(shown), tuple(notes), types=types)
     if question.save:
         saved = _as_csv(columns, rows)
         if len(rows) > SAVED_ROWS_MAX or len(saved) > SAVED_CHARS:
             return TableAnswer(error=("query", "", _TOO_LONG))
-        types = tuple(_type([row[place] for row in rows]) for place in range(len(columns)))
-        return TableAnswer(query=replace(told, saved_rows=len(rows), types=types), saved=saved)
-    if question.plot is None:
-        return TableAnswer(query=told)
-    if len(rows) > PLOT_ROWS_MAX:
-        said = f"The query gives more than {PLOT_ROWS_MAX:,} rows. Nothing was drawn: aggregate the rows in SQL."
-        return TableAnswer(error=("query", "", said))
-    result = plotted(columns, rows, question.plot)
-    try:
-        return TableAnswer(query=told, picture=_picture(folder, result, question.plot.title, question.plot.kind))
-    except ChartError as error:
-        return TableAnswer(error=("query", "", f"{error} A plot needs a column across, and one of numbers."))
+        return TableAnswer(query=replace(told, saved_rows=len(rows)), saved=saved)
+    return TableAnswer(query=told)
 
 
 def _shown(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
@@ -288,43 +240,6 @@ def _limit_time() -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + 1 + CPU_SECONDS, hard))
-
-
-_KINDS: Final[Sequence[tuple[type, Kind]]] = (
-    (bool, "boolean"),
-    (Decimal, "number"),
-    (datetime, "datetime"),
-    (date, "date"),
-    (time, "time"),
-)
-
-
-def plotted(columns: Sequence[str], rows: Sequence[Sequence[Any]], plot: Plot) -> Result:
-    """The first column stands across, the others up: its numbers are names of places, but for points."""
-    cells = [[_value(row[at]) for row in rows] for at in range(len(columns))]
-    made = [_column(name, values) for name, values in zip(columns, cells, strict=True)]
-    if made and plot.kind != "scatter":
-        made[0] = ResultColumn(made[0].title, made[0].kind, decimals=made[0].decimals, label=True)
-    return Result(tuple(made), tuple(zip(*cells, strict=True)), len(rows), len(rows))
-
-
-def _value(cell: Any) -> Value | None:
-    try:
-        return value_of(cell)
-    except TypeError:
-        return str(cell)
-
-
-def _column(name: str, values: Sequence[Value | None]) -> ResultColumn:
-    kinds = {_kind(value) for value in values if value is not None}
-    kind = kinds.pop() if len(kinds) == 1 else "text"
-    numbers = [value for value in values if isinstance(value, Decimal)]
-    decimals = max((-int(number.as_tuple().exponent) for number in numbers), default=0)
-    return ResultColumn(name, kind, decimals=min(max(decimals, 0), 2), quotient=decimals > 2)
-
-
-def _kind(value: Value) -> Kind:
-    return next((kind for type_, kind in _KINDS if isinstance(value, type_)), "text")
 
 
 if __name__ == "__main__":

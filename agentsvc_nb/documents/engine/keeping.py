@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import duckdb
 
+from agentsvc_nb.documents.engine.dialect import text
 from agentsvc_nb.documents.engine.loading import load
 from agentsvc_nb.documents.engine.messages import TableAnswer, TableFile
 from agentsvc_nb.documents.engine.plain import load_plain
 from agentsvc_nb.documents.engine.process import sweep
-from agentsvc_nb.documents.plans.dialect import text
-from agentsvc_nb.documents.plans.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable, TableTooLarge, UnreadableTable
+from agentsvc_nb.documents.tables.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.documents.tables.reading import read_tables
 from agentsvc_nb.documents.tables.typed import ENGINE
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.documents.plans.dialect import DIGITS, engine_names, engine_type, quoted, text
-from agentsvc_nb.documents.plans.profiles import DECIMALS_MAX, TableProfile
+from agentsvc_nb.documents.engine.dialect import DIGITS, engine_names, engine_type, quoted, text
 from agentsvc_nb.documents.tables.columns import (
     NO_HINTS,
     ColumnReading,
@@ -30,6 +29,7 @@ from agentsvc_nb.documents.tables.columns import (
 from agentsvc_nb.documents.tables.dates import DateReading
 from agentsvc_nb.documents.tables.model import Kind, ReadColumn, ReadTable
 from agentsvc_nb.documents.tables.numbers import NumberReading
+from agentsvc_nb.documents.tables.profiles import DECIMALS_MAX, TableProfile
 
 if TYPE_CHECKING:
     import duckdb

@@ -10,10 +10,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from agentsvc_nb.documents.plans.charts import ChartKind
-from agentsvc_nb.documents.plans.plan import Plan
-from agentsvc_nb.documents.plans.profiles import TableProfile
-from agentsvc_nb.documents.plans.results import Result
+from agentsvc_nb.documents.tables.profiles import TableProfile
 
 ROWS_MAX: Final = 200
 """Rows of a query that are shown."""
@@ -32,24 +29,15 @@ class FileTables:
 
 
 @dataclass(frozen=True, slots=True)
-class Plot:
-    """A picture of a query's rows: the first column across, the others up."""
-
-    kind: ChartKind
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class QueryAnswer:
     """The first rows of a query: cells are numbers, None, or texts. `more`: there are further rows. `notes` are how the
-    tables were read, `picture` is a PNG, `saved` the rows as CSV, of which there are `saved_rows`, `types` the types of
+    tables were read, `saved` the rows as CSV, of which there are `saved_rows`, `types` the types of
     their columns in a Table Schema."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     more: bool = False
     notes: tuple[str, ...] = ()
-    picture: bytes = b""
     saved: bytes = b""
     saved_rows: int = 0
     types: tuple[str, ...] = ()
@@ -86,34 +74,16 @@ class ReadQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class ComputeQuestion:
-    """What is the result of the plan?"""
-
-    plan: Plan
-    tables: tuple[UsedTable, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ChartQuestion:
-    """What does the result look like?"""
-
-    result: Result
-    title: str
-    kind: ChartKind | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class SqlQuestion:
     """What does the query give?"""
 
     sql: str
     tables: tuple[UsedTable, ...]
-    plot: Plot | None = None
     save: bool = False
     """Whether more rows are wanted than are shown, as CSV."""
 
 
-Question = ReadQuestion | ComputeQuestion | SqlQuestion | ChartQuestion
+Question = ReadQuestion | SqlQuestion
 
 
 class TableAnswer(BaseModel):
@@ -122,11 +92,8 @@ class TableAnswer(BaseModel):
     model_config = ConfigDict(defer_build=True)
 
     tables: tuple[TableProfile, ...] = ()
-    result: Result | None = None
     query: QueryAnswer | None = None
-    picture: str = ""
-    """A PNG of the query or the chart, in base64."""
     saved: str = ""
     """A query's rows as CSV."""
-    error: tuple[Literal["unreadable", "plan", "query", "chart", "too_much"], str, str] | None = None
-    """What failed, the code of a plan's error, and a sentence."""
+    error: tuple[Literal["unreadable", "query", "too_much"], str, str] | None = None
+    """What failed, a code or "", and a sentence."""

@@ -10,8 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from agentsvc_nb.documents.engine.dialect import text
 from agentsvc_nb.documents.engine.loading import TRIMMED, EngineColumn, typed_columns
-from agentsvc_nb.documents.plans.dialect import text
 from agentsvc_nb.documents.tables.columns import LONG, Hints
 from agentsvc_nb.documents.tables.delimited import CsvForm, dialect_of
 from agentsvc_nb.documents.tables.layout import TableGrid, arrange, parted

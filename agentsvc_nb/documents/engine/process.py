@@ -13,8 +13,6 @@ from typing import Final
 
 from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer
 from agentsvc_nb.documents.engine.messages import (
-    ChartQuestion,
-    ComputeQuestion,
     Question,
     ReadQuestion,
     SqlQuestion,
@@ -76,7 +74,7 @@ class TableProcess:
             self._told.put(file.key, (said, length))
         return said
 
-    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer:
+    async def ask(self, question: SqlQuestion, account: str) -> TableAnswer:
         return (await self._ask(question, account))[0]
 
     def close(self) -> None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from pypdfium2 import PdfPage
 
-    from agentsvc_nb.documents.plans.results import ResultColumn
     from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable
+    from agentsvc_nb.documents.tables.results import ResultColumn
 
 
 class CannotDecode(Exception):
@@ -271,7 +271,7 @@ def _tables(path: str, *cells_max: int) -> list[ReadTable]:
 
 
 def _exported(table: ReadTable) -> dict[str, Any]:
-    from agentsvc_nb.documents.plans.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
+    from agentsvc_nb.documents.tables.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
 
     rows = tuple(zip(*(column.values for column in table.columns), strict=True))
     try:
@@ -283,7 +283,7 @@ def _exported(table: ReadTable) -> dict[str, Any]:
 
 
 def _column(column: ReadColumn) -> ResultColumn:
-    from agentsvc_nb.documents.plans.results import ResultColumn
+    from agentsvc_nb.documents.tables.results import ResultColumn
 
     by = column.unit if column.kind == "date" else ""
     return ResultColumn(column.name, column.kind, "" if by else column.unit, column.decimals, by=by)
@@ -291,7 +291,7 @@ def _column(column: ReadColumn) -> ResultColumn:
 
 def _cell(column: ReadColumn, row: int) -> str:
     """The value as it was read; where there is none, the cell as it stands."""
-    from agentsvc_nb.documents.plans.results import plain
+    from agentsvc_nb.documents.tables.results import plain
 
     value = column.values[row]
     return column.texts[row] if value is None else plain(value, _column(column))

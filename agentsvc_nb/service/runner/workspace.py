@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import hashlib
 import json
@@ -17,10 +16,7 @@ from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents import queries as grammar
 from agentsvc_nb.documents.children import fairness
 from agentsvc_nb.documents.engine.messages import (
-    ChartQuestion,
-    ComputeQuestion,
     FileTables,
-    Plot,
     QueryAnswer,
     SqlQuestion,
     TableAnswer,
@@ -28,10 +24,7 @@ from agentsvc_nb.documents.engine.messages import (
     UsedTable,
 )
 from agentsvc_nb.documents.media_types import table_ending
-from agentsvc_nb.documents.plans.charts import ChartError, ChartKind
-from agentsvc_nb.documents.plans.plan import Plan
-from agentsvc_nb.documents.plans.profiles import PlanError, TableProfile, file_names, named
-from agentsvc_nb.documents.plans.results import Result
+from agentsvc_nb.documents.tables.profiles import TableProfile, file_names, named
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.usecases import files, projects
@@ -125,7 +118,7 @@ class TableAsker(Protocol):
     """What answers questions about tables (`documents.engine.process.TableProcess`)."""
 
     async def read(self, file: TableFile, account: str) -> TableAnswer: ...
-    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer: ...
+    async def ask(self, question: SqlQuestion, account: str) -> TableAnswer: ...
 
 
 class ChatTables:
@@ -178,34 +171,19 @@ class ChatTables:
         }
         return [FileTables(path, made.get(path, ()), unreadable.get(path, ""), path in ended) for path in shown]
 
-    async def compute(self, plan: Plan) -> Result:
-        wanted = [plan.table, plan.join.table] if plan.join else [plan.table]
-        if any(name not in self._named for name in wanted):
-            await self.profiles()
-        used = tuple(self._named[name] for name in wanted if name in self._named)
-        said = await self._asked(ComputeQuestion(plan=plan, tables=used))
-        assert said.result is not None
-        return said.result
-
-    async def query(
-        self, sql: str, paths: Sequence[str] = (), plot: Plot | None = None, *, save: bool = False
-    ) -> QueryAnswer:
+    async def query(self, sql: str, paths: Sequence[str] = (), *, save: bool = False) -> QueryAnswer:
         found = await self._profiles(paths, sql)
         used = tuple(self._named[table.name] for one in found for table in one.tables)
-        said = await self._asked(SqlQuestion(sql=sql, tables=used, plot=plot, save=save))
+        said = await self._asked(SqlQuestion(sql=sql, tables=used, save=save))
         assert said.query is not None
-        return replace(said.query, picture=base64.b64decode(said.picture), saved=said.saved.encode("utf-8", "replace"))
-
-    async def chart(self, result: Result, title: str, kind: ChartKind | None = None) -> bytes:
-        question = ChartQuestion(result=result, title=title, kind=kind)
-        return base64.b64decode(_sound(await self._asker.ask(question, fairness.account.get())).picture)
+        return replace(said.query, saved=said.saved.encode("utf-8", "replace"))
 
     async def _read(self, sha256: str, ending: str) -> tuple[TableFile, TableAnswer]:
         async with self._reading, self._file_of(sha256) as content:
             file = TableFile(sha256, ending, str(content.absolute()))
             return file, await self._asker.read(file, fairness.account.get())
 
-    async def _asked(self, question: ComputeQuestion | SqlQuestion) -> TableAnswer:
+    async def _asked(self, question: SqlQuestion) -> TableAnswer:
         """The answer, while the files of its tables are here. Raises what `_sound` raises."""
         async with contextlib.AsyncExitStack() as held:
             for sha256 in dict.fromkeys(table.file.sha256 for table in question.tables):
@@ -218,14 +196,10 @@ def _without_values(profile: TableProfile) -> TableProfile:
 
 
 def _sound(said: TableAnswer) -> TableAnswer:
-    """The answer, if it is no error. Raises `PlanError`, `ChartError` and `WorkFailure`."""
+    """The answer, if it is no error. Raises `WorkFailure`."""
     match said.error:
         case None:
             return said
-        case ("plan", code, sentence):
-            raise PlanError(code, sentence)
-        case ("chart", _, sentence):
-            raise ChartError(sentence)
         case ("too_much", _, sentence):
             raise WorkFailure("too_much_work", sentence)
         case (_, _, sentence):

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from agentsvc_nb.documents.briefs.languages import LANGUAGES, BriefLanguage
-from agentsvc_nb.documents.briefs.orders import without_command
-from agentsvc_nb.documents.briefs.parsing import (
+from agentsvc_nb.tools.ads.briefs.languages import LANGUAGES, BriefLanguage
+from agentsvc_nb.tools.ads.briefs.orders import without_command
+from agentsvc_nb.tools.ads.briefs.parsing import (
     forbids,
     in_lines,
     is_for_makers,

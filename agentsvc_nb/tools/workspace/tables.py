@@ -6,14 +6,13 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.documents.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, FileTables, Plot, QueryAnswer
-from agentsvc_nb.documents.plans.results import SCHEMA
+from agentsvc_nb.documents.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, FileTables, QueryAnswer
 from agentsvc_nb.documents.safe_text import escape, table
+from agentsvc_nb.documents.tables.results import SCHEMA
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 
@@ -44,12 +43,6 @@ class QueryInput(QueryTablesInput):
         pattern=r"^$|\.csv$",
         description=f"A path such as `by_month.csv`, where all rows are written to, {SAVED_ROWS_MAX:,} at most.",
     )
-
-
-class PlotTablesInput(QueryTablesInput):
-    kind: Literal["bar", "line", "scatter"] = Field(default="bar")
-    title: str = Field(default="", max_length=200)
-    path: str = Field(default="plot.png", pattern=r"\.png$", description="Where the picture goes.")
 
 
 class ProfileTable(BaseTool):
@@ -103,30 +96,10 @@ class QueryTables(BaseTool):
         return _text(said)
 
 
-class PlotTables(BaseTool):
-    name: ClassVar[str] = "plot_tables"
-    description: ClassVar[str] = "Draws what a query gives as a PNG: the first column across, the others up."
-    family: ClassVar[str] = "plot_tables"
-    works_on: ClassVar[str] = "tables"
-    Input: ClassVar[type[BaseModel]] = PlotTablesInput
-
-    def available(self) -> bool:
-        return find_spec("matplotlib") is not None
-
-    async def run(self, given: PlotTablesInput, task: ToolContext) -> Outcome:
-        drawn = await _asked(task.workspace.tables, given, Plot(given.kind, given.title))
-        mark = hashlib.sha256(drawn.picture).hexdigest()[:16]
-        await task.write(given.path, drawn.picture, output=(f"chart_{mark}", "chart"))
-        block = {"type": "image", "path": given.path, "media_type": "image/png"}
-        return Outcome(content=[{"type": "text", "text": _table(drawn)}, block])
-
-
-async def _asked(
-    tables: WorkspaceTables, given: QueryTablesInput, plot: Plot | None = None, *, save: bool = False
-) -> QueryAnswer:
+async def _asked(tables: WorkspaceTables, given: QueryTablesInput, *, save: bool = False) -> QueryAnswer:
     files = await _checked(tables, given.paths)
     try:
-        return await tables.query(given.sql, given.paths, plot, save=save)
+        return await tables.query(given.sql, given.paths, save=save)
     except WorkFailure as failure:
         raise WorkFailure(failure.code, "\n".join([failure.message, *_too_large(files)])) from None
 

@@ -16,9 +16,10 @@ from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
 
-from agentsvc_nb.documents.plans.plan import Value
-from agentsvc_nb.documents.plans.profiles import Kind
 from agentsvc_nb.documents.safe_text import escape, table
+from agentsvc_nb.documents.tables.profiles import Kind
+
+Value = str | bool | Decimal | date | datetime | time
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from agentsvc_nb.documents.briefs.languages import LANGUAGES, any_of
+from agentsvc_nb.tools.ads.briefs.languages import LANGUAGES, any_of
 
 PICTURES_MAX: Final = 20
 SEVERAL: Final = 2

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from agentsvc_nb.documents.briefs.languages import any_of
 from agentsvc_nb.documents.documents import visible_text
+from agentsvc_nb.tools.ads.briefs.languages import any_of
 
 _MAKING: Final = rf"\b(?:{any_of('making')})\b"
 _POLITE = re.compile(rf"(?:{any_of('polite')})\b", re.I)

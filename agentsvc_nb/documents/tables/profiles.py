@@ -29,7 +29,9 @@ class PlanError(ValueError):
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
     """A column. `decimals` is the largest number of decimals of its numbers, and None for floating point. `smallest`
-    and `largest` are of all kinds but text; `values` of text, each once, the commonest first."""
+    and `largest` are of all kinds but text; `values` of text, each once, the commonest first. `unread` counts filled
+    cells that could not be read as the column's kind, `unread_texts` has the first few of them: no sum or mean of the
+    column is given without saying so."""
 
     name: str
     kind: Kind
@@ -41,6 +43,8 @@ class ColumnProfile:
     largest: str = ""
     values: tuple[str, ...] = ()
     all_values: bool = False
+    unread: int = 0
+    unread_texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""Questions that go on from the one before."""

@@ -1,1 +1,0 @@
-"""Questions about tables, understood as plans."""
