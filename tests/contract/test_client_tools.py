@@ -101,7 +101,6 @@ OF_THE_AGENT = [
     "look_at",
     "profile_table",
     "query_tables",
-    "plot_tables",
     "run_python",
 ]
 WRONG: dict[str, Any] = {

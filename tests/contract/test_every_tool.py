@@ -33,7 +33,6 @@ RIGHT: Final[dict[str, dict[str, Any]]] = {
 WORKSPACE: Final[dict[str, dict[str, Any]]] = {
     "list_files": {},
     "look_at": {"path": "none.png"},
-    "plot_tables": {"sql": "SELECT 1 AS a, 2 AS b", "kind": "line"},
     "profile_table": {"path": "none.csv"},
     "query_tables": {"sql": "SELECT 1 AS a"},
     "read_file": {"path": "none.txt"},
@@ -50,7 +49,6 @@ FAILS: Final = {
     "get_meta_ad": "not_configured",
     "look_at": "file_not_found",
     "media_transcript": "invalid_tool_input",
-    "plot_tables": "file_not_found",
     "profile_table": "file_not_found",
     "query_tables": "file_not_found",
     "read_file": "file_not_found",

@@ -121,7 +121,6 @@ def test_a_mail_of_a_direct_call_is_sent_once() -> None:
 DRAW: Final = call("create_images", {"request": BRIEF})
 EDIT: Final = call("edit_image", {"request": {"path": DRAWN, "headline": "Winter"}})
 WRITE: Final = call("write_file", TABLE)
-PLOT: Final = call("plot_tables", {"sql": "SELECT day, sold FROM t", "kind": "line"})
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,6 @@ PLOT: Final = call("plot_tables", {"sql": "SELECT day, sold FROM t", "kind": "li
         pytest.param(DRAW, "in jobs.finish 1", 2, id="create_images"),
         pytest.param(f"{DRAW}\n{EDIT}", "in jobs.finish 2", 3, id="edit_image"),
         pytest.param(WRITE, "in tool_calls.move 1", 1, id="write_file"),
-        pytest.param(f"{WRITE}\n{PLOT}", "in tool_calls.move 2", 2, id="plot_tables"),
     ],
 )
 def test_a_file_is_there_once_and_is_the_same(script: str, point: str, written: int) -> None:

@@ -12,7 +12,6 @@ import duckdb
 import pytest
 import xlsxwriter
 from markdown_it import MarkdownIt
-from PIL import Image
 
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
@@ -70,7 +69,6 @@ def test_a_file_is_read_in_parts(task: MemoryToolContext) -> None:
         ("profile_table", {"path": "brief.md"}, "invalid_tool_input"),
         ("query_tables", {"sql": "SELECT 1", "paths": ["none.csv"]}, "file_not_found"),
         ("query_tables", {"sql": "SELECT nothing FROM sales_2024"}, "query_failed"),
-        ("plot_tables", {"sql": "SELECT channel FROM sales_2024"}, "query_failed"),
     ],
 )
 def test_what_is_wrong_is_told(task: MemoryToolContext, name: str, given: dict[str, Any], code: str) -> None:
@@ -106,7 +104,6 @@ def test_a_cell_stays_in_its_column_whatever_it_holds(task: MemoryToolContext) -
     for name, given in (
         ("query_tables", {"sql": "SELECT * FROM odd"}),
         ("profile_table", {"path": "odd.csv"}),
-        ("plot_tables", {"sql": 'SELECT "x|y", 1 AS n FROM odd'}),
     ):
         tables = tables_of(text(call(task, name, **given)))
         assert all(len(row) == len(rows[0]) for rows in tables for row in rows)
@@ -181,15 +178,6 @@ def test_a_file_that_holds_no_table_is_said(task: MemoryToolContext) -> None:
     task.files.put("broken.xlsx", b"PK\x03\x04" + bytes(100))
     with pytest.raises(WorkFailure, match="can't be read as a table: The workbook can't be read"):
         call(task, "query_tables", sql="SELECT 1", paths=["broken.xlsx"])
-
-
-def test_a_plot_is_a_picture(task: MemoryToolContext) -> None:
-    sql = "SELECT month, sum(revenue) AS revenue FROM sales_2024 GROUP BY 1 ORDER BY 1"
-    outcome = call(task, "plot_tables", sql=sql, title="Revenue", kind="line", path="out/revenue.png")
-    assert outcome.content[1] == {"type": "image", "path": "out/revenue.png", "media_type": "image/png"}
-    with Image.open(io.BytesIO(task.files.bytes("out/revenue.png"))) as picture:
-        assert picture.size == (960, 552)
-    assert (task.files.outputs["out/revenue.png"] or ("", ""))[1] == "chart"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,12 @@ def top(asked: Asked) -> Thought:
         assert "syntax error" in found.text, found.text
         sql = f"SELECT {what} LIMIT {most[0]}"
         found = yield call("query_tables", sql=sql)
-    drawn = yield call("plot_tables", sql=sql, title=asked.question[:100], path=path)
+    rows = [(name, float(amount)) for name, amount in found.rows()]
+    code = (
+        f"{kept(path)}import matplotlib.pyplot as plt\nplt.bar(*zip(*{rows!r}))\n"
+        f"plt.title({asked.question[:100]!r})\nplt.savefig({path!r})"
+    )
+    drawn = yield call("run_python", code=code)
     seen = yield call("look_at", path=drawn.written())
     assert seen.pictures, seen.text
     lines = [f"{place}. {name}: {total}" for place, (name, total) in enumerate(found.rows(), 1)]
