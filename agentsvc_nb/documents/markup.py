@@ -1,0 +1,429 @@
+"""Parse HTML and Word files into one `lxml` tree that holds only what a reader sees.
+
+Untrusted input: call these functions only in a process with limits on memory and time. Nothing is loaded from the
+network, and no entity is expanded.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from zipfile import BadZipFile, ZipFile
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+    from lxml.html import HtmlElement
+
+# ---- HTML ------------------------------------------------------------------------------------------------------------
+
+_HIDDEN_STYLE: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.I)
+_HIDDEN_CLASS: Final = re.compile(r"(?<![\w-])(?:sr-only|visually-?hidden|screen-reader-text)(?![\w-])")
+_STRUCK_STYLE: Final = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
+_STRUCK: Final = frozenset({"del", "s", "strike"})
+_UNREAD: Final = frozenset(
+    {"script", "style", "noscript", "template", "svg", "iframe", "object", "select", "textarea", "rp", "rt", "head"}
+)
+
+
+def parse_html(text: str) -> HtmlElement:
+    """Parse a page of any quality, and remove what its reader does not see.
+
+    Hidden elements, struck text, scripts and `<head>` are removed; the page's `<title>` is the root's `title`
+    attribute. A page that is cut off or malformed is repaired as far as possible.
+
+    Raises:
+        ValueError: Elements are nested too deeply, and text would be lost.
+
+    >>> visible_text(parse_html("<p>Price <del>12</del> <b>10</b> euros<p hidden>internal"))
+    'Price 10 euros'
+    """
+    from lxml import etree, html
+
+    # `huge_tree` allows 2,048 levels instead of 256: pages that never close a `<font>` go deeper than 256.
+    parser = html.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
+    try:
+        root: HtmlElement = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
+    except etree.ParserError:  # there is no element and no text
+        root = html.document_fromstring("<html><body></body></html>")
+    if any("depth" in error.message.lower() for error in parser.error_log):
+        raise ValueError("its elements are nested too deeply")
+    title = " ".join((root.findtext(".//title") or "").split())
+    for node in list(root.iter()):
+        if node is not root and (not isinstance(node.tag, str) or node.tag in _UNREAD or is_hidden(node)):
+            node.clear(keep_tail=True)  # dropping many of them would join their tails again and again
+            node.tag = "wbr"
+    root.set("title", title)
+    return root
+
+
+def is_hidden(node: _Element) -> bool:
+    """Return True if the page hides or strikes this element; its ancestors may be hidden all the same."""
+    style = node.get("style", "")
+    return bool(
+        node.get("hidden") is not None
+        or node.tag in _STRUCK
+        or (node.tag == "dialog" and node.get("open") is None)
+        or (style and (_HIDDEN_STYLE.search(style) or _STRUCK_STYLE.search(style)))
+        or _HIDDEN_CLASS.search(node.get("class", ""))
+    )
+
+
+_FOOTNOTE_MARK: Final = re.compile(r"(?:\[[^\[\]]{1,20}\])+|(?![°%]$)[\d\W]{1,3}|[a-e]")
+_CENTS: Final = re.compile(r"\d\d")
+_BEFORE_CENTS: Final = re.compile(r"(?:^|[^\d.,])\d+$")
+_UNIT: Final = re.compile(r"(?<![^\W\d_])(?:[kcdmµ]?m|ft|yd|mi|in|s)$")
+_POWER: Final = re.compile(r"[-−–]?[1-9]")
+_TEN: Final = re.compile(r"[×x*·]\s*10$")
+_SEPARATE: Final = frozenset({"address", "article", "blockquote", "br", "dd", "div", "dt", "h1", "h2", "h3", "h4"})
+_BLOCKS: Final = _SEPARATE | {"h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "td", "th", "tr", "ul"}
+
+
+def visible_text(node: _Element) -> str:
+    """Join the text of an element in one line: no hidden or struck text, no marks of footnotes, no tables within it.
+
+    Hyphens that do not break are plain hyphens; soft hyphens and spaces without width are left out.
+
+    >>> visible_text(parse_html("<p>1,234<sup>[2]</sup> m<sup>2</sup> for 12<sup>99</sup> €"))
+    '1,234 m2 for 12.99 €'
+    """
+    pieces = TextPieces()
+    for event, element, text in walk(node, skip=("table",)):
+        if event == "start" and element.tag in _BLOCKS:
+            pieces.add(" ")
+        elif event == "start" and (mark := box_mark(element)):
+            pieces.add(mark)
+        elif event == "text":
+            pieces.add(text)
+    return " ".join(pieces.joined().split())
+
+
+class TextPieces:
+    """Collects the text of a paragraph, with the characters that only matter for line breaks made plain."""
+
+    _PLAIN: Final = {0x2011: "-", 0x00AD: None, 0x200B: None, 0x2060: None, 0xFEFF: None}
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Append text."""
+        self._pieces.append(text)
+
+    def joined(self) -> str:
+        """Return the text so far."""
+        return "".join(self._pieces).translate(self._PLAIN)
+
+
+def walk(node: _Element, skip: Iterable[str] = ()) -> Iterator[tuple[str, _Element, str]]:
+    """Yield what a reader sees below `node`, in order: `start` and `end` of elements, and `text`.
+
+    Elements named in `skip`, hidden ones and unread ones are passed over. Raised text comes as the `text` that it
+    means: nothing for the mark of a footnote, `.99` for cents, `^6` for a power of ten.
+    """
+    from lxml import etree
+
+    left_out = _UNREAD.union(skip)
+    before = ""
+    events = etree.iterwalk(node, events=("start", "end"))
+    skipped: _Element | None = None
+    for event, element in events:
+        if event == "start" and skipped is None:
+            is_left_out = not isinstance(element.tag, str) or element.tag in left_out or is_hidden(element)
+            if element is not node and (is_left_out or element.tag == "sup"):
+                skipped = element
+                events.skip_subtree()
+                if not is_left_out and (text := _raised(element, before.rstrip())):
+                    yield "text", element, text
+            else:
+                yield "start", element, ""
+                if element.tag in _BLOCKS:
+                    before = ""
+                if text := element.text or "":
+                    before = (before + text)[-40:]
+                    yield "text", element, text
+        elif event == "end":
+            if element is skipped:
+                skipped = None
+            elif skipped is None:
+                yield "end", element, ""
+            if skipped is None and element is not node and (text := element.tail or ""):
+                before = (before + text)[-40:]
+                yield "text", element, text
+
+
+def _raised(sup: _Element, before: str) -> str:
+    """Return what raised text means after the text `before`."""
+    inner = " ".join("".join(map(str, sup.itertext())).split())
+    if _CENTS.fullmatch(inner) and _BEFORE_CENTS.search(before) and re.match(r"\s*[€$£]", sup.tail or ""):
+        return "." + inner
+    if _POWER.fullmatch(inner) and _UNIT.search(before):
+        return inner
+    if re.fullmatch(r"[-−–]?\d{1,3}", inner) and _TEN.search(before):
+        return "^" + inner
+    return "" if _FOOTNOTE_MARK.fullmatch(inner) else inner
+
+
+def box_mark(element: _Element) -> str:
+    """Return `[x] ` or `[ ] ` for a checkbox; empty for any other element."""
+    if element.tag != "input" or element.get("type") != "checkbox":
+        return ""
+    return "[ ] " if element.get("checked") is None else "[x] "
+
+
+# ---- Word ------------------------------------------------------------------------------------------------------------
+
+_XML_BYTES_MAX: Final = 32_000_000
+"""Unpacked XML that is read of one part of a Word file."""
+_TEXT_CHARS_MAX: Final = 1_100_000
+"""Text that is read of one Word file: more than the index keeps."""
+_WORD_PARTS: Final = re.compile(
+    r"(?:\[Content_Types\]|word/(?:document\d*|styles|numbering|footnotes|endnotes|comments|header\d*|footer\d*))\.xml"
+    r"|_rels/\.rels|word/_rels/document\d*\.xml\.rels"
+)
+_WORD: Final = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_WORD_STRICT: Final = "http://purl.oclc.org/ooxml/wordprocessingml/main"
+_TEXT_PARTS: Final = re.compile("word/(?:document|footnotes|endnotes|comments|header|footer)")
+_UNWRAPPED: Final = frozenset({"fldSimple", "bdo", "dir", "smartTag", "ruby", "rubyBase"})
+_DROPPED: Final = frozenset(
+    {"moveFrom", "rt", "rubyPr", "altChunk", "fldData", "proofErr", "lastRenderedPageBreak", "bookmarkStart"}
+    | {"bookmarkEnd", "rFonts", "lang", "sz", "szCs", "color"}
+)
+_STYLE_MAP: Final = """
+p.Title => h1:fresh
+p[style-name='Title'] => h1:fresh
+p[style-name='Subtitle'] => p:fresh
+"""
+
+
+def word_to_html(data: bytes, *, margins: bool = False) -> str:
+    """Convert a Word file to HTML: headings, lists, tables with spans, links, notes at the end.
+
+    Hidden text (`w:vanish`, also by its style), deleted text and text that was moved away are left out. Inserted text,
+    moved text at its new place, text boxes, fields, content controls and formulas are kept; a hyphen that does not
+    break is a hyphen. Pictures are left out.
+
+    Args:
+        data: The bytes of the .docx file.
+        margins: Append comments, and the text of headers and footers.
+
+    Raises:
+        ValueError: The file is damaged, or unpacks to too much.
+    """
+    from lxml import etree
+
+    parts = _word_parts(data)
+    styles = parts.get("word/styles.xml")
+    formats = _formats(styles) if styles is not None else {}
+    for name, part in parts.items():
+        if _TEXT_PARTS.match(name):
+            _simplify(part, formats, has_links=name.startswith("word/document"))
+    main = next((part.find("{*}body") for name, part in parts.items() if name.startswith("word/document")), None)
+    if main is None:
+        raise ValueError("it has no body")
+    if margins:
+        outside = [part for name, part in sorted(parts.items()) if re.match(r"word/(?:header|footer)", name)]
+        _append_margins(main, outside)
+    _cut(main, _TEXT_CHARS_MAX)
+    style_map = _STYLE_MAP + ("comment-reference => sup" if margins else "")
+    try:
+        return _converted(parts, style_map)
+    except Exception as error:  # `mammoth` expects valid files: read the text without styles, lists, notes and links
+        references = ("{*}footnoteReference", "{*}endnoteReference", "{*}commentReference", "{*}sym")
+        etree.strip_elements(main, *references, with_tail=False)
+        etree.strip_tags(main, "{*}hyperlink")
+        try:
+            return _converted({name: part for name, part in parts.items() if part is main.getparent()}, style_map)
+        except Exception:
+            raise ValueError(f"it is no valid Word file: {error}") from None
+
+
+def _converted(parts: dict[str, _Element], style_map: str) -> str:
+    """Pack the parts again, and let `mammoth` convert them."""
+    import mammoth
+    from lxml import etree
+
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, etree.tostring(part, encoding="utf-8"))
+    html: str = mammoth.convert_to_html(packed, style_map=style_map, include_embedded_style_map=False).value
+    return html.replace("\u2011", "-")
+
+
+def _word_parts(data: bytes) -> dict[str, _Element]:
+    """Parse the parts of a Word file that have text or say how it is formatted."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
+    parts = {}
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            for entry in archive.infolist():
+                name = entry.filename.replace("\\", "/").lstrip("/")  # some programs write the separators of Windows
+                if not _WORD_PARTS.fullmatch(name):
+                    continue
+                with archive.open(entry) as member:
+                    xml = member.read(_XML_BYTES_MAX + 1)
+                if len(xml) > _XML_BYTES_MAX:
+                    raise ValueError(f"{name} unpacks to more than {_XML_BYTES_MAX:,} bytes")
+                parts[name] = etree.fromstring(xml, parser)
+                if parts[name].getroottree().docinfo.doctype:
+                    raise ValueError(f"{name} declares a document type")
+    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, etree.XMLSyntaxError) as error:
+        raise ValueError(str(error)) from None
+    return parts
+
+
+@dataclass
+class _Format:
+    """What a style, or a style that it builds on, says about its paragraphs or runs."""
+
+    is_hidden: bool | None = None
+    level: int | None = None
+    based_on: str | None = None
+
+
+def _formats(styles: _Element) -> dict[str, _Format]:
+    """Return whether each style hides its text, and its level of heading (0 is the highest), by the style's id."""
+    found = {}
+    for style in styles.iterfind("{*}style"):
+        identifier = next((str(value) for key, value in style.items() if key.endswith("}styleId")), "")
+        level = _value(style.find("{*}pPr/{*}outlineLvl"))
+        found[identifier] = _Format(
+            _is_on(style.find("{*}rPr/{*}vanish")),
+            int(level) if level and level.isdigit() else None,
+            _value(style.find("{*}basedOn")),
+        )
+    for one in found.values():
+        below, steps = found.get(one.based_on or ""), 0
+        while below is not None and steps < 20:
+            one.is_hidden = below.is_hidden if one.is_hidden is None else one.is_hidden
+            one.level = below.level if one.level is None else one.level
+            below, steps = found.get(below.based_on or ""), steps + 1
+    return found
+
+
+def _value(node: _Element | None) -> str | None:
+    """Return the `w:val` of a property."""
+    return next((str(value) for key, value in node.items() if key.endswith("}val")), None) if node is not None else None
+
+
+def _is_on(switch: _Element | None) -> bool | None:
+    """Return the state of a property such as `w:vanish`; None if it is absent."""
+    return None if switch is None else _value(switch) not in ("0", "false", "off")
+
+
+def _local(node: Any) -> str:
+    """Return the name of an element without its namespace."""
+    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+
+
+def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> None:
+    """Change a part in place so that `mammoth` reads all that is shown, and nothing else."""
+    from lxml import etree
+
+    word = _WORD_STRICT if f"{{{_WORD_STRICT}}}" in part.tag else _WORD
+    etree.strip_elements(part, *(f"{{*}}{name}" for name in _DROPPED), with_tail=False)
+    unwrapped = _UNWRAPPED if has_links else _UNWRAPPED | {"hyperlink"}  # other parts' relationships are not read
+    etree.strip_tags(part, *(f"{{*}}{name}" for name in unwrapped))
+    for drawing in list(part.iter("{*}AlternateContent")):
+        _keep_text_boxes(drawing, word)  # before the drawings in it, which are its alternatives
+    for drawing in list(part.iter("{*}drawing", "{*}pict", "{*}object")):
+        _keep_text_boxes(drawing, word)
+    for formula in list(part.iter("{*}oMath")):
+        _replace(formula, [_run(word, _formula(formula))])
+    etree.strip_tags(part, "{*}oMathPara")
+    for paragraph in list(part.iter("{*}p")):
+        style = paragraph.find("{*}pPr/{*}pStyle")
+        given = formats.get(_value(style) or "", _Format())
+        if given.level is not None and given.level < 6 and style is not None:
+            style.set(f"{{{word}}}val", f"Heading{given.level + 1}")
+        for run in list(paragraph.iterfind(".//{*}r")):
+            of_run = formats.get(_value(run.find("{*}rPr/{*}rStyle")) or "", _Format())
+            says = (_is_on(run.find("{*}rPr/{*}vanish")), of_run.is_hidden, given.is_hidden)
+            is_struck = _is_on(run.find("{*}rPr/{*}dstrike"))  # `mammoth` knows the single line alone
+            if is_struck or next((one for one in says if one is not None), False):
+                for child in list(run):
+                    if _local(child) not in ("fldChar", "instrText"):  # other runs rely on the marks of fields
+                        run.remove(child)
+
+
+def _keep_text_boxes(drawing: _Element, word: str) -> None:
+    """Replace a drawing by its text boxes, in the one form that `mammoth` reads.
+
+    A drawing may come in alternatives, which repeat each other: the first one with text is kept.
+    """
+    for choice in drawing.findall("{*}Choice") + drawing.findall("{*}Fallback") or [drawing]:
+        boxes = [box for box in choice.iter("{*}txbxContent") if not any(box.iterancestors("{*}txbxContent"))]
+        plain = [child for child in choice if _local(child) in ("r", "t", "sym", "p")]
+        if boxes or plain:
+            vml = "urn:schemas-microsoft-com:vml"
+            box = drawing.makeelement(f"{{{vml}}}textbox", nsmap={"v": vml})
+            box.extend(boxes)
+            picture = drawing.makeelement(f"{{{word}}}pict", nsmap={"w": word})
+            picture.append(box)
+            _replace(drawing, plain or [picture])
+            return
+    _replace(drawing, [])
+
+
+def _replace(node: _Element, new: list[_Element]) -> None:
+    parent = node.getparent()
+    if parent is not None:
+        at = parent.index(node)
+        parent[at : at + 1] = new
+
+
+def _run(word: str, text: str) -> _Element:
+    from lxml import etree
+
+    run = etree.Element(f"{{{word}}}r", nsmap={"w": word})
+    etree.SubElement(run, f"{{{word}}}t").text = text
+    return run
+
+
+def _formula(node: _Element) -> str:
+    """Write a formula in one line: `(a+b)/2`, `x^2`, `sqrt(x)`.
+
+    A fraction without its line would be another number.
+    """
+    inner = {_local(child): _formula(child) for child in node if not _local(child).endswith("Pr")}
+    match _local(node):
+        case "t":
+            return node.text or ""
+        case "f":
+            return f"{_grouped(inner.get('num', ''))}/{_grouped(inner.get('den', ''))}"
+        case "sSup":
+            return f"{_grouped(inner.get('e', ''))}^{_grouped(inner.get('sup', ''))}"
+        case "rad":
+            return f"{inner.get('deg', '')}sqrt({inner.get('e', '')})"
+        case "d":
+            return f"({', '.join(_formula(child) for child in node if _local(child) == 'e')})"
+        case _:
+            return "".join(_formula(child) for child in node if not _local(child).endswith("Pr"))
+
+
+def _grouped(term: str) -> str:
+    return term if re.fullmatch(r"[\w.,]*", term) else f"({term})"
+
+
+def _append_margins(body: _Element, parts: list[_Element]) -> None:
+    """Append the text of headers and footers, each text once."""
+    seen = set()
+    for part in parts:
+        text = " ".join("".join(map(str, part.itertext())).split())
+        if text and text not in seen:
+            seen.add(text)
+            body.extend(list(part))
+
+
+def _cut(body: _Element, room: int) -> None:
+    """Remove what follows the first `room` characters of text."""
+    for child in list(body):
+        if room <= 0:
+            body.remove(child)
+        room -= sum(len(text.text or "") for text in child.iter("{*}t"))
