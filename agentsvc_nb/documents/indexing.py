@@ -35,14 +35,15 @@ _LENGTH_SHARE = 0.75
 @dataclass(frozen=True, slots=True)
 class IndexedText:
     """A file's text, its tokens (`words`), and the frequent tokens with their levels, as made by `indexed_text`; tokens
-    are separated by spaces."""
+    are separated by spaces. `unreadable` says why the text, or a part of it, could not be read."""
 
     text: str = ""
     words: str = ""
     levels: str = ""
+    unreadable: str = ""
 
 
-def indexed_text(text: str) -> IndexedText:
+def indexed_text(text: str, unreadable: str = "") -> IndexedText:
     """A file's text with its tokens and levels. Takes most of a second per megabyte.
 
     >>> indexed_text("Sale! Sale, sale.").levels
@@ -52,7 +53,7 @@ def indexed_text(text: str) -> IndexedText:
     found = tokens(text)
     usual = 1 - _LENGTH_SHARE + _LENGTH_SHARE * len(found) / _USUAL_TOKENS
     levels = (f"{_level(count / usual)}{token}" for token, count in Counter(found).items() if count / usual >= _LEVEL_1)
-    return IndexedText(text, " ".join(found), " ".join(levels))
+    return IndexedText(text, " ".join(found), " ".join(levels), unreadable)
 
 
 def _level(density: float) -> int:

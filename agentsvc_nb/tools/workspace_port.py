@@ -28,6 +28,11 @@ class WorkspaceEntry(Protocol):
         """The type of the typed output that it belongs to."""
         ...
 
+    @property
+    def unreadable(self) -> str:
+        """Why its text, or a part of it, could not be read, as far as it was tried; empty if it could."""
+        ...
+
 
 COMPUTED: Final = ("table", "chart")
 """The types of what was computed from other files of the chat: no question is answered from it unless it is named."""
@@ -54,6 +59,11 @@ class Workspace(Protocol):
 
     async def text(self, path: str) -> str:
         """The readable text of a file (at most 1 MB; empty when it has none). Raises `FileNotFoundError`."""
+        ...
+
+    async def unreadable(self, path: str) -> str:
+        """A sentence that says why the text of a file, or a part of it, can't be read, such as "It needs a password.
+        Upload a copy without one."; empty if it can, or if the file is none of text. Raises `FileNotFoundError`."""
         ...
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:

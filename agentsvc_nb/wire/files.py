@@ -163,15 +163,17 @@ class FileFacts(Model):
     media_type: str = ""
     size_bytes: int = 0
     updated_at: str | None = None
+    unreadable: str | None = Field(
+        default=None,
+        description="Why its text, or a part of it, could not be read: a sentence. Null if it could, or has none.",
+    )
 
 
 class WorkspaceFile(FileFacts):
-    """A file of a chat, as listed, or an earlier version of one; `output` is the typed output that it belongs to.
-    `unread`: its text could not be read, so search finds it by its name alone."""
+    """A file of a chat, as listed, or an earlier version of one; `output` is the typed output that it belongs to."""
 
     run_id: str | None = None
     output: TypedOutput | None = None
-    unread: bool = False
     version: int = 1
     download_url: str = ""
 

@@ -34,7 +34,7 @@ TYPES = {
         "updated_at": "datetime64[ns, UTC]",
         "run_id": "string",
         "output": "object",
-        "unread": "boolean",
+        "unreadable": "string",
         "version": "Int64",
         "download_url": "string",
     },

@@ -116,7 +116,8 @@ class Folder:
         return self.database.read(use)
 
     def unread(self) -> list[str]:
-        return [file.path for file in self.database.read(lambda tx: records.all(tx, self.chat)) if file.public().unread]
+        files = self.database.read(lambda tx: records.all(tx, self.chat))
+        return [file.path for file in files if file.public().unreadable]
 
     def start_again(self) -> None:
         """Read all that waits, as the next service does."""

@@ -59,8 +59,8 @@ class FileRecord:
     run_id: str | None
     output_id: str | None
     output_type: str | None
-    unread: int
-    """1 when its text could not be read."""
+    unreadable: str
+    """Why its text, or a part of it, could not be read; empty if it could."""
     version: int
     changed_by: str | None
     """The run that made this version; `run_id` may be a later one that wrote the same content."""
@@ -81,6 +81,7 @@ class FileRecord:
             "media_type": self.media_type,
             "size_bytes": self.size_bytes,
             "updated_at": rfc3339(self.updated_at),
+            "unreadable": self.unreadable or None,
         }
 
     @property
@@ -98,7 +99,6 @@ class FileRecord:
             **self.facts(),
             run_id=self.run_id,
             output=output,
-            unread=bool(self.unread),
             version=self.version,
             download_url=f"{ROUTES['files.download'].path}?{query}",
         )
@@ -169,6 +169,7 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
         run_id=author.run_id,
         output_id=author.output_id,
         output_type=author.output_type,
+        unreadable=content.reading.unreadable if content.reading else "",
         version=version,
         changed_by=changed_by,
     )
@@ -179,7 +180,7 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
 def earlier_versions(tx: Tx, file: FileRecord) -> list[FileRecord]:
     """The versions that were replaced, the newest first, under the file's present name."""
     rows = tx.all(_sql["earlier_versions"], chat=file.chat, path=file.path)
-    return [record(FileRecord, row, file_name=file.file_name, name=file.name, unread=0) for row in rows]
+    return [record(FileRecord, row, file_name=file.file_name, name=file.name, unreadable="") for row in rows]
 
 
 def changed_by(tx: Tx, run_id: str) -> list[FileChange]:
@@ -287,9 +288,9 @@ def count_try(tx: Tx, chat: str, path: str) -> int:
     return 0 if row is None else row["tries"]
 
 
-def set_unread(tx: Tx, chat: str, path: str) -> None:
-    """Note that the file's text could not be read."""
-    tx.run(_sql["set_unread"], chat=chat, path=path)
+def set_unreadable(tx: Tx, chat: str, path: str, reason: str) -> None:
+    """Note why the file's text could not be read; an empty reason if it could."""
+    tx.run(_sql["set_unreadable"], chat=chat, path=path, reason=reason)
 
 
 def waiting_in(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:

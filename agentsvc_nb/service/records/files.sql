@@ -1,11 +1,12 @@
 -- name: put
 INSERT INTO file (chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id, output_type,
-    version, changed_by)
+    unreadable, version, changed_by)
 VALUES (:chat, :path, :file_name, :kind, :media_type, :size_bytes, :sha256, :now, :run_id, :output_id, :output_type,
-    :version, :changed_by)
+    :unreadable, :version, :changed_by)
 ON CONFLICT (chat, path) DO UPDATE SET kind = excluded.kind, media_type = excluded.media_type,
     size_bytes = excluded.size_bytes, sha256 = excluded.sha256, updated_at = excluded.updated_at,
-    run_id = excluded.run_id, output_id = excluded.output_id, output_type = excluded.output_type, unread = 0,
+    run_id = excluded.run_id, output_id = excluded.output_id, output_type = excluded.output_type,
+    unreadable = excluded.unreadable,
     version = excluded.version, changed_by = excluded.changed_by
 RETURNING *
 
@@ -70,8 +71,8 @@ SELECT DISTINCT account FROM unread
 -- name: count_try
 UPDATE unread SET tries = tries + 1 WHERE chat = :chat AND path = :path RETURNING tries
 
--- name: set_unread
-UPDATE file SET unread = 1 WHERE chat = :chat AND path = :path
+-- name: set_unreadable
+UPDATE file SET unreadable = :reason WHERE chat = :chat AND path = :path
 
 -- name: longest_waiting
 SELECT file.*, unread.tries FROM unread JOIN file ON file.chat = unread.chat AND file.path = unread.path

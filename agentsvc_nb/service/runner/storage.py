@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 WAIT_SECONDS: Final = 60.0
 """How long an agent, or the end of a run, waits for documents."""
+TOO_MUCH: Final = "Reading it takes too long or too much memory."
 
 
 class SystemClock:
@@ -53,7 +54,7 @@ class Readings:
         except NoChild:
             raise
         except NoAnswer:
-            return IndexedText()
+            return IndexedText(unreadable=TOO_MUCH)
 
     async def wake(self) -> None:
         """Begin to read what waits, after its rows were written or when the service starts."""
@@ -106,7 +107,7 @@ class Readings:
         except NoChild:
             raise
         except NoAnswer as error:
-            if not self._closed and await files.fail_reading(self._use_case, file):
+            if not self._closed and await files.fail_reading(self._use_case, file, TOO_MUCH):
                 log.warning("the text of %s in %s can't be read: %s", file.path, file.chat, error)
             return
         if not self._closed:

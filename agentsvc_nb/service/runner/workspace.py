@@ -60,6 +60,13 @@ class ChatWorkspace:
         await self._storage.readings.caught_up(self._chat)
         return await files.text(self._use_case, self._chat, path)
 
+    async def unreadable(self, path: str) -> str:
+        record = await self._get(path)
+        if grammar.is_scratch(path):  # not in the index
+            return (await self._storage.readings.text(record)).unreadable
+        await self._storage.readings.caught_up(self._chat)
+        return (await self._get(path)).unreadable
+
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
         """Up to `FOUND_MAX` paths, best first, each with a score (1, 1/2, 1/3, ...). Raises
         `WorkFailure("too_much_work")`."""

@@ -289,19 +289,20 @@ async def finish_reading(context: UseCaseContext, file: FileRecord, found: Index
         current = files.get(tx, file.chat, file.path)
         if current is not None and current.sha256 == file.sha256:
             context.index.fill(tx, file.chat, file.path, found)
+            files.set_unreadable(tx, file.chat, file.path, found.unreadable)
             files.stop_waiting(tx, file.chat, file.path)
 
     await context.write(use, long=True)
 
 
-async def fail_reading(context: UseCaseContext, file: FileRecord) -> bool:
-    """Count a reading that was broken off. True when there are to be no more: the file then says that it is unread."""
+async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -> bool:
+    """Count a reading that was broken off. Return True if it was the last try: the file then tells the `reason`."""
 
     def use(tx: Tx) -> bool:
         current = files.get(tx, file.chat, file.path)
         if current is None or current.sha256 != file.sha256 or files.count_try(tx, file.chat, file.path) < TRIES:
             return False
-        files.set_unread(tx, file.chat, file.path)
+        files.set_unreadable(tx, file.chat, file.path, reason)
         files.stop_waiting(tx, file.chat, file.path)
         return True
 
