@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.documents.schemas import output
+from agentsvc_nb.documents import json_reading
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import STEPS_MAX
@@ -227,13 +227,13 @@ class _Performance:
 
     def call(self, rest: str) -> Coroutine[Any, Any, None]:
         tool, _, text = rest.partition(" ")
-        given = output.read(text)
+        given = json_reading.read(text)
         if not tool or not isinstance(given, dict):
             raise Malformed(rest)
         return self._call(tool, given)
 
     def together(self, rest: str) -> Coroutine[Any, Any, None]:
-        calls = output.read(rest)
+        calls = json_reading.read(rest)
         if not isinstance(calls, list) or not all(map(_is_call, calls)):
             raise Malformed(rest)
         return self._together(calls)

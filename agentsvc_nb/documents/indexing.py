@@ -71,15 +71,15 @@ _END: Final = "\0"
 
 
 class DocumentReader:
-    """Reads the text of documents and makes its tokens, in turn for the accounts."""
+    """Reads the text of documents and makes its tokens."""
 
     def __init__(self) -> None:
         self._pool = ChildPool(__name__, LIMITS)
 
-    async def read(self, file: Path, media_type: str, account: str) -> IndexedText:
+    async def read(self, file: Path, media_type: str) -> IndexedText:
         """The file's text; empty when it has none. Raises `NoChild`, and `NoAnswer` when it was not read within the
         limits."""
-        answer = await self._pool.ask(_question(file, media_type), PATIENCE_SECONDS, ANSWER_BYTES, account)
+        answer = await self._pool.ask(_question(file, media_type), PATIENCE_SECONDS, ANSWER_BYTES)
         return IndexedText(*answer.decode().split(_END))
 
     def close(self) -> None:

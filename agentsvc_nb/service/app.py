@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
@@ -19,9 +20,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentsvc_nb.agents import choose, offer
 from agentsvc_nb.agents.port import Agent
-from agentsvc_nb.documents.children import fairness
 from agentsvc_nb.documents.engine.process import TableProcess
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import metrics, readiness
 from agentsvc_nb.service.http.access import Access, KnownKeys
@@ -125,7 +125,7 @@ class ServiceState:
     async def start(self) -> None:
         """Open the database and recover the runs and jobs of an earlier server, or find those that no process has.
         Requires the data folder's lock."""
-        asyncio.get_running_loop().set_default_executor(fairness.FairThreads(THREADS))
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "worker"))
         self._database.open()
         await files.index_older_files(self.services.use_case)
         self.services.blobs.prepare()
@@ -164,9 +164,9 @@ class ServiceState:
         await self.services.jobs.end_calls()
         if self._sharing is not None:
             await self._sharing.close()
-        self.services.judges.close()
+        self.services.schemas.close()
         await asyncio.to_thread(self.services.storage.tables.close)
-        await asyncio.to_thread(self.services.use_case.searches.close)
+        await asyncio.to_thread(self.services.use_case.searches.shutdown)
         await asyncio.to_thread(self.services.use_case.tracing.close)
         self._database.close()
 
@@ -266,14 +266,14 @@ def _assemble(
 ) -> ServiceState:
     blobs = engines.blobs
     use_case, workers, sharing = _work(settings, instance, origin, engines, role != "replica", sign_in_token)
-    database, judges = engines.database, Judges()
+    database, schemas = engines.database, SchemaValidator()
     tables = TableProcess(DataFolder(settings.data).tables)
     storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
     workers.readings = storage.readings
     catalog = tools(settings, _complete(models))
     workers.jobs = JobRunner(storage, catalog)
     own = within(catalog, settings)
-    workers.runs = RunRunner(storage, models, own, workers.jobs, judges, servers)
+    workers.runs = RunRunner(storage, models, own, workers.jobs, schemas, servers)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
     keys = KnownKeys(database, engines.clock, settings.shared_secret)
     services = Services(
@@ -284,7 +284,7 @@ def _assemble(
         keys=keys,
         rates=DatabaseRateLimiter(database, settings),
         access=Access(keys, use_case),
-        judges=judges,
+        schemas=schemas,
         streams=Streams(use_case),
         blobs=blobs,
         tools=catalog,

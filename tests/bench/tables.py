@@ -54,11 +54,11 @@ class _Asker:
 
     async def total(self, file: TableFile) -> Any:
         """The revenue by channel, of a file that may not have been read."""
-        read = await self.tables.read(file, "acct_1")
+        read = await self.tables.read(file)
         (table,) = named({file.file: read.tables}, file_names([file.file]))[file.file]
         channel, revenue = Column(table.name, "channel"), Column(table.name, "revenue")
         plan = Plan(table.name, (Aggregate("sum", revenue),), (Group(channel),))
-        said = await self.tables.ask(ComputeQuestion(plan, (UsedTable(file, 0, table),)), "acct_1")
+        said = await self.tables.ask(ComputeQuestion(plan, (UsedTable(file, 0, table),)))
         assert said.result is not None, said
         return said.result.rows
 

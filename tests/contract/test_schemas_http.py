@@ -68,14 +68,14 @@ def test_a_pattern_that_never_ends_stops_nobody_else(pattern: str) -> None:
 
 def test_an_answer_is_not_judged_by_a_pattern_for_ever(client: AgentService) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=.*z)a"}}}
-    run = client.runs.start('answer {"a": "' + "a" * 200_000 + '"}', output_config=schema, sync=True)
+    run = client.runs.start('answer {"a": "' + "a" * 500_000 + '"}', output_config=schema, sync=True)
     assert (run.status, run.last_error) == ("failed", "output_schema_mismatch")
-    assert "takes too long to be searched for: '(?=.*z)a'" in str(run.last_error_message)
+    assert "takes too long" in str(run.last_error_message)
 
 
 def test_a_schema_that_fans_out_is_refused_at_the_start(client: AgentService) -> None:
     parts = {f"A{n}": {"allOf": [{"$ref": f"#/$defs/A{n + 1}"}] * 2} for n in range(30)}
     schema = {"type": "object", "$defs": {**parts, "A30": {"type": "object"}}, "allOf": [{"$ref": "#/$defs/A0"}]}
-    with pytest.raises(AgentServiceError, match="too large with its references written out") as refused:
+    with pytest.raises(AgentServiceError, match="takes too long to check") as refused:
         client.runs.start("answer {}", output_config=schema)
     assert (refused.value.status, refused.value.code) == (400, "invalid_output_config")

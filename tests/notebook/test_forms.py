@@ -203,28 +203,6 @@ def test_what_would_take_for_ever_is_judged_at_once_or_left_to_the_service(part:
         assert checker.fits(part, value) is not (wrong or bool(checker.fault))
 
 
-def nested(depth: int) -> Schema:
-    return {"anyOf": [nested(depth - 1)] * 2} if depth else {"type": "string"}
-
-
-@pytest.mark.parametrize(
-    "last",
-    [
-        nested(8),
-        {"anyOf": [{"type": "string"}] * 200},
-        {"anyOf": [False] * 200},
-        {"required": [f"name {number}" for number in range(2_000)]},
-        {"enum": [f"value {number}" for number in range(2_000)]},
-    ],
-    ids=["nested", "alternatives", "false", "required", "enum"],
-)
-def test_a_schema_of_too_many_steps_is_left_to_the_service(last: Schema) -> None:
-    doubling: Schema = {str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(10)} | {"10": last}
-    checker = Checker({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}, "$defs": doubling})
-    assert checker.messages({"a": {}}, {}) == {}
-    assert checker.fault == "The input can't be checked here (the schema takes too many steps): only the service can."
-
-
 def test_patterns_are_judged_also_those_that_look_around() -> None:
     schema = {
         "type": "object",
@@ -236,14 +214,14 @@ def test_patterns_are_judged_also_those_that_look_around() -> None:
     assert checker.messages({"a": "ab", "b": "x", "n_1": 1, "d": True}, {}) == {}
     said = checker.messages({"a": "a b", "b": "y", "n_1": "1", "d": 1}, {})
     assert {path[0]: words for path, words in said.items()} == {
-        "a": r'"a b" does not match ^\w+$',
-        "b": '"y" does not match (?=x)',
+        "a": r'"a b" does not match "^\w+$"',
+        "b": '"y" does not match "(?=x)"',
         "n_1": '"1" is not of type "integer"',
         "d": '1 is not of type "boolean"',
     }
     assert checker.fault == ""
-    assert checker.messages({"c": "a" * 20_000}, {}) == {}
-    assert "takes too long to be searched for" in checker.fault
+    assert checker.messages({"c": "a" * 200_000}, {}) == {}
+    assert "takes too long to check" in checker.fault
 
 
 def test_hostile_strings_anywhere_in_a_schema_are_only_text() -> None:

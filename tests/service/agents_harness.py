@@ -28,7 +28,7 @@ from agentsvc_nb.documents.engine.messages import (
     TableFile,
 )
 from agentsvc_nb.documents.queries import matches, parse
-from agentsvc_nb.documents.schemas import output
+from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.service.runner.workspace import ChatTables
@@ -118,10 +118,10 @@ class TablesHere:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    async def read(self, file: TableFile, account: str) -> TableAnswer:
+    async def read(self, file: TableFile) -> TableAnswer:
         return await self._ask(ReadQuestion(file))
 
-    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion, account: str) -> TableAnswer:
+    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion) -> TableAnswer:
         return await self._ask(question)
 
     async def _ask(self, question: Question) -> TableAnswer:
@@ -215,7 +215,7 @@ class MemoryRunContext:
         return "".join(self._said)
 
     async def misfit(self, text: str) -> str | None:
-        return None if self.output_config is None else output.misfit(text, self.output_config)
+        return None if self.output_config is None else misfit(text, self.output_config)
 
     async def attachments(self) -> Sequence[Entry]:
         return [entry for entry in await self.workspace.list() if entry.path in self.attached]

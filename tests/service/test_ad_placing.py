@@ -12,6 +12,7 @@ from typing import Any, Final, get_args
 import pytest
 from PIL import Image, ImageDraw
 
+from agentsvc_nb.documents.children.pool import ChildPool
 from agentsvc_nb.documents.sandbox import Limits
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads import colors
@@ -194,7 +195,8 @@ def test_a_decoder_that_takes_too_much_is_ended_and_the_service_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = task(tmp_path, {"large.png": encoded(Image.effect_noise((3_000, 3_000), 80))})
-    monkeypatch.setattr(picture_files, "_LIMITS", Limits(cpu_seconds=0, file_bytes=0))
+    pool = ChildPool("agentsvc_nb.tools.ads.picture_child", Limits(cpu_seconds=0, file_bytes=0), kept_bytes=0)
+    monkeypatch.setattr(picture_files, "_pool", pool)
     outcome = create(at, tmp_path, product="large.png")
     assert outcome.error is not None
     assert "takes too long or too much memory" in outcome.error[1]

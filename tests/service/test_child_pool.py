@@ -1,4 +1,4 @@
-"""The pool of kept children: when they start and end, and whose question is next."""
+"""The pool of kept children: when they start and end, and what becomes of their questions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agentsvc_nb.documents import sandbox
-from agentsvc_nb.documents.children.fairness import FairTurns
-from agentsvc_nb.documents.children.pool import KEPT_BYTES, ChildPool, NoAnswer
+from agentsvc_nb.documents.children.pool import KEPT_BYTES, ChildPool, NoAnswer, NoChild
 from agentsvc_nb.documents.sandbox import Limits
 from tests.service.test_sandbox import alive, children, gone
 from tests.waiting import PATIENCE_SECONDS
@@ -68,8 +65,8 @@ async def pool_of(module: str, count: int = 2, memory: int | None = None) -> Asy
         pool.close()
 
 
-async def ask(pool: ChildPool, question: bytes = b"", account: str = "a", seconds: float = 30.0) -> bytes:
-    return await pool.ask(question, seconds, 100_000_000, account)
+async def ask(pool: ChildPool, question: bytes = b"", seconds: float = 30.0) -> bytes:
+    return await pool.ask(question, seconds, 100_000_000)
 
 
 async def eventually(met: Callable[[], bool]) -> None:
@@ -119,30 +116,9 @@ def test_a_child_without_an_answer_is_replaced(module: str, question: bytes, sec
         async with pool_of(module, 1, memory=500_000_000) as pool:
             first = await pid(pool)
             with pytest.raises(NoAnswer):
-                await pool.ask(question, seconds, 100, "a")
+                await pool.ask(question, seconds, 100)
             assert gone(first)
             assert await pid(pool) != first
-
-    asyncio.run(use())
-
-
-def test_an_account_with_many_questions_delays_another_by_one(module: str) -> None:
-    async def use() -> None:
-        answered: list[str] = []
-
-        async def one(account: str) -> None:
-            await ask(pool, b"sleep 0.02", account)
-            answered.append(account)
-
-        async with pool_of(module, 1) as pool:
-            many = [asyncio.create_task(one("many")) for _ in range(100)]
-            await eventually(lambda: len(answered) >= 10)
-            before = len(answered)
-            await one("few")
-            assert len(answered) - before <= 2  # itself, and what was being answered
-            for task in many:
-                task.cancel()
-            await asyncio.wait(many)
 
     asyncio.run(use())
 
@@ -197,7 +173,7 @@ def test_closing_ends_children_and_questions(module: str) -> None:
     async def use() -> None:
         before = children()
         async with pool_of(module) as pool:
-            asking = [asyncio.create_task(ask(pool, b"sleep 60", str(number))) for number in range(5)]
+            asking = [asyncio.create_task(ask(pool, b"sleep 60")) for _ in range(5)]
             await eventually(lambda: len(children() - before) == 2)
         assert children() == before
         ended = await asyncio.gather(*asking, return_exceptions=True)
@@ -215,8 +191,8 @@ from agentsvc_nb.documents.children.pool import ChildPool
 from agentsvc_nb.documents.sandbox import Limits
 async def use():
     pool = ChildPool("asked", Limits())
-    print((await pool.ask(b"", 30, 100, "a")).decode(), flush=True)
-    await pool.ask(b"sleep 60", 60, 100, "a")
+    print((await pool.ask(b"", 30, 100)).decode(), flush=True)
+    await pool.ask(b"sleep 60", 60, 100)
 asyncio.run(use())
 """
     with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
@@ -224,36 +200,6 @@ asyncio.run(use())
         child = int(process.stdout.readline())
         process.send_signal(signal.SIGKILL)
     assert gone(child)
-
-
-Steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["take", "give", "cancel"])), max_size=40)
-
-
-@given(steps=Steps, count=st.integers(1, 3))
-def test_turns_are_never_lost_and_never_too_many(steps: list[tuple[str, str]], count: int) -> None:
-    async def use() -> None:
-        turns = FairTurns(count)
-        tasks: list[tuple[str, asyncio.Task[None]]] = []
-        for account, step in steps:
-            own = [(whose, task) for whose, task in tasks if whose == account]
-            held = [one for one in own if one[1].done()]
-            if step == "take":
-                tasks.append((account, asyncio.create_task(turns.take(account))))
-            elif step == "give" and held:
-                tasks.remove(held[0])
-                turns.give_back(account)
-            elif step == "cancel" and own and not own[-1][1].done():
-                tasks.remove(own[-1])
-                own[-1][1].cancel()
-            if step != "cancel":  # so that a turn may come in the moment in which its task is cancelled
-                await asyncio.sleep(0)
-                await asyncio.sleep(0)
-        await asyncio.sleep(0.001)
-        assert sum(task.done() for _, task in tasks) == min(count, len(tasks))
-        for _, task in tasks:
-            task.cancel()
-
-    asyncio.run(use())
 
 
 def test_a_child_that_ended_while_it_was_idle_fails_no_question(module: str) -> None:
@@ -292,5 +238,44 @@ def test_a_child_that_does_not_give_its_memory_back_is_replaced(module: str) -> 
             assert await ask(pool, b"keep 1000000") == first
             assert await ask(pool, b"keep %d" % KEPT_BYTES) == first
             assert await ask(pool) != first
+
+    asyncio.run(use())
+
+
+def test_questions_are_answered_in_their_order(module: str) -> None:
+    async def use() -> None:
+        answered: list[int] = []
+
+        async def one(number: int) -> None:
+            await ask(pool, b"sleep 0.01")
+            answered.append(number)
+
+        async with pool_of(module, 1) as pool:
+            await asyncio.gather(*(one(number) for number in range(10)))
+        assert answered == [*range(10)]
+
+    asyncio.run(use())
+
+
+def test_a_pool_serves_callers_without_a_loop_and_one_loop_after_another(module: str) -> None:
+    pool = ChildPool(module, Limits(), 1)
+    try:
+        assert pool.ask_now(b"echo a", 30, 100) == b"a"
+        assert [asyncio.run(ask(pool, b"echo b")) for _ in range(2)] == [b"b", b"b"]
+        with pytest.raises(NoAnswer):
+            pool.ask_now(b"sleep 60", 0.1, 100)
+    finally:
+        pool.close()
+    with pytest.raises(NoChild):
+        pool.ask_now(b"echo a", 30, 100)
+
+
+def test_a_child_of_a_pool_that_keeps_none_ends_after_its_answer(module: str) -> None:
+    async def use() -> None:
+        pool = ChildPool(module, Limits(), 1, kept_bytes=0)
+        first = await pid(pool)
+        assert gone(first)
+        assert await pid(pool) != first
+        pool.close()
 
     asyncio.run(use())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.agents.scripted import Scripted
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.records.accounts import KeyRecord
@@ -45,8 +45,8 @@ def database(tmp_path: Path) -> Iterator[DatabaseEngine]:
 
 
 @pytest.fixture
-def judges() -> Iterator[Judges]:
-    found = Judges()
+def schemas() -> Iterator[SchemaValidator]:
+    found = SchemaValidator()
     yield found
     found.close()
 
@@ -88,12 +88,12 @@ class Asked:
         return caught.value.row.code
 
 
-def runner_of(storage: Storage, judges: Judges) -> RunRunner:
-    return RunRunner(storage, {"scripted": Scripted()}, {}, JobRunner(storage, {}), judges)
+def runner_of(storage: Storage, schemas: SchemaValidator) -> RunRunner:
+    return RunRunner(storage, {"scripted": Scripted()}, {}, JobRunner(storage, {}), schemas)
 
 
 async def begun(
-    database: DatabaseEngine, folder: Path, judges: Judges, settings: Settings, tool: NewClientTool
+    database: DatabaseEngine, folder: Path, schemas: SchemaValidator, settings: Settings, tool: NewClientTool
 ) -> Asked:
     """A run at work on its only call."""
     clock = contexts.SetClock(NOW)
@@ -102,22 +102,22 @@ async def begun(
     key, _ = await context.write(lambda tx: accounts.create_key(tx, clock, name="caller"))
     given = Start("call look_up {}\nsay done", ChatSelector(), "scripted", NOW, client_tools=[tool])
     run = await runs.start(context, key, given)
-    runner = runner_of(storage, judges)
+    runner = runner_of(storage, schemas)
     return Asked(storage, clock, key, run, runner, asyncio.create_task(runner._work(run.run_id)))
 
 
-async def asked(database: DatabaseEngine, folder: Path, judges: Judges) -> Asked:
-    found = await begun(database, folder, judges, Settings(folder, model="scripted"), TOOL)
+async def asked(database: DatabaseEngine, folder: Path, schemas: SchemaValidator) -> Asked:
+    found = await begun(database, folder, schemas, Settings(folder, model="scripted"), TOOL)
     waiting = await found.told("client_call.waiting")
     assert waiting["expires_at"] == rfc3339(NOW + WAIT)
     found.call_id = waiting["call_id"]
     return found
 
 
-def test_the_clock_starts_after_approval(database: DatabaseEngine, tmp_path: Path, judges: Judges) -> None:
+def test_the_clock_starts_after_approval(database: DatabaseEngine, tmp_path: Path, schemas: SchemaValidator) -> None:
     async def use() -> None:
         settings = Settings(tmp_path, model="scripted", approve_effects=True)
-        call = await begun(database, tmp_path, judges, settings, TOOL.model_copy(update={"effect": True}))
+        call = await begun(database, tmp_path, schemas, settings, TOOL.model_copy(update={"effect": True}))
         call.call_id = (await call.told("approval.requested"))["call_id"]
         call.clock.ms = NOW + 5 * WAIT
         given = Verdict(approved=True)
@@ -133,9 +133,9 @@ def test_the_clock_starts_after_approval(database: DatabaseEngine, tmp_path: Pat
     asyncio.run(use())
 
 
-def test_nobody_answers_in_time(database: DatabaseEngine, tmp_path: Path, judges: Judges) -> None:
+def test_nobody_answers_in_time(database: DatabaseEngine, tmp_path: Path, schemas: SchemaValidator) -> None:
     async def use() -> None:
-        call = await asked(database, tmp_path, judges)
+        call = await asked(database, tmp_path, schemas)
         call.clock.ms = NOW + WAIT
         assert await call.refused() == "call_not_waiting"  # and the worker has been told
         await call.work
@@ -149,9 +149,9 @@ def test_nobody_answers_in_time(database: DatabaseEngine, tmp_path: Path, judges
     asyncio.run(use())
 
 
-def test_the_last_moment_is_in_time(database: DatabaseEngine, tmp_path: Path, judges: Judges) -> None:
+def test_the_last_moment_is_in_time(database: DatabaseEngine, tmp_path: Path, schemas: SchemaValidator) -> None:
     async def use() -> None:
-        call = await asked(database, tmp_path, judges)
+        call = await asked(database, tmp_path, schemas)
         call.clock.ms = NOW + WAIT - 1
         await call.answer()
         call.clock.ms = NOW + 10 * WAIT
@@ -163,9 +163,11 @@ def test_the_last_moment_is_in_time(database: DatabaseEngine, tmp_path: Path, ju
     asyncio.run(use())
 
 
-def test_pending_begins_anew_for_a_day_in_all(database: DatabaseEngine, tmp_path: Path, judges: Judges) -> None:
+def test_pending_begins_anew_for_a_day_in_all(
+    database: DatabaseEngine, tmp_path: Path, schemas: SchemaValidator
+) -> None:
     async def use() -> None:
-        call = await asked(database, tmp_path, judges)
+        call = await asked(database, tmp_path, schemas)
         while call.clock.ms < NOW + MOST - WAIT:
             call.clock.ms += WAIT - 1
             latest = min(call.clock.ms + WAIT, NOW + MOST)
@@ -182,9 +184,11 @@ def test_pending_begins_anew_for_a_day_in_all(database: DatabaseEngine, tmp_path
     asyncio.run(use())
 
 
-def test_a_new_attempt_asks_what_expired_meanwhile(database: DatabaseEngine, tmp_path: Path, judges: Judges) -> None:
+def test_a_new_attempt_asks_what_expired_meanwhile(
+    database: DatabaseEngine, tmp_path: Path, schemas: SchemaValidator
+) -> None:
     async def use() -> None:
-        call = await asked(database, tmp_path, judges)
+        call = await asked(database, tmp_path, schemas)
         await call.runner.supervisor.stop()
         await call.work
         context = call.storage.use_case
@@ -193,7 +197,7 @@ def test_a_new_attempt_asks_what_expired_meanwhile(database: DatabaseEngine, tmp
         run = await runs.find(context, call.run.run_id)
         assert run is not None
         assert run.restarts == 0, "it only waited"
-        runner = runner_of(call.storage, judges)
+        runner = runner_of(call.storage, schemas)
         with context.signals.watch(call.run.run_id) as watch:
             work = asyncio.create_task(runner._work(call.run.run_id))
             while len(waiting := await call.events("client_call.waiting")) < 2:
@@ -207,9 +211,11 @@ def test_a_new_attempt_asks_what_expired_meanwhile(database: DatabaseEngine, tmp
     asyncio.run(use())
 
 
-def test_an_attempt_that_goes_on_counts_again(database: DatabaseEngine, tmp_path: Path, judges: Judges) -> None:
+def test_an_attempt_that_goes_on_counts_again(
+    database: DatabaseEngine, tmp_path: Path, schemas: SchemaValidator
+) -> None:
     async def use() -> None:
-        call = await asked(database, tmp_path, judges)
+        call = await asked(database, tmp_path, schemas)
         await call.answer()
         await call.work
         context = call.storage.use_case

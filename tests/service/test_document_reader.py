@@ -42,7 +42,7 @@ def read(reader: DocumentReader, *files: Path, media_type: str = DOCX) -> list[s
 
     async def text(file: Path) -> str:
         try:
-            return (await reader.read(file, media_type, "acct_1")).text
+            return (await reader.read(file, media_type)).text
         except NoAnswer:
             return "unread"
 
@@ -59,7 +59,7 @@ def report(tmp_path: Path) -> Path:
 
 
 def test_a_document_is_read_with_its_tokens(reader: DocumentReader, report: Path) -> None:
-    found = asyncio.run(reader.read(report, DOCX, "acct_1"))
+    found = asyncio.run(reader.read(report, DOCX))
     assert "Größe" in found.text
     assert " grosse " in found.words
     assert found.levels

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from pydantic import BaseModel
 
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records import usage
@@ -93,7 +93,7 @@ class Money(RuleBasedStateMachine):
 
     def drive(self, run: RunRecord) -> None:
         self.driven.append(
-            (run, LiveRunContext(self.storage, run, "", {}, (), {}, JobRunner(self.storage, {}), Judges()))
+            (run, LiveRunContext(self.storage, run, "", {}, (), {}, JobRunner(self.storage, {}), SchemaValidator()))
         )
 
     @contextlib.contextmanager

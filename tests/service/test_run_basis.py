@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.records import run_events, runs
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
@@ -75,7 +75,7 @@ async def finished(folder: Path, script: Script, cancel: bool = False) -> tuple[
     storage.tables.start()
     context = storage.use_case
     key, _ = database.write_now(lambda tx: accounts.create_key(tx, context.clock, name="basis"))
-    runner = RunRunner(storage, {"saying": Saying(script)}, {}, JobRunner(storage, {}), Judges())
+    runner = RunRunner(storage, {"saying": Saying(script)}, {}, JobRunner(storage, {}), SchemaValidator())
     run = await run_usecases.start(context, key, Start("hello", ChatSelector(), "saying", context.now))
     with context.signals.watch(run.run_id) as watch:
         runner.wake(run.run_id)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from agentsvc_nb.agents.scripted import Scripted
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.records import chats, run_events, runs
 from agentsvc_nb.service.records.runs import Ending
@@ -172,7 +172,7 @@ def test_a_run_that_is_cancelled_before_a_new_server_goes_on_with_it_ends(tmp_pa
     storage = contexts.storage(database, tmp_path / "blobs", settings=SCRIPTED)
     context = storage.use_case
     key, _ = database.write_now(lambda tx: accounts.create_key(tx, context.clock, name="cancelled"))
-    runner = RunRunner(storage, {"scripted": Scripted()}, {}, JobRunner(storage, {}), Judges())
+    runner = RunRunner(storage, {"scripted": Scripted()}, {}, JobRunner(storage, {}), SchemaValidator())
 
     async def recover_and_cancel() -> None:
         run = await run_usecases.start(context, key, Start("say never", ChatSelector(), "scripted", NOW))

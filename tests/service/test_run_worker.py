@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from agentsvc_nb.agents.scripted import Scripted
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.records import accounts as account_records
 from agentsvc_nb.service.records import jobs, run_events, usage
@@ -57,7 +57,7 @@ async def started(storage: Storage, message: str) -> RunRecord:
 
 async def ended(storage: Storage, run: RunRecord) -> RunRecord:
     """The run after a worker has worked on it."""
-    await RunRunner(storage, {"scripted": Scripted()}, {}, JobRunner(storage, {}), Judges())._work(run.run_id)
+    await RunRunner(storage, {"scripted": Scripted()}, {}, JobRunner(storage, {}), SchemaValidator())._work(run.run_id)
     found = await runs.find(storage.use_case, run.run_id)
     assert found is not None
     return found
@@ -193,7 +193,9 @@ def test_a_call_that_is_broken_off_is_billed(
     async def work() -> None:
         tool = Search(fails)
         run = await started(storage, "call search {}")
-        worker = RunRunner(storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), Judges())
+        worker = RunRunner(
+            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), SchemaValidator()
+        )
 
         async def moved(*given: Any) -> Any:
             if failures:
@@ -243,7 +245,9 @@ def test_a_run_is_left_for_the_next_start_though_that_can_not_be_noted(
     async def work() -> None:
         tool = Search(fails=False)
         run = await started(storage, "call search {}")
-        worker = RunRunner(storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), Judges())
+        worker = RunRunner(
+            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), SchemaValidator()
+        )
         worker.wake(run.run_id)
         await tool.charged.wait()
         await stopped(worker)
@@ -272,7 +276,7 @@ def test_a_job_that_is_cancelled_as_the_service_stops_is_billed(storage: Storage
         tool = SearchJob(fails=False)
         run = await started(storage, "call search {}")
         worker = RunRunner(
-            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {"search": tool}), Judges()
+            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {"search": tool}), SchemaValidator()
         )
         worker.wake(run.run_id)
         await tool.charged.wait()
@@ -291,7 +295,9 @@ def test_a_run_that_is_cancelled_as_the_service_stops_ends_with_what_it_used(sto
     async def work() -> None:
         tool = Search(fails=False)
         run = await started(storage, "usage 1000 0\nsay so far\ncall search {}")
-        worker = RunRunner(storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), Judges())
+        worker = RunRunner(
+            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), SchemaValidator()
+        )
         worker.wake(run.run_id)
         await tool.charged.wait()
         await storage.use_case.write(lambda tx: run_records.cancelling(tx, run.run_id))

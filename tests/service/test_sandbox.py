@@ -64,7 +64,7 @@ def children() -> set[int]:
 async def environment_of_the_sql_child(tables: TableProcess) -> bytes:
     before = children()
     slow = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
-    asking = asyncio.create_task(tables.ask(SqlQuestion(sql=slow, tables=()), "acct_1"))
+    asking = asyncio.create_task(tables.ask(SqlQuestion(sql=slow, tables=())))
     await asyncio.sleep(1)
     (pid,) = children() - before
     told = environment_of(pid)

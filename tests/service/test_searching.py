@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.documents.children.fairness import caller
 from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
@@ -21,7 +18,7 @@ from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.runner import workspace
 from agentsvc_nb.service.runner.workspace import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.service.store import sqlite
-from agentsvc_nb.service.usecases import DEAR_SECONDS, Lane, files
+from agentsvc_nb.service.usecases import DEAR_SECONDS, files
 from agentsvc_nb.service.usecases.files import INDEX_BATCH
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
@@ -184,77 +181,17 @@ def test_a_query_of_very_many_words_is_refused(chat: Chat) -> None:
         chat.search('sale -"' + "a b " * 40)
 
 
-def test_a_search_of_one_account_waits_for_none_of_another() -> None:
-    """Though the first has more searches at work than there are threads."""
-    begun, go_on = list[int](), threading.Event()
-
-    def work(number: int) -> int:
-        begun.append(number)
-        go_on.wait(30)
-        return number
-
-    async def together() -> list[int]:
-        lane = Lane()
-        theirs = [asyncio.create_task(lane.run("acct_a", partial(work, number))) for number in range(20)]
-        await asyncio.wait_for(asyncio.gather(*(lane.run(f"acct_{n}", threading.get_ident) for n in range(30))), 30)
-        assert begun == [0], "one of an account at a time"
-        theirs[1].cancel()
-        go_on.set()
-        return await asyncio.gather(theirs[0], *theirs[2:])
-
-    assert asyncio.run(together()) == begun == [0, *range(2, 20)]
-
-
-def test_another_key_of_the_account_waits_for_one_search_at_most() -> None:
-    """A self-hosted service has one account: its people have a key each."""
-    order = list[str]()
-
-    async def together() -> None:
-        lane = Lane()
-        caller.set("key_many")
-        many = [asyncio.create_task(lane.run("acct", partial(order.append, "many"))) for _ in range(20)]
-        caller.set("key_few")
-        await asyncio.gather(lane.run("acct", partial(order.append, "few")), *many)
-
-    asyncio.run(together())
-    assert order.index("few") <= 1
-
-
-def test_an_account_whose_search_was_given_up_still_has_its_thread() -> None:
-    go_on, begun = threading.Event(), threading.Event()
-    before = set(threading.enumerate())
-
-    def work() -> None:
-        begun.set()
-        go_on.wait(30)
-
-    async def together() -> None:
-        lane = Lane()
-        first = asyncio.create_task(lane.run("acct_a", work))
-        await asyncio.to_thread(begun.wait, 30)
-        first.cancel()
-        second = asyncio.create_task(lane.run("acct_a", lambda: None))
-        assert (await asyncio.wait([second], timeout=0.05))[0] == set()
-        assert first.cancelled(), "whoever gives up waits for nothing"
-        go_on.set()
-        await asyncio.wait_for(second, 30)
-        lane.close()
-        assert not [thread for thread in {*threading.enumerate()} - before if thread.name.startswith("search")]
-
-    asyncio.run(together())
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
-def test_a_dear_search_leaves_no_freed_memory_behind() -> None:
+def test_a_dear_search_leaves_no_freed_memory_behind(chat: Chat) -> None:
     """Each of the four threads kept what it had freed in pieces between what is in use: 250 MB in all."""
     kept: list[bytes] = []
 
-    def work() -> None:
+    def work(_: Tx) -> None:
         pieces = [b"x" * 20_000 for _ in range(5_000)]
         kept.extend(pieces[::50])
         while time.thread_time() < 2 * DEAR_SECONDS:
             pass
 
     before = resident_mb(os.getpid())
-    asyncio.run(Lane().run("acct_a", work))
+    asyncio.run(chat.use_case.search(work, None))
     assert resident_mb(os.getpid()) - before < 40

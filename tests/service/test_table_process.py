@@ -44,7 +44,7 @@ class Asked:
         return TableFile(hashlib.sha256(content.encode()).hexdigest(), path.suffix, str(path))
 
     def read(self, file: TableFile) -> TableAnswer:
-        return self.run(self.tables.read(file, "acct_1"))
+        return self.run(self.tables.read(file))
 
     def used(self, *files: TableFile) -> tuple[UsedTable, ...]:
         read = {Path(file.file).name: self.read(file).tables for file in files}
@@ -52,7 +52,7 @@ class Asked:
         return tuple(UsedTable(file, at, one) for file in files for at, one in enumerate(made[Path(file.file).name]))
 
     def sql(self, sql: str, *files: TableFile) -> TableAnswer:
-        return self.run(self.tables.ask(SqlQuestion(sql=sql, tables=self.used(*files)), "acct_1"))
+        return self.run(self.tables.ask(SqlQuestion(sql=sql, tables=self.used(*files))))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(work)
@@ -87,7 +87,7 @@ def test_a_file_is_read_once(asked: Asked) -> None:
     used = asked.used(file)
     Path(file.file).unlink()
     question = ComputeQuestion(plan=total(used[0].profile, "revenue"), tables=used)
-    said = asked.run(asked.tables.ask(question, "acct_1"))
+    said = asked.run(asked.tables.ask(question))
     assert said.result is not None
     assert said.result.rows == ((Decimal("170.50"),),)
     assert asked.read(asked.put("copy.csv", SALES)).tables == (asked.read(file).tables)
@@ -168,7 +168,7 @@ def test_a_child_that_is_killed_while_it_answers_harms_one_question_only(asked: 
     before = asked.children()
 
     async def killed() -> TableAnswer:
-        asking = asyncio.create_task(asked.tables.ask(SqlQuestion(sql=SLOW, tables=()), "acct_1"))
+        asking = asyncio.create_task(asked.tables.ask(SqlQuestion(sql=SLOW, tables=())))
         await asyncio.sleep(0.5)
         for pid in before:
             os.kill(pid, signal.SIGKILL)
@@ -186,7 +186,7 @@ def test_a_question_that_nobody_waits_for_is_withdrawn(asked: Asked) -> None:
     (child,) = asked.children()
 
     async def cancelled() -> None:
-        asking = asyncio.create_task(asked.tables.ask(SqlQuestion(sql=SLOW, tables=()), "acct_1"))
+        asking = asyncio.create_task(asked.tables.ask(SqlQuestion(sql=SLOW, tables=())))
         await asyncio.sleep(0.5)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -233,7 +233,7 @@ def test_what_was_not_used_for_long_is_removed_and_read_again(asked: Asked, monk
     asked.tables.sweep()
     assert asked.kept() == {}
     question = ComputeQuestion(plan=total(used[0].profile, "revenue"), tables=used[:1])
-    assert asked.run(asked.tables.ask(question, "acct_1")).result is not None
+    assert asked.run(asked.tables.ask(question)).result is not None
 
 
 def test_a_file_that_can_not_be_read_says_why(asked: Asked) -> None:
@@ -250,7 +250,7 @@ def test_a_plan_that_can_not_be_computed_says_why(asked: Asked) -> None:
     number = Column(table.name, "n")
     other = Plan(table.name, select=(number,), where=Criterion(number, "=", "x"))
     for plan, code in ((total(table, "none"), "unknown_column"), (other, "wrong_kind")):
-        said = asked.run(asked.tables.ask(ComputeQuestion(plan=plan, tables=used), "acct_1"))
+        said = asked.run(asked.tables.ask(ComputeQuestion(plan=plan, tables=used)))
         assert said.error is not None
         assert said.error[:2] == ("plan", code)
 

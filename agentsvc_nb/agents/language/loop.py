@@ -49,7 +49,7 @@ from agentsvc_nb.agents.language.sending import Outbox, part_of
 from agentsvc_nb.agents.language.served import Served, affordable, dearest, microcents, settings_of
 from agentsvc_nb.agents.language.tool_definitions import tool_count
 from agentsvc_nb.agents.port import RunContext, StepsExceeded, without_client_tools, without_skills
-from agentsvc_nb.documents.schemas.output import misfit
+from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, SentPart, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
 from agentsvc_nb.wire.models import Effort

@@ -65,26 +65,26 @@ class TableProcess:
         if self._warming is None or self._warming.done():
             self._warming = asyncio.create_task(self._pool.warm(), name="the process of tables")
 
-    async def read(self, file: TableFile, account: str) -> TableAnswer:
+    async def read(self, file: TableFile) -> TableAnswer:
         """The profiles of a file's tables, or why it can't be read."""
         if told := self._told.get(file.key):
             return told[0]
-        said, length = await self._ask(ReadQuestion(file), account)
+        said, length = await self._ask(ReadQuestion(file))
         if said.error is None or said.error[0] == "unreadable":
             self._told.put(file.key, (said, length))
         return said
 
-    async def ask(self, question: SqlQuestion, account: str) -> TableAnswer:
-        return (await self._ask(question, account))[0]
+    async def ask(self, question: SqlQuestion) -> TableAnswer:
+        return (await self._ask(question))[0]
 
     def close(self) -> None:
         """End the children."""
         self._pool.close()
 
-    async def _ask(self, question: Question, account: str) -> tuple[TableAnswer, int]:
+    async def _ask(self, question: Question) -> tuple[TableAnswer, int]:
         """The answer, and how long it was. When the task is cancelled, the question is withdrawn."""
         try:
-            said = await self._pool.ask(pickle.dumps(question), PATIENCE_SECONDS, ANSWER_BYTES, account)
+            said = await self._pool.ask(pickle.dumps(question), PATIENCE_SECONDS, ANSWER_BYTES)
         except NoAnswer:
             return _READ_TOO_MUCH if isinstance(question, ReadQuestion) else _TOO_MUCH, 0
         return await asyncio.to_thread(TableAnswer.model_validate_json, said), len(said)

@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from agentsvc_nb.documents.children import fairness
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.ports import Clock, Database
@@ -64,11 +63,8 @@ class Access:
 
 
 def authenticated(request: Request, credential: Credential, account: str, caller: str) -> None:
-    """Store who sent the request: its credential, the account, and the caller, which is the id of its key or session.
-    What it does counts to their fair shares."""
+    """Store the request's credential, account and caller, which is the id of its key or session."""
     request.scope["state"].update(credential=credential, account=account, caller=caller)
-    fairness.account.set(account)
-    fairness.caller.set(caller)
 
 
 def credential_of(scope: Scope) -> Credential | None:

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from agentsvc_nb.documents.children.pool import NoAnswer, NoChild
-from agentsvc_nb.documents.schemas import judges, output
+from agentsvc_nb.documents import json_reading
+from agentsvc_nb.documents.children.pool import NoChild
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.usecases import accounts
@@ -28,6 +28,7 @@ from agentsvc_nb.wire.limits import (
     EVENT_ID_MAX,
     FORM_MAX_BYTES,
     INPUT_MAX_BYTES,
+    INPUT_VALUES_MAX,
     INTEGER_MAX,
     NONCE_MAX_CHARS,
     NONCE_MIN_CHARS,
@@ -163,6 +164,8 @@ def _is_integer(value: str) -> bool:
 
 
 Document = dict[str, Any]
+LARGE_BYTES: Final = 64_000
+"""The service reads a larger body in a thread, and holds a few of them in memory at a time."""
 _FORM_FIELDS_MAX: Final = 50
 B = TypeVar("B", bound=BaseModel)
 P = ParamSpec("P")
@@ -172,7 +175,7 @@ T = TypeVar("T")
 async def read_object(
     context: RequestContext,
     most: int = INPUT_MAX_BYTES,
-    fields: Sequence[str] | None = None,
+    most_values: int = INPUT_VALUES_MAX,
     too_large: ApiError | None = None,
     optional: bool = False,
 ) -> Document:
@@ -194,19 +197,19 @@ async def read_object(
             received += chunk
             if len(received) > most:
                 raise too_large
-        return {} if optional and not received else await parse_object(context, received, fields)
+        return {} if optional and not received else await parse_object(context, received, most_values)
 
 
 async def _stream(context: RequestContext, turn: contextlib.AsyncExitStack) -> AsyncIterator[bytes]:
     """The body's chunks; those of a large body once there is a turn for it, which ends with `turn`."""
-    large = context.services.judges.large_bodies.turn(context.account)
+    large = context.services.large_bodies
     size, expected, waited = 0, _declared_bytes(context), False
-    if expected > judges.ASIDE_BYTES:
+    if expected > LARGE_BYTES:
         await turn.enter_async_context(large)
         waited = True
     async for chunk in context.request.stream():
         size += len(chunk)
-        if size > judges.ASIDE_BYTES and not waited:
+        if size > LARGE_BYTES and not waited:
             await turn.enter_async_context(large)
             waited = True
         yield chunk
@@ -238,39 +241,37 @@ async def read_form(request: Request) -> list[tuple[str, str]]:
 
 
 async def read_payload(
-    context: RequestContext, payload: SpooledTemporaryFile[bytes] | None, fields: Sequence[str]
+    context: RequestContext, payload: SpooledTemporaryFile[bytes] | None, most_values: int
 ) -> Document:
     """The JSON object of a form's payload, as `parse_object` has it."""
     if payload is None:
-        return await parse_object(context, bytearray(), fields)
+        return await parse_object(context, bytearray(), most_values)
     size = payload.tell()
     payload.seek(0)
-    if size <= judges.ASIDE_BYTES:
-        return await parse_object(context, bytearray(payload.read()), fields)
-    async with context.services.judges.large_bodies.turn(context.account):
+    if size <= LARGE_BYTES:
+        return await parse_object(context, bytearray(payload.read()), most_values)
+    async with context.services.large_bodies:
         data = bytearray(size)
         await asyncio.to_thread(payload.readinto, data)
-        return await parse_object(context, data, fields)
+        return await parse_object(context, data, most_values)
 
 
-async def parse_object(context: RequestContext, data: bytearray, fields: Sequence[str] | None = None) -> Document:
-    """A JSON object without its null values; of a large one only `fields` (`judges.read_object`). `data` is emptied.
-
-    Raises `invalid_json`, and `workspace_busy` when the object can't be read now.
-    """
+async def parse_object(context: RequestContext, data: bytearray, most_values: int) -> Document:
+    """Parse a JSON object without its null values, a large one in a thread. Empties `data`. Raises `invalid_json`."""
     try:
-        return await context.services.judges.read_object(data, context.account, fields)
+        if len(data) <= LARGE_BYTES:
+            return json_reading.read_object(data, most_values)
+        async with context.services.body_checks:
+            return await asyncio.to_thread(json_reading.read_object, data, most_values)
     except ValueError as error:
         raise ApiError("invalid_json", str(error)) from None
-    except NoAnswer:
-        raise ApiError("workspace_busy") from None
 
 
 async def aside(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of work on the request's body; in a thread for a large one, of which one is looked at at a time."""
-    if 0 < _declared_bytes(context) <= judges.ASIDE_BYTES:
+    """Return the result of work on the request's body: in a thread for a large body, one body at a time."""
+    if 0 < _declared_bytes(context) <= LARGE_BYTES:
         return work(*args, **kwargs)
-    async with context.services.judges.checks.turn(context.account):
+    async with context.services.body_checks:
         return await asyncio.to_thread(work, *args, **kwargs)
 
 
@@ -325,15 +326,13 @@ def check_on_busy(document: Document) -> None:
 
 
 async def output_config(context: RequestContext, document: Document) -> Document | None:
-    """The `output_config` of a start; None without one. Raises `invalid_output_config`, and `workspace_busy` when it
-    can't be judged now."""
+    """Return the `output_config` of a start; None without one. Raises `invalid_output_config`, and `workspace_busy`
+    when it can't be checked now."""
     config = document.get("output_config")
     if config is None:
         return None
-    if config is judges.TOO_LARGE:
-        raise ApiError("invalid_output_config", output.TOO_LARGE)
     try:
-        fault = await context.services.judges.fault(config, context.account)
+        fault = await context.services.schemas.fault(config)
     except NoChild:
         raise ApiError("workspace_busy") from None
     if fault:

@@ -11,7 +11,7 @@ from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome
-from agentsvc_nb.wire.limits import CALL_RESULT_BYTES, MESSAGE_CHARS
+from agentsvc_nb.wire.limits import CALL_RESULT_BYTES, JSON_VALUES_MAX, MESSAGE_CHARS
 from agentsvc_nb.wire.runs import CallResult
 
 _CODE: Final = "client_error"
@@ -22,7 +22,7 @@ async def read(context: RequestContext) -> Outcome | None:
     """The outcome of the call; None when the caller is still at work. Raises `call_result_too_large`,
     `invalid_call_result`, and what `bodies.parse_object` raises."""
     fields = tuple(CallResult.model_fields)
-    document = await bodies.read_object(context, CALL_RESULT_BYTES, fields, ApiError("call_result_too_large"))
+    document = await bodies.read_object(context, CALL_RESULT_BYTES, JSON_VALUES_MAX, ApiError("call_result_too_large"))
     return await bodies.aside(context, _outcome, {name: document[name] for name in fields if name in document})
 
 

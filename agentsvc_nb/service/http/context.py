@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agentsvc_nb.agents.port import Agent
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
@@ -26,6 +28,9 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Tool
 from agentsvc_nb.wire.resources import CreatedKey
 
+LARGE_BODIES: Final = 4
+"""The most large bodies in memory at a time."""
+
 
 @dataclass(frozen=True)
 class Services:
@@ -39,7 +44,7 @@ class Services:
     keys: KeyDirectory
     rates: RateLimiter
     access: Access
-    judges: Judges
+    schemas: SchemaValidator
     streams: Streams
     blobs: Blobs
     tools: Mapping[str, Tool]
@@ -51,6 +56,10 @@ class Services:
     """The agents of the models that are offered, by id."""
     database_check: DatabaseCheck | None
     """None for a database that is not in a file of ours."""
+    large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_BODIES))
+    """To be acquired before receiving a large body, so that a request that waits takes no memory."""
+    body_checks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """To be acquired before a thread reads or checks a large body: beside several the event loop would starve."""
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
     """Keys that a settings page has created and not shown yet, by the session's digest. Their secrets are nowhere

@@ -14,7 +14,6 @@ from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agentsvc_nb.documents.children import fairness
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.payloads import StoredEvent
 from agentsvc_nb.service.usecases import UseCaseContext, runs
@@ -177,11 +176,11 @@ class Streams:
         return page
 
     async def _next_page(self, run_id: str, after: int) -> _EventPage:
-        """`_page` for a follower that is behind, in turn with all others that read much."""
+        """`_page` for a follower that is behind, one such page at a time."""
         if (run_id, after) in self._full:
             await asyncio.sleep(0)  # others have their turn, also the news that this connection is lost
             return await self._page(run_id, after)
-        async with self._use_case.more_events.turn(fairness.account.get()):
+        async with self._use_case.more_events:
             page = await self._page(run_id, after)
             await asyncio.sleep(0)
             return page

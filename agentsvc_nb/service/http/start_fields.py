@@ -9,7 +9,6 @@ from typing import get_args
 from pydantic import ValidationError
 
 from agentsvc_nb.documents.children.pool import NoChild
-from agentsvc_nb.documents.schemas.judges import TOO_LARGE
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.bodies import Document
@@ -63,9 +62,9 @@ def choice(context: RequestContext, document: Document) -> tuple[str | None, Eff
 
 
 async def client_tools(context: RequestContext, document: Document) -> list[NewClientTool]:
-    """`client_tools`. Raises `invalid_client_tool`, and `workspace_busy` when a schema can't be judged now."""
+    """`client_tools`. Raises `invalid_client_tool`, and `workspace_busy` when a schema can't be checked now."""
     given = document.get("client_tools") or []
-    if given is TOO_LARGE or not isinstance(given, list) or len(given) > CLIENT_TOOLS_MAX:
+    if not isinstance(given, list) or len(given) > CLIENT_TOOLS_MAX:
         raise _invalid_tool(f"`client_tools` must be a list of at most {CLIENT_TOOLS_MAX} tools.")
     if given and document.get("sync"):
         raise _invalid_tool("Nobody could answer their calls while the start is held: leave `sync` out.")
@@ -92,7 +91,7 @@ def _client_tool(given: object, field: str) -> NewClientTool:
 async def _schema_fault(context: RequestContext, tool: NewClientTool) -> str | None:
     """Why the tool's schema is not acceptable, in a sentence."""
     try:
-        fault = await context.services.judges.fault(tool.input_schema, context.account)
+        fault = await context.services.schemas.fault(tool.input_schema)
     except NoChild:
         raise ApiError("workspace_busy") from None
     return f"The input schema of {tool.name} {fault.removeprefix('output_config ')}" if fault else None

@@ -10,8 +10,6 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-from agentsvc_nb.documents.children import fairness
-from agentsvc_nb.documents.children.fairness import caller
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.files import Author, FileRecord
@@ -99,9 +97,6 @@ class JobRunner:
         job = await self.supervisor.store(job_id, lambda: self._claim(job_id))
         if job is None:
             return
-        # As in `RunRunner`: what the job has done in threads and processes counts to its account and key.
-        fairness.account.set(job.account)
-        caller.set(job.key_id)
         ending = await self._ending(job)
         if ending is not None:
             await self.supervisor.store(job_id, lambda: jobs.finish(self._use_case, job_id, job.attempt, ending))

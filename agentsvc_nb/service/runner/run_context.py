@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.records.files import Author
 from agentsvc_nb.service.records.runs import Ending, RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord
@@ -76,7 +76,7 @@ class LiveRunContext:
         client_tools: Sequence[NewClientTool],
         tools: Mapping[str, Tool],
         job_runner: JobRunner,
-        judges: Judges,
+        schemas: SchemaValidator,
         remote: RemoteTools | None = None,
     ) -> None:
         self.message = message
@@ -93,7 +93,7 @@ class LiveRunContext:
             tool.name: ClientTool(tool.name, tool.description, tool.input_schema, tool.effect) for tool in client_tools
         }
         self._jobs = job_runner
-        self._judges = judges
+        self._schemas = schemas
         self._remote = remote
         self._seen: dict[str, str] | None = None
         self._held = run.hold_microcents
@@ -106,7 +106,7 @@ class LiveRunContext:
 
     async def misfit(self, text: str) -> str | None:
         config = self.output_config
-        return await self._judges.misfit(text, config, self._run.account) if config is not None else None
+        return await self._schemas.misfit(text, config) if config is not None else None
 
     async def attachments(self) -> Sequence[WorkspaceEntry]:
         return await files.find(self._use_case, self._run.chat, self._run.attachments)
@@ -215,7 +215,7 @@ class LiveRunContext:
             self._tools,
             self._client_tools,
             self._jobs,
-            self._judges,
+            self._schemas,
             self.log,
             self.hold_charges,
             self.room,

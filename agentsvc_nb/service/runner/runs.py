@@ -9,10 +9,8 @@ from typing import Any
 
 from agentsvc_nb.agents.direct_call import DirectCall
 from agentsvc_nb.agents.port import Agent, StepsExceeded
-from agentsvc_nb.documents.children import fairness
-from agentsvc_nb.documents.children.fairness import caller
-from agentsvc_nb.documents.schemas import output
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents import json_reading
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.runs import Ending, RunRecord
@@ -39,7 +37,7 @@ class RunRunner:
         agents: Mapping[str, Agent],
         tools: Mapping[str, Tool],
         job_runner: JobRunner,
-        judges: Judges,
+        schemas: SchemaValidator,
         servers: RemoteServers | None = None,
     ) -> None:
         self._storage = storage
@@ -47,7 +45,7 @@ class RunRunner:
         self._agents = {**agents, DIRECT_CALL: DirectCall()}
         self._tools = tools
         self._jobs = job_runner
-        self._judges = judges
+        self._schemas = schemas
         self._servers = servers
         self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
         self.claiming = 0
@@ -84,9 +82,6 @@ class RunRunner:
             self.claiming -= 1
         if run is None:
             return
-        # Threads and processes serve accounts in turn: what this run has done there counts to its account and key.
-        fairness.account.set(run.account)
-        caller.set(run.key_id)
         tracing.enter(observing.attempt_span(run))
         context: LiveRunContext | None = None
         try:
@@ -135,7 +130,7 @@ class RunRunner:
         if found is None:
             return None
         remote = self._servers.for_run() if self._servers else None
-        return LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._judges, remote)
+        return LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._schemas, remote)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
         """Drive the agent; the run's ending, or None when the service is stopping and leaves the run for recovery."""
@@ -161,9 +156,9 @@ class RunRunner:
         if fault:
             return await _failed(context, *fault, output=answer)
         if len(answer) > runs.LONG_CHARS:
-            structured = await asyncio.to_thread(output.as_object, answer)
+            structured = await asyncio.to_thread(json_reading.as_object, answer)
         else:
-            structured = output.as_object(answer)
+            structured = json_reading.as_object(answer)
         return context.ending("completed", output=answer, structured_output=structured)
 
     async def _drive(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:

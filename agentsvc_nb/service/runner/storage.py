@@ -115,9 +115,8 @@ class Readings:
 
     async def _text(self, file: FileRecord) -> IndexedText:
         """Raises `NoAnswer` and `NoChild`."""
-        account = await files.owner(self._use_case, file.chat)
         async with self._blobs.file(file.sha256) as content:
-            return await self._reader.read(content, file.media_type, account)
+            return await self._reader.read(content, file.media_type)
 
 
 _LARGE_TABLE_BYTES: Final = 300_000

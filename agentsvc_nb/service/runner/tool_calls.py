@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from agentsvc_nb.agents.port import ClientTool
-from agentsvc_nb.documents.schemas.judges import Judges
+from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.records.files import Author, FileRecord
@@ -58,7 +58,7 @@ class ToolCalls:
     client_tools: Mapping[str, ClientTool]
     """Those that the run's caller executes."""
     jobs: JobRunner
-    judges: Judges
+    schemas: SchemaValidator
     log: EventLog
     hold: Callable[[int, int], Awaitable[None]]
     """Holds what the run has spent and so many micro-cents for per-use charges, beside those that a job of it holds, or
@@ -119,7 +119,7 @@ class ToolCalls:
         if not payloads.fits({**_shown(call), "expires_at": rfc3339(0)}):
             return _failed("invalid_tool_input", _NOT_WHOLE)
         text = json.dumps(call.input, ensure_ascii=False)
-        if misfit := await self.judges.misfit(text, tool.input_schema, self.run.account):
+        if misfit := await self.schemas.misfit(text, tool.input_schema):
             return _failed("invalid_tool_input", misfit)
         if self.use_case.settings.approve_effects and tool.effect:
             call = await self._decided(call)

@@ -14,7 +14,6 @@ from typing import Any, Final, Protocol
 
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents import queries as grammar
-from agentsvc_nb.documents.children import fairness
 from agentsvc_nb.documents.engine.messages import (
     FileTables,
     QueryAnswer,
@@ -124,8 +123,8 @@ _TOO_MANY: Final = f"It is not among the first {FILES_MAX} files with tables, wh
 class TableAsker(Protocol):
     """What answers questions about tables (`documents.engine.process.TableProcess`)."""
 
-    async def read(self, file: TableFile, account: str) -> TableAnswer: ...
-    async def ask(self, question: SqlQuestion, account: str) -> TableAnswer: ...
+    async def read(self, file: TableFile) -> TableAnswer: ...
+    async def ask(self, question: SqlQuestion) -> TableAnswer: ...
 
 
 class ChatTables:
@@ -188,14 +187,14 @@ class ChatTables:
     async def _read(self, sha256: str, ending: str) -> tuple[TableFile, TableAnswer]:
         async with self._reading, self._file_of(sha256) as content:
             file = TableFile(sha256, ending, str(content.absolute()))
-            return file, await self._asker.read(file, fairness.account.get())
+            return file, await self._asker.read(file)
 
     async def _asked(self, question: SqlQuestion) -> TableAnswer:
         """The answer, while the files of its tables are here. Raises what `_sound` raises."""
         async with contextlib.AsyncExitStack() as held:
             for sha256 in dict.fromkeys(table.file.sha256 for table in question.tables):
                 await held.enter_async_context(self._file_of(sha256))
-            return _sound(await self._asker.ask(question, fairness.account.get()))
+            return _sound(await self._asker.ask(question))
 
 
 def _without_values(profile: TableProfile) -> TableProfile:

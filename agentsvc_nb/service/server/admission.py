@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, cast
 from uvicorn.server import ServerState
 
 from agentsvc_nb.service.logs import Tally
-from agentsvc_nb.service.server.sockets import Callers
 from agentsvc_nb.wire.limits import UNREAD_BYTES
 
 if TYPE_CHECKING:
@@ -107,7 +106,6 @@ class Connections(ServerState):
         super().__init__()
         self.most = most
         self._by_peer: dict[str, _PeerConnections] = {}
-        self.callers = Callers()
 
     def admit(self, new: BoundedConnection) -> bool:
         """Count a new connection. If there are too many, another is closed; False if none can be."""

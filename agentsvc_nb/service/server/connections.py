@@ -76,14 +76,12 @@ class BoundedConnection(HttpToolsProtocol):
         "_head_left",
         "_heard",
         "_in_head",
-        "_known",
         "_pace",
         "_quiet",
         "_refused",
         "_seconds",
         "_stalled",
         "_taken",
-        "descriptor",
         "on_disconnect",
         "peer",
         "waited",
@@ -100,7 +98,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._pace = 0.0
         """Bytes that it takes a second."""
         self._taken = self._chunks = self._quiet = self._beside_body = self._seconds = 0
-        self._heard = self._halted = self._in_head = self._refused = self._known = False
+        self._heard = self._halted = self._in_head = self._refused = False
         self._fresh = True
         self._head_left = HEAD_BYTES
         self._discard_left = DISCARD_BYTES
@@ -112,8 +110,6 @@ class BoundedConnection(HttpToolsProtocol):
         super().connection_made(transport)
         self.pipeline = _Pipeline()  # type: ignore[assignment]
         self._begin()
-        connected = transport.get_extra_info("socket")
-        self.descriptor = connected.fileno() if connected is not None else -1
         if not self.server_state.admit(self):
             self._refuse(ApiError("brain_unavailable", "Too many connections are open: try again later."))
             self.transport.close()
@@ -125,7 +121,6 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self.server_state.callers.owners.pop(self.descriptor, None)
         for end in list(self.on_disconnect):
             end()
         self.server_state.forget(self)
@@ -203,10 +198,6 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        # Once for each connection: its later requests nearly always show the same credential.
-        if not self._known and (caller := self._active.scope["state"].get("caller")):
-            self._known = True
-            self.server_state.callers.learn(self._active.scope["headers"], self.descriptor, (self.account, caller))
         if self.flow.write_paused and not self.transport.is_closing():
             self._halted = True  # nothing more is read, and no next answer made, until this one is taken
             self.flow.pause_reading()

@@ -14,7 +14,7 @@ import socket
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,7 +22,6 @@ from starlette.applications import Starlette
 from agentsvc_nb.service.logs import Tally
 from agentsvc_nb.service.server.admission import Connections
 from agentsvc_nb.service.server.connections import KEEP_ALIVE_SECONDS, BoundedConnection
-from agentsvc_nb.service.server.sockets import FairSelector, Reception
 from agentsvc_nb.service.server.transports import coalescing
 from agentsvc_nb.wire.limits import CONNECTIONS_MAX
 
@@ -37,9 +36,7 @@ END_SECONDS: Final = 9.0
 QUEUE: Final = 2048
 """Connections that the system holds until they are accepted."""
 ACCEPTED_AT_ONCE: Final = 16
-"""In one turn of the event loop, on Windows, before the first of them can be refused."""
-WAITING_SHARE: Final = 4
-"""Accepted connections may wait to be connected: a quarter as many as may be open."""
+"""In one turn of the event loop, before the server can refuse the first of them."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
 """What macOS allows, whatever limit it reports."""
@@ -112,7 +109,6 @@ class Listener(uvicorn.Server):
         )
         super().__init__(config)
         self._connections = self.server_state = Connections(most)
-        self._selector = FairSelector(self._connections.callers.owners)
         self._state = app.state
         self._ready = ready
         self._idle_stop = idle_stop
@@ -120,38 +116,18 @@ class Listener(uvicorn.Server):
         self.lost = False
         self.failure: OSError | None = None
 
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        if sys.platform == "win32":  # asyncio's own loop there is not one of selectors
-            super().run(sockets)
-            return
-        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(self._selector)) as runner:
-            runner.run(self.serve(sockets))
-
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(_handle)
-        await super().startup(sockets if sys.platform == "win32" else [])
+        await super().startup(sockets)
         if self.started:
-            self._receive(sockets or [])
+            for each in sockets or []:
+                each.listen(QUEUE)  # uvicorn has set it to what is accepted at once
             _collect_seldom()
             sys.setswitchinterval(SWITCH_SECONDS)
             try:
                 self._ready()
             except OSError as error:  # raised here it would end the service without its shutdown
                 self.failure, self.should_exit = error, True
-
-    def _receive(self, sockets: list[socket.socket]) -> None:
-        for each in sockets:
-            each.listen(QUEUE)  # uvicorn has set it to what is accepted at once
-            if sys.platform != "win32":
-                connections = self._connections
-                most = connections.most // WAITING_SHARE
-                reception = Reception(each, self._connection, connections.callers, self._selector, most)
-                self.servers.append(cast("asyncio.Server", reception))
-
-    def _connection(self) -> asyncio.Protocol:
-        config = self.config
-        make = cast(Callable[..., asyncio.Protocol], config.http_protocol_class)
-        return make(config=config, server_state=self.server_state, app_state=self.lifespan.state)
 
     async def on_tick(self, counter: int) -> bool:
         if self._idle_stop is not None and self._state.service.idle_seconds() >= self._idle_stop:

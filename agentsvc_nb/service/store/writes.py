@@ -6,12 +6,11 @@ from __future__ import annotations
 import asyncio
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Generic, TypeVar
 
-from agentsvc_nb.documents.children import fairness
-from agentsvc_nb.documents.children.fairness import FairQueue
 from agentsvc_nb.service.ports import Tx
 
 T = TypeVar("T")
@@ -26,7 +25,7 @@ class GroupedWrites(ABC):
     def __init__(self, name: str) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked: list[Job[Any]] = []
-        self._long: FairQueue[Job[Any]] = FairQueue()
+        self._long: deque[Job[Any]] = deque()
         self._due = False
         # a Future, not a Task, so loop shutdown cannot cancel it
         self._aside: asyncio.Future[list[Job[Any]]] | None = None
@@ -47,16 +46,13 @@ class GroupedWrites(ABC):
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # writes of an earlier, ended loop have nobody waiting for them
-            self._loop, self._asked, self._long, self._aside, self._due = loop, [], FairQueue(), None, False
+            self._loop, self._asked, self._long, self._aside, self._due = loop, [], deque(), None, False
         if not self._due and self._aside is None:
             self._due = True
             loop.call_soon(self._end_turn)
         done: asyncio.Future[T] = loop.create_future()
         job = Job(use, long, done)
-        if long:
-            self._long.put(fairness.account.get(), job)
-        else:
-            self._asked.append(job)
+        (self._long if long else self._asked).append(job)
         return await done
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
@@ -85,13 +81,8 @@ class GroupedWrites(ABC):
         self._aside.add_done_callback(lambda done: self._written_aside(jobs, done))
 
     def _next_long(self) -> list[Job[Any]]:
-        """Long writes, those of each account in turn."""
-        found: list[Job[Any]] = []
-        while len(found) < LONG_AT_ONCE and (taken := self._long.take()) is not None:
-            self._long.done(taken[0])
-            taken[1].account = taken[0]
-            found.append(taken[1])
-        return found
+        """Take the long writes that were requested first."""
+        return [self._long.popleft() for _ in range(min(LONG_AT_ONCE, len(self._long)))]
 
     def _written_aside(self, jobs: list[Job[Any]], done: asyncio.Future[list[Job[Any]]]) -> None:
         """Settle the jobs that the writer's thread has done, then write the requests that came in meanwhile."""
@@ -99,8 +90,7 @@ class GroupedWrites(ABC):
         failure = done.exception()
         left = [] if failure else done.result()
         settle(jobs[: len(jobs) - len(left)], failure)
-        for job in left:
-            self._long.put(job.account, job)
+        self._long.extendleft(reversed(left))
         self._end_turn()
 
 
@@ -110,7 +100,6 @@ class Job(Generic[T]):
     def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
         self.long = long
         self.done = done
-        self.account = ""
         self._use = use
         self._failure: BaseException | None = None
         self._result: T

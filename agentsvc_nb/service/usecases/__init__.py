@@ -1,5 +1,5 @@
-"""The context that every use case takes: database, search index, clock, settings, signals and workers; and the lane of
-searches (docs/decisions/0035-costly-work-in-lanes.md)."""
+"""The context that every use case takes: database, search index, clock, settings, signals and workers; and the threads
+of searches (docs/decisions/0035-costly-work-in-lanes.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from agentsvc_nb.documents.children.fairness import FairTurns
 from agentsvc_nb.documents.memory import return_freed
 from agentsvc_nb.service.ports import Clock, Database, Index, Signals, Tx, Workers
 from agentsvc_nb.service.telemetry.metrics import Metrics
@@ -21,42 +20,6 @@ T = TypeVar("T")
 SEARCHES_AT_ONCE: Final = 4
 DEAR_SECONDS: Final = 0.25
 """Work that took this much processor time may leave fragments of freed memory, of which a thread keeps up to 60 MB."""
-
-
-class Lane:
-    """The threads of searches: one search of each account at a time, so that one account leaves threads free for
-    others. For one event loop at a time."""
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(SEARCHES_AT_ONCE, "search")
-        self._turns = FairTurns(SEARCHES_AT_ONCE, share=1)
-
-    async def run(self, account: str, work: Callable[[], T]) -> T:
-        """The result of `work`, when it was the account's turn and a thread has done it.
-
-        A thread cannot be cancelled: the account's turn ends when the thread is done, whoever waits for it.
-        """
-        await self._turns.take(account)
-        try:
-            working = asyncio.get_running_loop().run_in_executor(self._threads, _done, work)
-        except BaseException:  # no thread can be started
-            self._turns.give_back(account)
-            raise
-        working.add_done_callback(lambda _: self._turns.give_back(account))
-        return await asyncio.shield(working)
-
-    def close(self) -> None:
-        """Wait for the threads' end."""
-        self._threads.shutdown()
-
-
-def _done(work: Callable[[], T]) -> T:
-    began = time.thread_time()
-    try:
-        return work()
-    finally:
-        if time.thread_time() - began > DEAR_SECONDS:
-            return_freed()
 
 
 @dataclass(frozen=True)
@@ -79,9 +42,9 @@ class UseCaseContext:
     """The id of this process among those that share the database; None if it has the database to itself."""
     check: Callable[[], Awaitable[None]] | None = None
     """Called before each write. Raises `ApiError` when the caller has lost access since the request began."""
-    searches: Lane = field(default_factory=Lane)
-    more_events: FairTurns = field(default_factory=lambda: FairTurns(1))
-    """To be taken before events are read that go on from others: one such read in each turn of the event loop."""
+    searches: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(SEARCHES_AT_ONCE, "search"))
+    more_events: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """To be acquired before reading events that continue others: one such read in each turn of the event loop."""
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
 
@@ -107,9 +70,18 @@ class UseCaseContext:
         """`read` in a thread."""
         return await asyncio.to_thread(self.database.read, use)
 
-    async def search(self, account: str, use: Callable[[Tx], T], seconds: float | None) -> T:
-        """`read` in the searches' lane. Raises `ReadTooLong` after `seconds` of processor time."""
-        return await self.searches.run(account, lambda: self.database.read(use, seconds))
+    async def search(self, use: Callable[[Tx], T], seconds: float | None) -> T:
+        """`read` in a thread for searches. Raises `ReadTooLong` after `seconds` of processor time."""
+
+        def read() -> T:
+            began = time.thread_time()
+            try:
+                return self.database.read(use, seconds)
+            finally:
+                if time.thread_time() - began > DEAR_SECONDS:
+                    return_freed()
+
+        return await asyncio.get_running_loop().run_in_executor(self.searches, read)
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: all of it is committed, or nothing. Raises `StoreBusy`.

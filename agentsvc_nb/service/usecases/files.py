@@ -348,7 +348,7 @@ async def search(
 
     Raises `ReadTooLong` after `seconds` of processor time, and what `chats.of_account` raises.
     """
-    return await context.search(account, lambda tx: search_within(tx, context.index, account, chat, q), seconds)
+    return await context.search(lambda tx: search_within(tx, context.index, account, chat, q), seconds)
 
 
 def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
@@ -374,10 +374,7 @@ async def find_matches(
     context: UseCaseContext, chat: str, query: grammar.Query, limit: int, seconds: float
 ) -> list[SearchHit]:
     """The best `limit` matches in the chat, best first. Raises `ReadTooLong` after `seconds` of processor time."""
-    account = await context.read_single(lambda tx: chat_records.owner(tx, chat))
-    return await context.search(
-        account, lambda tx: list(islice(_matches(tx, context.index, chat, query), limit)), seconds
-    )
+    return await context.search(lambda tx: list(islice(_matches(tx, context.index, chat, query), limit)), seconds)
 
 
 def _matches(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[SearchHit]:

@@ -1,5 +1,5 @@
-"""The limited child process that decodes a picture. It reads one line of JSON, `{"file", "side", "pixels"}`, and prints
-one line: `{"width", "height", "info", "data"}`, with RGBA in base64, or `{"error"}`.
+"""The limited child process that decodes a picture. A question is `{"file", "side", "pixels"}`, an answer
+`{"width", "height", "info", "data"}`, with RGBA in base64, or `{"error"}`.
 """
 
 from __future__ import annotations
@@ -7,26 +7,27 @@ from __future__ import annotations
 import base64
 import json
 import struct
-import sys
 from pathlib import Path
 from typing import Any, Final
 
 from PIL import Image, ImageOps
+
+from agentsvc_nb.documents.children.pool import answer_questions
 
 FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF")
 INFO_CHARS: Final = 100_000
 _BROKEN: Final = (OSError, ValueError, SyntaxError, EOFError, struct.error)
 
 
-def main() -> None:
-    given = json.loads(sys.stdin.readline())
+def _answer(question: bytearray) -> bytes:
+    given = json.loads(question)
     try:
         answer = _decoded(Path(given["file"]), given["side"], given["pixels"])
     except Image.DecompressionBombError:
         answer = {"error": f"has more than {given['pixels']:,} pixels."}
     except _BROKEN:
         answer = {"error": "is no picture: give PNG, JPEG, WebP or GIF."}
-    print(json.dumps(answer), flush=True)
+    return json.dumps(answer).encode()
 
 
 def _decoded(file: Path, side: int, pixels: int) -> dict[str, Any]:
@@ -46,4 +47,4 @@ def _decoded(file: Path, side: int, pixels: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    answer_questions(_answer)

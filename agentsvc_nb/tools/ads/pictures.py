@@ -18,9 +18,8 @@ from typing import Any, Final, Literal
 
 from PIL import Image, ImageChops, ImageFilter, ImageOps
 
-from agentsvc_nb.documents.children import fairness
-from agentsvc_nb.documents.children.fairness import FairTurns
-from agentsvc_nb.documents.sandbox import LimitedChild, Limits
+from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.documents.sandbox import Limits
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.ads.colors import INK, WHITE, Color, contrast
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
@@ -70,26 +69,24 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-_CHILD: Final = "agentsvc_nb.tools.ads.picture_child"
-_LIMITS: Final = Limits(memory_bytes=3 * 2**29, cpu_seconds=20, file_bytes=0)
 _PATIENCE_SECONDS: Final = 40.0
 _SIDE: Final = 2_160
 """The longest side of what is read: no ad is larger."""
 _ANSWER_BYTES: Final = 30_000_000
-_turns = FairTurns(2)
-"""At most two pictures are decoded at a time: each child may take one and a half gigabytes."""
+# Each child may take one and a half gigabytes, so two decode at a time, and each ends after its answer.
+_pool: Final = ChildPool(
+    "agentsvc_nb.tools.ads.picture_child", Limits(memory_bytes=3 * 2**29, cpu_seconds=20, file_bytes=0), kept_bytes=0
+)
 
 
 async def read_picture(file: Path, name: str) -> Image.Image:
     """The picture, upright, as RGBA with its `info`; a larger one is reduced. It is decoded in a limited process, for
     it may be hostile. Raises `WorkFailure("invalid_tool_input")` for a file that is no picture, or too large."""
     question = json.dumps({"file": str(file), "side": _SIDE, "pixels": PICTURE_PIXELS})
-    async with _turns.turn(fairness.account.get()):
-        # When the job is cancelled, leaving the block kills the child, which ends the thread's wait for it.
-        with LimitedChild(_CHILD, limits=_LIMITS) as child:
-            answer = await asyncio.to_thread(child.ask, question.encode(), _PATIENCE_SECONDS, _ANSWER_BYTES)
-    if not answer.endswith(b"\n"):
-        raise WorkFailure("invalid_tool_input", f"{name} takes too long or too much memory to be read.")
+    try:
+        answer = await _pool.ask(question.encode(), _PATIENCE_SECONDS, _ANSWER_BYTES)
+    except NoAnswer:
+        raise WorkFailure("invalid_tool_input", f"{name} takes too long or too much memory to be read.") from None
     found: dict[str, Any] = json.loads(answer)
     if reason := found.get("error"):
         raise WorkFailure("invalid_tool_input", f"{name} {reason}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 from pathlib import PurePosixPath
@@ -10,17 +9,19 @@ from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.documents.children import fairness
-from agentsvc_nb.documents.children.fairness import FairTurns
-from agentsvc_nb.documents.sandbox import LimitedChild, Limits
+from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.documents.sandbox import Limits
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 
 PDF: Final = "application/pdf"
-_CHILD: Final = "agentsvc_nb.tools.workspace.look_child"
-_LIMITS: Final = Limits(memory_bytes=3 * 2**29, cpu_seconds=20, file_bytes=0)
 _PATIENCE_SECONDS: Final = 40.0
 _ANSWER_BYTES: Final = 30_000_000
-_turns = FairTurns(2)
+# Each child may take one and a half gigabytes, so it ends after its answer.
+_pool: Final = ChildPool(
+    "agentsvc_nb.tools.workspace.look_child",
+    Limits(memory_bytes=3 * 2**29, cpu_seconds=20, file_bytes=0),
+    kept_bytes=0,
+)
 
 
 class LookAtInput(BaseModel):
@@ -60,12 +61,12 @@ class LookAt(BaseTool):
 
 async def _made(task: ToolContext, given: LookAtInput, kind: str) -> dict[str, Any]:
     """The picture that is shown, made in a limited process, as the file may be hostile."""
-    async with task.workspace.open(given.path) as file, _turns.turn(fairness.account.get()):
+    async with task.workspace.open(given.path) as file:
         question = json.dumps({"file": str(file.absolute()), "page": given.page, "pdf": kind == PDF}).encode()
-        with LimitedChild(_CHILD, limits=_LIMITS) as child:
-            answer = await asyncio.to_thread(child.ask, question, _PATIENCE_SECONDS, _ANSWER_BYTES)
-    if not answer.endswith(b"\n"):
-        raise WorkFailure("too_much_work", f"{given.path} takes too long or too much memory to be shown.")
+        try:
+            answer = await _pool.ask(question, _PATIENCE_SECONDS, _ANSWER_BYTES)
+        except NoAnswer:
+            raise WorkFailure("too_much_work", f"{given.path} takes too long or too much memory to be shown.") from None
     found: dict[str, Any] = json.loads(answer)
     if reason := found.get("error"):
         raise WorkFailure("invalid_tool_input", f"{given.path} {reason}")

@@ -1,5 +1,5 @@
-"""The limited child process that makes a picture for a model of a picture or of a page of a PDF. It reads one line of
-JSON, `{"file", "page", "pdf"}`, and prints one line: `{"data", "pages", "has_text"}`, a PNG in base64, or `{"error"}`.
+"""The limited child process that makes a picture for a model of a picture or of a page of a PDF. A question is
+`{"file", "page", "pdf"}`, an answer `{"data", "pages", "has_text"}`, a PNG in base64, or `{"error"}`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ import base64
 import io
 import json
 import struct
-import sys
 from typing import Any, Final
 
 import pypdfium2
 from PIL import Image, ImageOps
+
+from agentsvc_nb.documents.children.pool import answer_questions
 
 SIDE: Final = 1_568
 """The longest side that hosted models look at; larger pictures are made smaller by them."""
@@ -20,15 +21,15 @@ PIXELS_MAX: Final = 100_000_000
 _BROKEN: Final = (OSError, ValueError, SyntaxError, EOFError, struct.error, pypdfium2.PdfiumError)
 
 
-def main() -> None:
-    given = json.loads(sys.stdin.readline())
+def _answer(question: bytearray) -> bytes:
+    given = json.loads(question)
     try:
         answer = _page(given["file"], given["page"]) if given["pdf"] else _picture(given["file"])
     except Image.DecompressionBombError:
         answer = {"error": f"has more than {PIXELS_MAX:,} pixels."}
     except _BROKEN:
         answer = {"error": "is damaged, wants a password, or is of a kind that can't be shown."}
-    print(json.dumps(answer), flush=True)
+    return json.dumps(answer).encode()
 
 
 def _picture(file: str) -> dict[str, Any]:
@@ -58,4 +59,4 @@ def _png(picture: Image.Image) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    answer_questions(_answer)

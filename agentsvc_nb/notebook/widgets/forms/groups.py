@@ -7,9 +7,10 @@ from typing import Any, Final, Protocol
 
 import ipywidgets
 
+from agentsvc_nb.documents.schemas import Path
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field, same
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.forms.checking import ChosenAlternative, Path
+from agentsvc_nb.notebook.widgets.forms.checking import ChosenAlternative
 from agentsvc_nb.notebook.widgets.forms.inputs import InputNotes, Messages, Node, ReadNotes, one_message
 
 BOXES_MAX: Final = 12

@@ -10,9 +10,10 @@ from typing import Any, Final, Protocol
 
 import ipywidgets
 
+from agentsvc_nb.documents.schemas import Path
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field, same, shown
-from agentsvc_nb.notebook.widgets.forms.checking import ChosenAlternative, Path
+from agentsvc_nb.notebook.widgets.forms.checking import ChosenAlternative
 from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.text import escape, excerpt, label, plain
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import ipywidgets
 
+from agentsvc_nb.documents.schemas import Path
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.forms.checking import Path
 from agentsvc_nb.notebook.widgets.forms.groups import InputFactory, InputGroup, TitledGroup, fold
 from agentsvc_nb.notebook.widgets.forms.inputs import Node, ReadNotes
 

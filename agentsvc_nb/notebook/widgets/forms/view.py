@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import ipywidgets
 
+from agentsvc_nb.documents.schemas import Path
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field, Kind, field, same
 from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.forms.checking import Checker, Path
+from agentsvc_nb.notebook.widgets.forms.checking import Checker
 from agentsvc_nb.notebook.widgets.forms.groups import ChoicesInput, OptionalInput, VariantsInput
 from agentsvc_nb.notebook.widgets.forms.inputs import (
     CheckboxInput,

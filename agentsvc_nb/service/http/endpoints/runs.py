@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Final
 
 from starlette.responses import Response
 
@@ -19,26 +18,8 @@ from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import RunLimits, RunRecord
 from agentsvc_nb.service.usecases import client_calls, files, resuming, runs
 from agentsvc_nb.service.usecases.resuming import Resume
-from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS, JSON_MAX_BYTES
+from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS, JSON_MAX_BYTES, JSON_VALUES_MAX
 from agentsvc_nb.wire.runs import CENT, TERMINAL, SentList
-
-FIELDS: Final = (
-    "message",
-    "chat",
-    "project",
-    "session",
-    "sync",
-    "on_busy",
-    "output_config",
-    "file_ids",
-    "max_steps",
-    "max_cents",
-    "model",
-    "effort",
-    "client_tools",
-    "files_from",
-)
-"""The fields of a start."""
 
 
 async def runs_start(context: RequestContext) -> Response:
@@ -47,10 +28,10 @@ async def runs_start(context: RequestContext) -> Response:
     try:
         if is_multipart(context.request):
             form = await read_form(context.request, context.services.blobs, rules)
-            document = await bodies.read_payload(context, form.payload, FIELDS)
+            document = await bodies.read_payload(context, form.payload, JSON_VALUES_MAX)
         else:
             check_length(context.request, rules)
-            document = await bodies.read_object(context, JSON_MAX_BYTES, FIELDS)
+            document = await bodies.read_object(context, JSON_MAX_BYTES, JSON_VALUES_MAX)
         given = await validated(context, document, form)
     except BaseException:
         form.discard()

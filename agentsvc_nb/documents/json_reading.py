@@ -1,5 +1,7 @@
-"""Structured output: whether an `output_config` is acceptable, and whether an answer fits it. And reading of JSON
-within limits, so that it can be stored and sent again. `judges` does all this in child processes.
+"""Read JSON that strangers wrote, within limits, so that it can be stored and sent again.
+
+Python's parser holds the interpreter's lock until it has read a whole document, so the size is limited before: 16 MB
+and 100,000 values take at most 0.1 s.
 """
 
 from __future__ import annotations
@@ -9,8 +11,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, Final
 
-from agentsvc_nb.documents.schemas.checking import BadSchema, Judge, TooMuchWork
-from agentsvc_nb.wire.limits import JSON_DEPTH_MAX, JSON_VALUES_MAX, OUTPUT_CONFIG_BYTES
+from agentsvc_nb.wire.limits import JSON_DEPTH_MAX, JSON_VALUES_MAX
 from agentsvc_nb.wire.reading import read_json
 
 BLOCK_BYTES: Final = 256 * 1024
@@ -21,9 +22,9 @@ _STEPS: Final = bytes(1 if code in _OPENING else 0xFF for code in range(256))
 
 
 def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> Any:
-    """The value of a JSON document. Raises `ValueError` with the reason in one sentence.
+    """Parse a JSON document. Raise `ValueError` with the reason in one sentence.
 
-    A bytearray is emptied: at no time more than two of the bytes, their text and its value are in memory.
+    Empties a bytearray: at most two of the bytes, their text and its value are in memory at a time.
 
     >>> read('{"a": [1, null]}')
     {'a': [1, None]}
@@ -46,7 +47,7 @@ def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> A
 
 
 def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> dict[str, Any]:
-    """A JSON object without its null values. A bytearray is emptied. Raises `ValueError` with a sentence."""
+    """Parse a JSON object and leave out its null values. Empties a bytearray. Raise `ValueError` with a sentence."""
     try:
         document = read(data, most_values)
     except ValueError as error:
@@ -57,8 +58,8 @@ def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> 
 
 
 def _check_weight(data: bytes | bytearray, most_values: int) -> None:
-    """Raise `ValueError` for a document with too many values or levels. To be called before parsing: that takes seconds
-    for 16 MB of brackets, and blocks all other requests."""
+    """Raise `ValueError` for a document with too many values or levels. Call it before parsing, which would take
+    seconds for 16 MB of brackets."""
     values, depth = weigh(data)
     if values > most_values:
         raise ValueError(f"it has more than {most_values:,} values")
@@ -67,8 +68,8 @@ def _check_weight(data: bytes | bytearray, most_values: int) -> None:
 
 
 def weigh(data: bytes | bytearray) -> tuple[int, int]:
-    """How many values a JSON document has and how deeply they are nested, counted from its bytes without parsing; for
-    other bytes, at least as much as a parser would see. Above `JSON_VALUES_MAX` the depth is not counted (0).
+    """Count a JSON document's values and levels from its bytes, without parsing. For other bytes, count at least as
+    many as a parser would see. The depth is 0 for more than `JSON_VALUES_MAX` values.
 
     >>> weigh(b'{"a": [1, {}, "[[,"]}')
     (5, 2)
@@ -87,8 +88,8 @@ def weigh(data: bytes | bytearray) -> tuple[int, int]:
 
 
 def _skeletons(data: bytes | bytearray) -> Iterator[tuple[bytes, int]]:
-    """What is left of a document without white space and what stands in strings, block by block, so that it is not
-    copied as a whole; and the number of quotation marks so far. A string leaves a quotation mark, `[]` and `{}` a 0."""
+    """Yield a document without white space and the contents of strings, block by block, and the number of quotation
+    marks so far. A string leaves a quotation mark; `[]` and `{}` leave a 0."""
     rest, bracket, quotes = b"", b"", 0  # the first two: what the next block decides
     for start in range(0, len(data), BLOCK_BYTES):
         block = rest + data[start : start + BLOCK_BYTES]
@@ -107,50 +108,8 @@ def _skeletons(data: bytes | bytearray) -> Iterator[tuple[bytes, int]]:
         yield bracket, quotes
 
 
-Schema = dict[str, Any]
-TOO_LARGE: Final = "output_config is larger than 64 KB."
-
-
-def shape_fault(config: object) -> str | None:
-    """Why `config` can't be an acceptable schema, whatever it says; None when it can."""
-    if not isinstance(config, dict):
-        return "output_config must be a JSON Schema object."
-    if len(json.dumps(config).encode()) > OUTPUT_CONFIG_BYTES:
-        return TOO_LARGE
-    if config.get("type") != "object":
-        return 'output_config must have "type": "object" at its root.'
-    return None
-
-
-def fault(config: object) -> str | None:
-    """Why `config` is no acceptable schema for an answer, in one sentence; None when it is one."""
-    if why := shape_fault(config):
-        return why
-    assert isinstance(config, dict)
-    try:
-        Judge(config).check_finite()
-    except TooMuchWork:
-        return "output_config is too large with its references written out; refer to fewer parts."
-    except BadSchema as error:
-        return f"output_config {error}."
-    return None
-
-
-def misfit(text: str, config: Schema) -> str | None:
-    """Why `text` is not a JSON document that fits the schema; None when it is."""
-    try:
-        value = read(text)
-    except ValueError as error:
-        return f"The answer is not JSON: {error}."
-    try:
-        found = Judge(config).misfit(value)
-    except BadSchema as error:
-        return f"The answer can't be held to its schema, which {error}."
-    return None if found is None else str(found)
-
-
-def as_object(text: str | None) -> Schema | None:
-    """The final text as data, when it is a JSON object (docs/api/runs.md "Record")."""
+def as_object(text: str | None) -> dict[str, Any] | None:
+    """Return the final text as data if it is a JSON object (docs/api/runs.md "Record")."""
     if not text or not text.lstrip().startswith("{"):
         return None
     try:

@@ -1,0 +1,330 @@
+"""Validate values against untrusted JSON Schemas (draft 2020-12) in a child process with a deadline.
+
+jsonschema-rs holds the interpreter's lock while it validates, and a small schema can take it any time: thirty
+definitions of two references each are a billion steps. So the deadline and the memory limit of the child decide what
+is too much, and the service and the kernel never validate an untrusted schema in their own process. This module also
+runs in the child, where a question and its answer are JSON. Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import datetime
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer, NoChild, answer_questions
+from agentsvc_nb.documents.json_reading import read
+from agentsvc_nb.documents.sandbox import Limits
+from agentsvc_nb.wire.limits import OUTPUT_CONFIG_BYTES
+from agentsvc_nb.wire.text import label
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+Schema = Mapping[str, Any]
+Path = tuple[str | int, ...]
+
+LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
+CHECK_SECONDS: Final = 5.0
+QUEUE_SECONDS: Final = 5.0
+"""How long the check of a schema waits for other checks before the service refuses its start for now."""
+FORM_SECONDS: Final = 1.0
+"""The kernel waits for the check of a form."""
+MESSAGE_CHARS: Final = 200
+_ANSWER_BYTES: Final = 2_000_000
+_ERRORS_MAX: Final = 1_000
+_ACCEPTED_MAX: Final = 10_000
+
+
+class BadSchema(ValueError):
+    """The schema can't be used. `str()` continues a sentence that begins with the schema's name: "is recursive"."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaError:
+    """Where and why a value does not fit its schema. As text: `$.a[0]: "x" is not of type "integer"`.
+
+    Attributes:
+        keyword: the schema's keyword that the value breaks, such as `required`.
+        missing: the required property that is missing.
+        is_blank: the value is an empty text, or a text of blanks that does not match a pattern.
+        alternatives: the errors of each alternative of `anyOf` or `oneOf`.
+    """
+
+    path: Path
+    message: str
+    keyword: str
+    missing: str | None = None
+    is_blank: bool = False
+    alternatives: list[list[SchemaError]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path)
+        return label(f"{label(f'${place}', 80)}: {self.message}", MESSAGE_CHARS)
+
+
+class SchemaValidator:
+    """Checks schemas and answers in child processes, for one event loop. To be closed."""
+
+    def __init__(self) -> None:
+        self._pool = ChildPool(__name__, LIMITS)
+        # One answer at a time, so that the check of a start finds a child.
+        self._answers = asyncio.Semaphore(1)
+        # Digests of accepted schemas: each row of a `map` comes with the same one.
+        self._accepted: set[bytes] = set()
+
+    def close(self) -> None:
+        self._pool.close()
+
+    async def fault(self, config: object) -> str | None:
+        """Return why this is not an acceptable `output_config`, in a sentence; None if it is acceptable.
+
+        Raises `NoChild` if it can't be checked now.
+        """
+        if not isinstance(config, dict):
+            return "output_config must be a JSON Schema object."
+        text = json.dumps(config).encode()
+        if len(text) > OUTPUT_CONFIG_BYTES:
+            return "output_config is larger than 64 KB."
+        if config.get("type") != "object":
+            return 'output_config must have "type": "object" at its root.'
+        digest = sha256(text).digest()
+        if digest in self._accepted:
+            return None
+        try:
+            async with asyncio.timeout(QUEUE_SECONDS + CHECK_SECONDS):
+                why = await self._ask({"fault": config})
+        except NoChild:
+            raise
+        except TimeoutError:
+            raise NoChild("other checks came first") from None
+        except NoAnswer:
+            return "output_config takes too long to check, or too much memory: make it and its patterns simpler."
+        if why is not None:
+            return f"output_config {why}."
+        if len(self._accepted) >= _ACCEPTED_MAX:
+            self._accepted.clear()
+        self._accepted.add(digest)
+        return None
+
+    async def misfit(self, text: str, config: Schema) -> str | None:
+        """Return why the answer does not fit its schema, in a sentence; None if it fits."""
+        try:
+            async with self._answers:
+                return await self._ask({"misfit": {"text": text, "config": config}})
+        except NoChild:
+            return "The service could not check the answer against its schema: no process could be started."
+        except NoAnswer:
+            return "The answer can't be checked against its schema: that takes too long, or too much memory."
+
+    async def _ask(self, question: Mapping[str, object]) -> str | None:
+        answer: str | None = json.loads(
+            await self._pool.ask(json.dumps(question).encode(), CHECK_SECONDS, _ANSWER_BYTES)
+        )
+        return answer
+
+
+_forms: Final = ChildPool(__name__, LIMITS, count=1)
+atexit.register(_forms.close)
+
+
+def form_errors(schema: Schema, value: object, part: Schema | None = None) -> list[SchemaError]:
+    """Return the errors of a form's value by a schema, or by a part of it. Blocks for `FORM_SECONDS` at most.
+
+    Raises:
+        BadSchema: the schema can't be used, or checking by it takes too long.
+    """
+    question = json.dumps({"errors": {"schema": schema, "value": value, "part": part}}, ensure_ascii=False)
+    try:
+        # Half of a surrogate pair is not JSON: it becomes a question mark.
+        answer = json.loads(_forms.ask_now(question.encode("utf-8", "replace"), FORM_SECONDS, _ANSWER_BYTES))
+    except NoAnswer:
+        raise BadSchema("takes too long to check, or too much memory") from None
+    if isinstance(answer, str):
+        raise BadSchema(answer)
+    return [_restore(error) for error in answer]
+
+
+def _restore(error: dict[str, Any]) -> SchemaError:
+    alternatives = [[_restore(one) for one in errors] for errors in error.pop("alternatives")]
+    return SchemaError(tuple(error.pop("path")), alternatives=alternatives, **error)
+
+
+def misfit(text: str, config: Schema) -> str | None:
+    """Return why `text` is not a JSON document that fits the schema; None if it fits.
+
+    Only for a schema of our own: by others it may take for ever.
+    """
+    try:
+        value = read(text)
+    except ValueError as error:
+        return f"The answer is not JSON: {error}."
+    try:
+        validator = _validator(config)
+    except BadSchema as error:
+        return f"The answer can't be checked against its schema, which {error}."
+    return None if validator.is_valid(value) else str(_describe(next(validator.iter_errors(value))))
+
+
+# What follows runs in the child.
+
+_MASK: Final = "\x01"
+"""Placeholder in the validator's messages for a value, which may be of any length."""
+_ROOT: Final = "agentsvc:schema"
+_BACKTRACKS_MAX: Final = 2**40
+"""More than the deadline allows: the validator counts a search over its limit as a pattern that was not found."""
+_NOT_SCHEMAS: Final = ("const", "enum", "default", "examples")
+_FORMATS: Final = (
+    *("date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6"),
+    *("uri", "uri-reference", "iri", "iri-reference", "uri-template", "json-pointer", "relative-json-pointer"),
+    *("uuid", "regex"),
+)
+"""All formats that the validator knows."""
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
+
+
+def _answer(question: bytearray) -> bytes:
+    asked = json.loads(question)
+    if "misfit" in asked:
+        return json.dumps(misfit(**asked["misfit"])).encode()
+    try:
+        if "errors" in asked:
+            return json.dumps(_errors(**asked["errors"])).encode()
+        _check_references(asked["fault"])
+        _validator(asked["fault"]).is_valid({})  # references that fan out at the root show without an answer
+    except BadSchema as error:
+        return json.dumps(str(error)).encode()
+    return json.dumps(None).encode()
+
+
+def _errors(schema: Schema, value: object, part: Schema | None) -> list[dict[str, Any]]:
+    validator = _validator(schema, part, _form_formats())
+    return [asdict(_describe(error)) for error in islice(validator.iter_errors(value), _ERRORS_MAX)]
+
+
+def _validator(
+    schema: Schema, part: Schema | None = None, formats: dict[str, Callable[[str], bool]] | None = None
+) -> jsonschema_rs.Draft202012Validator:
+    """Return the validator of a schema, or of a part of it. Asserts `format` if there are `formats`."""
+    import jsonschema_rs as rs
+
+    # References are resolved from the root, so its own address has no meaning.
+    root = {word: value for word, value in schema.items() if word not in ("$schema", "$id")}
+    registry = None
+    if part is not None:
+        # Under a name that no definition has, so that references of the part lead into the whole schema.
+        name = "part" + "_" * max(map(len, root.get("$defs", {})), default=0)
+        whole = {**root, "$defs": {**root.get("$defs", {}), name: part}}
+        root, registry = {"$ref": f"{_ROOT}#/$defs/{name}"}, rs.Registry([(_ROOT, whole)], draft=rs.Draft202012)
+    try:
+        return rs.Draft202012Validator(
+            root,
+            registry=registry,
+            formats=formats,
+            validate_formats=formats is not None,
+            pattern_options=rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS_MAX),
+            mask=_MASK,
+            offline=True,
+        )
+    except rs.ValidationError as error:
+        if isinstance(error.kind, rs.ValidationErrorKind.Referencing):
+            raise BadSchema(f"has a reference that is remote or leads nowhere: {label(error.message, 100)}") from None
+        raise BadSchema(f"is not a valid JSON Schema: {_describe(error)}") from None
+    except ValueError as error:  # too large a number, ...
+        raise BadSchema(f"is not a valid JSON Schema: {label(error, 100)}") from None
+
+
+def _check_references(schema: Schema) -> None:
+    """Raise `BadSchema` for recursive and dynamic references (docs/api/runs.md "Structured output")."""
+    import jsonschema_rs as rs
+
+    try:
+        resolver = rs.Registry([(_ROOT, dict(schema))], draft=rs.Draft202012).resolver(_ROOT)
+    except (rs.ReferencingError, ValueError):  # not a schema, as `_validator` says
+        return
+    followed, done = set[str](), set[str]()
+
+    def walk(part: object) -> None:
+        if isinstance(part, list):
+            for item in part:
+                walk(item)
+        elif isinstance(part, dict):
+            if "$dynamicRef" in part or "$recursiveRef" in part:
+                raise BadSchema("must not use dynamic references")
+            follow(part.get("$ref"))
+            for word, item in part.items():
+                if word not in _NOT_SCHEMAS:
+                    walk(item)
+
+    def follow(reference: object) -> None:
+        if not isinstance(reference, str) or reference in done:
+            return
+        if reference in followed:
+            raise BadSchema("must not be recursive")
+        followed.add(reference)
+        with contextlib.suppress(rs.ReferencingError):  # `_validator` says so
+            walk(resolver.lookup(reference).contents)
+        followed.remove(reference)
+        done.add(reference)
+
+    walk(schema)
+
+
+def _describe(error: jsonschema_rs.ValidationError) -> SchemaError:
+    import jsonschema_rs as rs
+
+    kind, value = error.kind, error.instance
+    message = error.message.replace(_MASK, _show(value))
+    if isinstance(kind, rs.ValidationErrorKind.FalseSchema):
+        message = "nothing is allowed here"
+    return SchemaError(
+        tuple(error.instance_path),
+        label(message, 2 * MESSAGE_CHARS),
+        kind.name,
+        kind.property if isinstance(kind, rs.ValidationErrorKind.Required) else None,
+        value == "" or (isinstance(value, str) and not value.strip() and kind.name == "pattern"),
+        [[_describe(one) for one in errors] for errors in kind.context]
+        if isinstance(kind, (rs.ValidationErrorKind.AnyOf, rs.ValidationErrorKind.OneOfNotValid))
+        else [],
+    )
+
+
+def _show(value: object) -> str:
+    """Return a short form of a value."""
+    if isinstance(value, str):
+        value = value[:60] + "…" if len(value) > 60 else value
+    elif isinstance(value, (list, dict)) and value:
+        return "[…]" if isinstance(value, list) else "{…}"
+    return label(json.dumps(value, ensure_ascii=False), 63)
+
+
+def _form_formats() -> dict[str, Callable[[str], bool]]:
+    """Return the checks of formats in forms. Our tools take more addresses and times than the validator does, and the
+    formats that are not listed here assert nothing."""
+    ignored: dict[str, Callable[[str], bool]] = {
+        name: lambda _: True for name in _FORMATS if name not in ("date", "ipv4", "ipv6", "regex", "uuid")
+    }
+    return ignored | {
+        "email": lambda value: "@" in value,
+        "uri": lambda value: bool(_URI.fullmatch(value)),
+        "date-time": _is_moment,
+    }
+
+
+def _is_moment(value: str) -> bool:
+    try:
+        return datetime.datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
+
+
+if __name__ == "__main__":
+    answer_questions(_answer)

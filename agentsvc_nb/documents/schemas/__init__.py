@@ -1,1 +1,0 @@
-"""JSON documents and JSON Schema: parsed, weighed and checked within bounds."""
