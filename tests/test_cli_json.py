@@ -70,7 +70,7 @@ def test_reports_media_and_pages(own_service: RunningService, parsed: Parsed, tm
         report = client.feedback.send("It is slow").id
         assert parsed("feedback", "reply", report, "Faster now.")["reply"] == "Faster now."
         assert parsed("feedback", "close", report)["status"] == "closed"
-        added = parsed("media", "add", sound(tmp_path / "ad.wav", 2))
+        added = parsed("media", "add", sound(tmp_path / "ad.wav", 2), "--duration", "2")
         assert (added["kind"], added["duration_s"]) == ("audio", 2.0)
         assert client.media.get(added["id"]).id == added["id"]
     page = parsed("pages", "add", "https://example.com/spring")

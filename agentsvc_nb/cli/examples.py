@@ -38,7 +38,10 @@ EXAMPLES: Final = {
     "agentsvc feedback reply": ('agentsvc feedback reply fb_1 "It is faster now."',),
     "agentsvc feedback close": ("agentsvc feedback close fb_1",),
     "agentsvc media": ("agentsvc media add spot.mp4",),
-    "agentsvc media add": ("agentsvc media add spot.mp4 --captions spot.srt", "agentsvc media add radio.wav --json"),
+    "agentsvc media add": (
+        "agentsvc media add spot.mp4 --duration 12.5 --transcript spot.json",
+        "agentsvc media add radio.wav --json",
+    ),
     "agentsvc model": (
         "agentsvc model",
         "agentsvc model ollama:llama3.2",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.records.media import MediaRecord
     from agentsvc_nb.wire.resources import MediaKind
 
-_CAPTION_SUFFIXES: Final = (".srt", ".vtt")
 _COPY_BYTES: Final = 1024 * 1024
 
 
@@ -29,12 +28,8 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     )
     add.add_argument("file", type=Path, metavar="FILE", help="a video, sound or picture")
     add.add_argument("--url", help="where it comes from")
-    add.add_argument(
-        "--captions",
-        type=Path,
-        metavar="FILE",
-        help="its transcript, .srt or .vtt; else a file of that name beside it is taken",
-    )
+    add.add_argument("--duration", type=_seconds, metavar="SECONDS", help="how long it is, in seconds")
+    add.add_argument("--transcript", type=Path, metavar="FILE", help="its transcript, as the API has it (JSON)")
     add.set_defaults(run=_add_media)
 
 
@@ -67,15 +62,21 @@ def _add_page(args: argparse.Namespace) -> int:
     return 0
 
 
-def _stored_media(args: argparse.Namespace) -> MediaRecord:
-    """Store the file with its kind (read from its content), its duration, and its captions as the transcript.
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1_000_000:
+        raise ValueError
+    return value
 
-    Raises `ApiError` for a file that is no video, sound or picture, for unreadable captions, and for a bad URL.
+
+def _stored_media(args: argparse.Namespace) -> MediaRecord:
+    """Store the file with its kind, which is read from its content, its duration and its transcript.
+
+    Raises `ApiError` for a file that is not a video, sound or picture, for an invalid transcript, and for a bad URL.
     """
     import asyncio
     from dataclasses import replace
 
-    from agentsvc_nb.documents import recordings
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.records.media import Facts
     from agentsvc_nb.service.store.contents import blobs_of
@@ -87,9 +88,8 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     file: Path = args.file
     media_type = _media_type(file)
     kind = cast("MediaKind", media_type.partition("/")[0])
-    transcript = _transcript(args.captions or (None if kind == "image" else _captions_beside(file)))
-    duration = None if kind == "image" else recordings.seconds(file) or _last_end(transcript)
-    facts = Facts(kind, "upload", args.url, duration, transcript)
+    transcript = None if args.transcript is None else _transcript(args.transcript)
+    facts = Facts(kind, "upload", args.url, args.duration, transcript)
     with arguments.database(args.data) as database:
         content = asyncio.run(_store(blobs_of(settings), file, media_type))
         now = arguments.now()
@@ -126,33 +126,30 @@ async def _store(blobs: Blobs, file: Path, media_type: str) -> Content:
     return Content(media_types.safe_name(file.name), media_type, blob.size_bytes, blob.sha256)
 
 
-def _captions_beside(file: Path) -> Path | None:
-    """`ad.srt`, `ad.mp4.srt`, `ad.vtt` or `ad.mp4.vtt` beside `ad.mp4`."""
-    for suffix in _CAPTION_SUFFIXES:
-        for candidate in (file.with_suffix(suffix), file.with_name(file.name + suffix)):
-            if candidate.is_file():
-                return candidate
-    return None
+def _transcript(file: Path) -> dict[str, Any]:
+    """Read a transcript as the API has it, as it is stored: language, text and segments."""
+    from pydantic import ValidationError
 
-
-def _transcript(file: Path | None) -> dict[str, Any] | None:
-    """The transcript as it is stored: language, text and segments."""
-    from agentsvc_nb.documents import recordings
+    from agentsvc_nb.documents.json_reading import read_object
     from agentsvc_nb.service.api_error import ApiError
-    from agentsvc_nb.wire.limits import CAPTIONS_BYTES
+    from agentsvc_nb.wire.limits import TRANSCRIPT_BYTES, TRANSCRIPT_SEGMENTS
+    from agentsvc_nb.wire.resources import Transcript
 
-    if file is None:
-        return None
     with file.open("rb") as opened:
-        captions = opened.read(CAPTIONS_BYTES + 1)
+        data = opened.read(TRANSCRIPT_BYTES + 1)
     try:
-        found = recordings.read(captions)
+        if len(data) > TRANSCRIPT_BYTES:
+            raise ValueError(f"a transcript must not exceed {TRANSCRIPT_BYTES:,} bytes.")
+        found = Transcript.model_validate({**read_object(data), "media_id": ""})
+        if not 0 < len(found.segments) <= TRANSCRIPT_SEGMENTS:
+            raise ValueError(f"a transcript must have 1 to {TRANSCRIPT_SEGMENTS:,} `segments`.")
+        if any(segment.start_s < 0 or segment.end_s < segment.start_s for segment in found.segments):
+            raise ValueError("a segment must not end before it starts (`start_s`, `end_s`).")
+    except ValidationError:
+        why = 'expected {"language": "de", "segments": [{"start_s": 0, "end_s": 1.5, "text": "..."}]}.'
+        raise ApiError("unsupported_attachment", f"{file} is not a transcript: {why}") from None
     except ValueError as error:
-        raise ApiError("unsupported_attachment", f"{file} can't be used: {error}.") from None
+        raise ApiError("unsupported_attachment", f"{file} is not a transcript: {error}") from None
+    text = found.text or " ".join(segment.text for segment in found.segments)
     segments = [segment.model_dump() for segment in found.segments]
-    return {"language": found.language, "text": found.text, "segments": segments}
-
-
-def _last_end(transcript: dict[str, Any] | None) -> float | None:
-    """The end of the last segment, in seconds."""
-    return max(segment["end_s"] for segment in transcript["segments"]) if transcript else None
+    return {"language": found.language, "text": text, "segments": segments}

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from agentsvc_nb.settings import variable
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices, WorkFailure
 from agentsvc_nb.tools.support import stopping
-from agentsvc_nb.wire.limits import CAPTIONS_SEGMENTS
+from agentsvc_nb.wire.limits import TRANSCRIPT_SEGMENTS
 from agentsvc_nb.wire.resources import Segment, Transcript
 
 
@@ -22,7 +22,7 @@ class MediaTranscriptInput(ToolInput):
     media_id: str = Field(description="The id of the media: `media_...`.")
 
 
-CAPTIONS = "Or store the media with its captions: agentsvc media add FILE --captions FILE.vtt"
+TRANSCRIPT = "Or store the media with its transcript: agentsvc media add FILE --transcript FILE.json"
 
 
 class MediaTranscript(BaseTool):
@@ -36,7 +36,7 @@ class MediaTranscript(BaseTool):
     settings_used: ClassVar[tuple[str, ...]] = ("whisper_model",)
     requirements: ClassVar[str] = (
         "Needs the package `agentsvc-nb[transcripts]` and a faster-whisper model in a folder; or store media with "
-        "captions."
+        "a transcript."
     )
 
     Input: ClassVar[type[BaseModel]] = MediaTranscriptInput
@@ -56,7 +56,7 @@ class MediaTranscript(BaseTool):
         stored = media.transcript
         if stored is None:
             if missing := self._missing():
-                raise WorkFailure("not_configured", f"{missing} {CAPTIONS}")
+                raise WorkFailure("not_configured", f"{missing} {TRANSCRIPT}")
             if media.kind == "image":
                 raise WorkFailure("invalid_tool_input", "media_id: a picture says nothing.")
             await context.progress(0, None, "listening")
@@ -82,7 +82,7 @@ def _heard(model: Path | None, file: Path) -> dict[str, Any]:
         listener = whisper.WhisperModel(str(model), device="cpu", compute_type="int8", local_files_only=True)
         heard, about = listener.transcribe(str(file))
         segments = []
-        for one in islice(heard, CAPTIONS_SEGMENTS):  # each is recognised when it is taken
+        for one in islice(heard, TRANSCRIPT_SEGMENTS):  # each is recognised when it is taken
             stopping.check()
             segments.append(Segment(start_s=round(one.start, 3), end_s=round(one.end, 3), text=one.text.strip()))
     except Exception as error:  # codecs and model files fail in ways of their own

@@ -59,8 +59,8 @@ SESSION_CHARS: Final = 200  # of a session's label
 REASON_CHARS: Final = 2_000  # of the reason for a refusal, which the agent is told
 FILE_NAME_CHARS: Final = 200  # of a name that somebody gives a file
 URL_CHARS: Final = 2_000  # of an address that is fetched, and of the id of a connector
-CAPTIONS_BYTES: Final = 2 * MB  # of a file of captions
-CAPTIONS_SEGMENTS: Final = 20_000  # of a transcript
+TRANSCRIPT_BYTES: Final = 2 * MB  # of a transcript
+TRANSCRIPT_SEGMENTS: Final = 20_000  # of a transcript
 
 # What the tools fetch (ours)
 FETCH_BYTES: Final = 10 * MB  # of a page or picture

@@ -174,7 +174,7 @@ class Transcript(Model):
 
 
 class AdMedia(Model):
-    """A video, sound or picture of an ad. `duration_s` is None where it is not known, and for pictures."""
+    """A video, sound or picture of an ad. `duration_s` is None if nobody has given it."""
 
     object: str = "ad_media"
     id: str

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
-from tests.contract.test_media_http import SRT, added, sound
+from tests.contract.test_media_http import added, sound, transcript
 from tests.test_cli import agentsvc
 
 Known = dict[str, list[str]]
@@ -33,8 +33,7 @@ def seeded_service(folder: Path) -> Iterator[Seeded]:
             known = _work(client)
             failed = [client.runs.start("fail model_unavailable Away.", sync=True).run_id for _ in range(2)]
         told, silent = sound(folder / "told.wav", 1), sound(folder / "silent.wav", 2)
-        told.with_suffix(".srt").write_text(SRT)
-        known["path.media_id"] = [added(service, told), added(service, silent)]
+        known["path.media_id"] = [added(service, told, *transcript(folder)), added(service, silent)]
         known["path.page_id"] = [_page(service, url) for url in ("https://example.com/a", "https://example.com/b")]
         yield Seeded(service, known, failed)
 

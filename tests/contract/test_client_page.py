@@ -16,7 +16,7 @@ from agentsvc_nb.client import groups
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.testing import RunningService
-from tests.contract.test_media_http import SRT, added, sound
+from tests.contract.test_media_http import added, sound, transcript
 from tests.test_cli import agentsvc
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
@@ -57,9 +57,9 @@ def given(service: RunningService, folder: Path) -> dict[str, object]:
     """What the page speaks of without making it."""
     error = APIConnectionError("The stream broke.")
     error.last_event_id = 2
-    sound(folder / "told.wav", 1).with_suffix(".srt").write_text(SRT)
+    media_id = added(service, sound(folder / "told.wav", 1), *transcript(folder))
     page = agentsvc("pages", "add", "--data", service.data, "https://example.com/page").stdout.strip()
-    return {"error": error, "media_id": added(service, folder / "told.wav"), "page_id": page}
+    return {"error": error, "media_id": media_id, "page_id": page}
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, client: AgentService) -> None:

@@ -10,7 +10,7 @@ from agentsvc_nb.embedded import EmbeddedError, find_or_start, stop
 from agentsvc_nb.testing import running_service
 from tests.contents import lose
 from tests.contract.conftest import Opened
-from tests.contract.test_media_http import video
+from tests.contract.test_media_http import VIDEO
 from tests.s3_server import S3Server
 from tests.test_cli import agentsvc
 
@@ -41,7 +41,7 @@ def test_a_backup_has_the_database_and_the_doctor_lists_the_bucket(
 
 def test_a_command_beside_the_service_leaves_nothing_in_its_cache(s3: S3Server, tmp_path: Path) -> None:
     """The service counts only what it put there itself."""
-    (tmp_path / "ad.mp4").write_bytes(video(3))
+    (tmp_path / "ad.mp4").write_bytes(VIDEO)
     with running_service(blobs=s3.address()) as service:
         added = agentsvc("media", "add", "--data", service.data, tmp_path / "ad.mp4")
         assert added.returncode == 0, added.stderr

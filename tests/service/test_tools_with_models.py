@@ -179,4 +179,4 @@ def test_a_stored_transcript_is_given_without_a_recogniser(tmp_path: Path) -> No
     missing = call(tool, video(tmp_path, None), media_id="media_1")
     assert missing.error is not None
     assert missing.error[0] == "not_configured"
-    assert "--captions" in missing.error[1]
+    assert "--transcript" in missing.error[1]

@@ -15,7 +15,6 @@ from typing import Any, cast, get_args
 
 from pydantic import BaseModel
 
-from agentsvc_nb.documents import recordings
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
@@ -61,9 +60,7 @@ class MediaStore:
         kind = content.media_type.partition("/")[0]
         if kind not in get_args(MediaKind):
             return None  # its blob is removed with other garbage
-        async with self._storage.blobs.file(content.sha256) as file:
-            length = None if kind == "image" else await asyncio.to_thread(recordings.seconds, file)
-        facts = Facts(cast(MediaKind, kind), source, url, length)
+        facts = Facts(cast(MediaKind, kind), source, url)
         return (await media.keep(self._use_case, self._account, content, facts)).id
 
     async def media(self, media_id: str) -> StoredMedia | None:
