@@ -1,16 +1,271 @@
-"""The offline agent: it quotes the chat's files and computes from one table, without a language model."""
+"""The offline agent: it quotes, computes from one table, runs SQL and outlines files, without a language model
+(docs/api/models.md).
+
+    message -> questions -> for each: SQL, an outline, a calculation, passages, or a refusal that offers questions
+
+Each question is a model step with a checkpoint before it, so that a crash repeats one question at most.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from agentsvc_nb.agents.offline.computing import Reading, TableQuestions, offer, typed_sql
+from agentsvc_nb.agents.offline.lexicon import words_of
+from agentsvc_nb.agents.offline.outline import answer_columns, asks_outline, outline, outline_tables, outline_text
+from agentsvc_nb.agents.offline.parser import Refusal
+from agentsvc_nb.agents.offline.passages import question_words, quote_passages
+from agentsvc_nb.agents.offline.writing import (
+    HOW_TO_SWITCH,
+    AnswerPart,
+    Voice,
+    code,
+    join_bases,
+    without_result,
+)
 from agentsvc_nb.agents.port import RunContext, without_client_tools, without_skills
+from agentsvc_nb.documents.media_types import safe_name
+from agentsvc_nb.documents.queries import is_scratch
+from agentsvc_nb.documents.safe_text import escape
+from agentsvc_nb.documents.tables.results import Result, ResultTooLong, exported
+from agentsvc_nb.tools.workspace_port import COMPUTED, RULES
+from agentsvc_nb.wire.runs import AnswerBasis, typed
+
+HELP: Final = (
+    "I quote your files, compute from one table, run SQL that you type, and outline a file. I am the offline agent, "
+    "not a language model.\n\n"
+)
+NO_FILES: Final = (
+    'This chat has no files yet. Add some: `%files put brief.md` in a notebook, `files=["brief.md"]` in Python, or '
+    "`agentsvc ask --file brief.md` in a terminal.\n\n"
+)
+MESSAGE_CHARS: Final = 10_000
+QUESTIONS_MAX: Final = 10
+TITLE_BYTES: Final = 100
+FOLDER: Final = "results/"
+_ENDS: Final = re.compile(
+    r"(?<=[?!])\s+|(?<=[^\W\d]{2}[.;])\s+(?=[A-Z])|\n+|,?\s+and\s+(?=(?:what|how many|how much|which|who|when)\b)",
+    re.IGNORECASE,
+)
+_CHAT: Final = re.compile(
+    r"(?:hi|hello|hey|thanks|thank you|help|what can you do|who are you)\b[^?]{0,20}\??", re.IGNORECASE
+)
+_MODEL_VERBS: Final = (
+    "write|draft|compose|translate|rewrite|rephrase|improve|explain|why|analyse|analyze|recommend|suggest|brainstorm|"
+    "generate|create|design|critique|evaluate|judge|review|interpret|predict|forecast|plan|invent|imagine|paint|draw|"
+    "plot|chart|describe|compare|should"
+)
+_FOR_MODEL: Final = re.compile(rf"(?:please |can you |could you |would you |and )*(?:{_MODEL_VERBS})\b", re.IGNORECASE)
+_PREPOSITION: Final = (
+    r"(?:\b(?:in|of|from|on|for|about|according to|inside)\s+)?(?:the\s+)?(?:file|table|sheet|document)?\s*"
+)
 
 
 class Offline:
-    """Answer from the chat's files alone."""
+    """Answers from the chat's files alone. Any message gets an answer."""
 
     async def run(self, turn: RunContext) -> str | None:
         await without_client_tools(turn)
         await without_skills(turn)
-        await turn.step()
-        await turn.say("This agent quotes files and computes from tables.")
+        await _Answer(turn).give()
         return None
+
+
+class _Answer:
+    """The state of one answer: how many questions are done, and what their answers rest on."""
+
+    def __init__(self, turn: RunContext) -> None:
+        self._turn = turn
+        self._voice = Voice(turn)
+        state: dict[str, Any] = turn.state or {}
+        self._done = int(state.get("done", 0))
+        self._bases = [AnswerBasis.model_validate(basis) for basis in state.get("bases", [])]
+
+    async def give(self) -> None:
+        message = typed(self._turn.message)
+        questions = split_questions(message[:MESSAGE_CHARS])
+        if self._turn.state is None:  # a run that is resumed has counted its input
+            await self._voice.count_input(message)
+            if len(message) > MESSAGE_CHARS:
+                shortened = f"Only the first {MESSAGE_CHARS:,} characters of the message were read."
+                await self._turn.warn("message_shortened", f"{shortened} Put a long text into a file.")
+        for number in range(self._done, len(questions)):
+            bases = [basis.model_dump(mode="json") for basis in self._bases]
+            await self._turn.checkpoint({"done": number, "bases": bases})
+            await self._turn.step()
+            await self._answer(questions[number], len(questions) > 1)
+        if basis := join_bases(self._bases):
+            self._turn.rests_on(basis)
+
+    async def _answer(self, question: str, several: bool) -> None:
+        part = await self._find_answer(question)
+        if several and part.basis.basis in ("nothing", "cannot", "asked_back"):
+            await self._voice.say(f"Not answered: {code(question[:80])}\n\n")
+        await self._voice.say(part.text)
+        self._bases.append(part.basis)
+        if part.table is not None:
+            await self._leave_table(part.table, question)
+
+    async def _find_answer(self, question: str) -> AnswerPart:
+        workspace = self._turn.workspace
+        entries = [
+            entry
+            for entry in await workspace.list()
+            if not is_scratch(entry.path)
+            and entry.output_type not in COMPUTED
+            and PurePosixPath(entry.path).name not in RULES
+        ]
+        paths = [entry.path for entry in entries]
+        attached = {entry.path for entry in await self._turn.attachments()}
+        sql = typed_sql(question)
+        if not paths:
+            return without_result("asked_back" if _CHAT.fullmatch(question) else "nothing", HELP + NO_FILES)
+        tables = TableQuestions(workspace.tables, await workspace.tables.profiles(), attached)
+        if sql:
+            return await tables.run_sql(sql)
+        named, rest = name_files(question, paths)
+        if _CHAT.fullmatch(question):
+            return without_result("asked_back", HELP + await self._offers(tables, question))
+        if asks_outline(rest or question) or (named and not rest):
+            return await self._outline(named or attached or paths, tables)
+        if unread := await self._unreadable(named or (paths if len(paths) == 1 else []), tables):
+            return without_result("nothing", unread)
+        profiles = [one for file in tables.files for one in file.tables if not named or file.path in named]
+        if part := answer_columns(rest, profiles):
+            return part
+        found = await tables.answer(rest, named)
+        if isinstance(found, AnswerPart):
+            return found
+        if _FOR_MODEL.match(question):
+            return without_result("cannot", f"This needs a language model. {HELP}{HOW_TO_SWITCH}")
+        quoted = await self._quote(rest, paths, named, tables)
+        if quoted and (quoted.basis.basis == "quoted" or not _is_about(found)):
+            return quoted
+        if found and _is_about(found):
+            return await tables.refuse(found, rest)
+        words = ", ".join(map(code, question_words(rest))) or "words to look for"
+        return without_result(
+            "nothing", f"Nothing found for: {words}\n\n{await self._offers(tables, rest)}{HOW_TO_SWITCH}"
+        )
+
+    async def _quote(
+        self, question: str, paths: Sequence[str], named: Sequence[str], tables: TableQuestions
+    ) -> AnswerPart | None:
+        # A file that is one table has no passages: its rows are asked for.
+        only_tables = {file.path for file in tables.files if file.tables and _is_data(file.path)}
+        part = await quote_passages(
+            question, self._turn.workspace, [one for one in paths if one not in only_tables], named
+        )
+        if part:
+            await self._voice.count_input(part.text)
+        return part
+
+    async def _offers(self, tables: TableQuestions, question: str) -> str:
+        """Return questions about the first table that work."""
+        for parser in tables.parsers[:1]:
+            reading = Reading(parser, Refusal(""))
+            return offer(reading.path, await tables.suggestions(reading, question))
+        return ""
+
+    async def _outline(self, paths: Sequence[str] | set[str], tables: TableQuestions) -> AnswerPart:
+        by_path = {file.path: file for file in tables.files}
+        parts = []
+        for path in sorted(paths)[:5]:
+            if path in by_path and (_is_data(path) or not by_path[path].tables):
+                parts.append(outline_tables(by_path[path]))
+            elif text := await self._turn.workspace.text(path):
+                parts.append(outline_text(path, text))
+                parts += [outline_tables(by_path[path])] if path in by_path else []
+        return outline(parts) if parts else without_result("nothing", "The files have no text to outline.\n\n")
+
+    async def _unreadable(self, paths: Sequence[str], tables: TableQuestions) -> str:
+        """Return why the files that a question is about can't be read; empty if one can."""
+        reasons = {file.path: file.unreadable for file in tables.files if file.unreadable and not file.tables}
+        unread = [path for path in paths if path in reasons and _is_data(path)]
+        if not unread or len(unread) < len(paths):
+            return ""
+        return "".join(f"{code(path)} could not be read: {escape(reasons[path])}\n\n" for path in unread)
+
+    async def _leave_table(self, table: Result, question: str) -> None:
+        """Leave a result as a typed output `table` named after the question. A run that is resumed writes the same
+        files again; other files keep their content."""
+        title = question[:1].upper() + question[1:]
+        try:
+            files = exported(table, title)
+        except ResultTooLong as error:
+            return await self._voice.say(f"{error} Ask for fewer rows.\n\n")
+        there = {entry.path: entry.sha256 for entry in await self._turn.workspace.list()}
+        stem = FOLDER + _file_name(title)
+        stem = next(
+            path
+            for path in itertools.chain([stem], (f"{stem} {number}" for number in itertools.count(2)))
+            if _is_free(path, files, there)
+        )
+        # An id of the content, so that a run that is resumed names the same output.
+        mark = hashlib.sha256(b"".join([stem.encode(), *files.values()])).hexdigest()[:16]
+        for ending, data in files.items():
+            await self._turn.write(stem + ending, data, output=(f"table_{mark}", "table"))
+
+
+def split_questions(message: str) -> list[str]:
+    """Return the questions of a message. SQL is one.
+
+    >>> split_questions("What is the total cost? And how many clicks?")
+    ['What is the total cost?', 'And how many clicks?']
+    """
+    if typed_sql(message):
+        return [message]
+    return [part.strip() for part in _ENDS.split(message) if re.search(r"\w", part)][:QUESTIONS_MAX] or [message]
+
+
+def name_files(question: str, paths: Sequence[str]) -> tuple[list[str], str]:
+    """Return the files that a question names, and the question without their names.
+
+    >>> name_files("total clicks in the file ads.csv?", ["ads.csv", "brief.md"])
+    (['ads.csv'], 'total clicks ?')
+    """
+    named = []
+    for path in sorted(paths, key=len, reverse=True):
+        for name in dict.fromkeys([path, PurePosixPath(path).name]):
+            pattern = rf"{_PREPOSITION}[`'\"“]?(?<![\w/.-]){re.escape(name)}(?![\w/-])[`'\"”]?"
+            question, times = re.subn(pattern, " ", question, flags=re.IGNORECASE)
+            if times:
+                named.append(path)
+                break
+    return named, " ".join(question.split()).strip(" :,")
+
+
+_DATA: Final = words_of(".csv .tsv .tab .xlsx .xls .xlsm .ods .parquet .json .jsonl .ndjson .gz")
+
+
+def _is_data(path: str) -> bool:
+    """Return True for a file that is nothing but tables."""
+    return PurePosixPath(path).suffix.lower() in _DATA
+
+
+def _is_about(reading: Reading | None) -> bool:
+    """Return True if a refused question names a column or value of the table, or can be read in several ways."""
+    return (
+        reading is not None
+        and isinstance(reading.found, Refusal)
+        and (reading.found.known > 0 or not reading.found.unused)
+    )
+
+
+def _is_free(stem: str, files: Mapping[str, bytes], there: Mapping[str, str]) -> bool:
+    """Return True if no other content is at the paths of these files."""
+    return all(
+        there.get(stem + ending, digest) == digest
+        for ending, digest in ((ending, hashlib.sha256(data).hexdigest()) for ending, data in files.items())
+    )
+
+
+def _file_name(title: str) -> str:
+    words = " ".join(re.sub(r'[\\/:*?"<>|]', " ", title).split())
+    name = safe_name(words).encode()[:TITLE_BYTES].decode("utf-8", "ignore")
+    return name.strip(" .") or "table"

@@ -1,0 +1,264 @@
+"""Assembling: one plan of a cover of the question, or a sentence that says why the cover makes none."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NoReturn
+
+from agentsvc_nb.agents.offline.grammar import Composer, Target
+from agentsvc_nb.agents.offline.lexicon import AUXILIARY, QUANTITIES
+from agentsvc_nb.agents.offline.linking import Fragment
+from agentsvc_nb.agents.offline.plan import Conditions, Group, Measure, Plan, Rank
+
+
+class Rejected(Exception):
+    """This reading makes no plan; another one may."""
+
+
+class Undecided(Exception):
+    """This reading has two meanings: no dearer reading may take its place."""
+
+
+COMPARISONS = ("<", ">", "<=", ">=")
+_UNCLEAR = "It is not clear what to compute."
+
+
+def _reject(reason: str) -> NoReturn:
+    raise Rejected(reason)
+
+
+class Assembler:
+    """Gives each fragment of a cover its place in a plan. A fragment without a place rejects the cover."""
+
+    def __init__(self, composer: Composer, tokens: Sequence[str]) -> None:
+        self._composer, self._tokens = composer, tokens
+        self._table, self._column = composer.table, composer.column
+
+    def assemble(self, cover: Sequence[Fragment]) -> Plan:
+        """Return the plan of a cover, checked against its question word: `who` does not ask for a number."""
+        plan = self._plan([fragment for fragment in cover if fragment.kind != "Who"])
+        key = plan.select or (plan.groups[0].column if plan.groups else plan.measures[0].column)
+        scalar = plan.measures and not plan.groups and plan.measures[0].agg not in ("min", "max")
+        for who in (fragment for fragment in cover if fragment.kind == "Who"):
+            if key is None or scalar or self._column(key).kind not in who.meaning:
+                _reject(f"`{self._tokens[who.start]}` does not ask for a number.")
+        return plan
+
+    def _plan(self, cover: Sequence[Fragment]) -> Plan:
+        cover = self._join_aggregates(cover)
+        meanings: dict[str, list[Any]] = defaultdict(list)
+        for fragment in cover:
+            meanings[fragment.kind].append(fragment.meaning)
+        orders = len(meanings["Rank"]) + len(meanings["Ranked"])
+        if orders > 1 or any(len(meanings[kind]) > 1 for kind in ("Share", "Having", "count", "MeanOf")):
+            _reject("The question asks for two things at once.")
+        if meanings["List"] and cover[0].kind != "List":
+            _reject("`list` is not the first word.")
+        self._check_reach_of_not(cover)
+        groups = tuple(group for _, several in meanings["Group"] for group in several)
+        if len(set(groups)) < len(groups):
+            _reject("The question names one group twice.")
+        having = meanings["Having"][0] if meanings["Having"] else None
+        plan = Plan(conditions=_join_conditions(meanings["Cond"]), groups=groups, having=having)
+        measures, targets = self._measures(cover), list(meanings["Target"])
+        counts = meanings["count"] or meanings["distinct"] or meanings["MeanOf"]
+        if orders:
+            if measures or counts or meanings["Share"] or having:
+                _reject("The question asks for an order and for something else.")
+            target, rank = meanings["Ranked"][0] if meanings["Ranked"] else (None, meanings["Rank"][0])
+            return self._ranked(plan, [*targets, target] if target else targets, rank)
+        if meanings["Share"]:
+            if counts or having:
+                _reject("It is not clear what the share is of.")
+            return self._share(plan, cover, measures or (Measure("count"),), targets)
+        if meanings["MeanOf"]:
+            if not groups or measures or targets or having:
+                _reject("A mean of counts needs `per day` or the like.")
+            return replace(plan, measures=tuple(meanings["MeanOf"]), groups=groups[:-1], mean_per=groups[-1])
+        if meanings["count"]:
+            measures, targets = self._counted(measures, targets, bool(meanings["distinct"])), []
+        elif meanings["distinct"] and not any(target.column for target in targets):
+            _reject("`different` does not belong to a column.")
+        rows = Target() in targets
+        if measures or groups:
+            targets = [target for target in targets if target != Target()]
+        if having:
+            return self._having(plan, measures, targets)
+        if not measures and (targets or not groups or not rows):
+            return self._listed(plan, targets)
+        if targets:
+            _reject(f"The question names `{targets[0].column or targets[0].part}`, but not what to compute from it.")
+        plan = replace(plan, measures=measures or (Measure("count"),))  # `orders per week`
+        self._check_per_row(plan, [one.column for one in measures if one.agg == "distinct"])
+        return self._mean_per_period(plan, [key for each, keys in meanings["Group"] if each for key in keys])
+
+    def _join_aggregates(self, cover: Sequence[Fragment]) -> list[Fragment]:
+        """Join an aggregate with the next bare column: `average German revenue`."""
+        joined: list[Fragment] = []
+        waiting: Fragment | None = None
+        for fragment in cover:
+            if fragment.kind == "Agg":
+                if waiting:
+                    _reject("Two aggregates stand side by side.")
+                waiting = fragment
+            elif waiting and fragment.kind == "Measure" and fragment.meaning.bare:
+                measure = self._composer.measure(waiting.meaning, fragment.meaning.column)
+                joined.append(replace(fragment, meaning=measure))
+                waiting = None
+            else:
+                joined.append(fragment)
+        if waiting:
+            _reject(f"`{self._tokens[waiting.start]}` has no column of numbers.")
+        return joined
+
+    def _measures(self, cover: Sequence[Fragment]) -> tuple[Measure, ...]:
+        """Return the measures in order. A bare one takes the aggregate before it: `average cost and revenue`."""
+        found: list[Measure] = []
+        for at, fragment in enumerate(cover):
+            if fragment.kind != "Measure":
+                continue
+            one: Measure = fragment.meaning
+            if found and cover[at - 1].kind != "and":
+                _reject(f"`{one.column}` stands next to another measure.")
+            if found and one.bare and not found[-1].bare:
+                if found[-1].agg in ("count", "distinct", "ratio"):
+                    _reject(f"`{one.column}` stands without an aggregate.")
+                one = replace(one, agg=found[-1].agg, bare=False)
+            found.append(one)
+        if len(set(found)) < len(found):
+            _reject("The question names one measure twice.")
+        return tuple(found)
+
+    def _counted(self, measures: tuple[Measure, ...], targets: Sequence[Target], distinct: bool) -> tuple[Measure, ...]:
+        """Return what `how many` counts, where it stands apart from its noun."""
+        if len(measures) == 1 and measures[0].bare and not targets and not distinct:
+            return (replace(measures[0], bare=False),)
+        if measures or len(targets) > 1 or any(target.part or target.count for target in targets):
+            _reject("It is not clear what to count.")
+        if targets and (name := targets[0].column):
+            measure = self._composer.counted(name)
+            return (measure,) if measure else _reject(f"`{name}` cannot be counted.")
+        if distinct:
+            _reject("`different` does not belong to a column.")
+        amounts = [one.name for one in self._table.columns if one.additive and set(one.words) & QUANTITIES]
+        if not targets and amounts:
+            _reject(f"It is not clear what to count: rows, or `{amounts[0]}`?")
+        return (Measure("count"),)
+
+    def _ranked(self, plan: Plan, targets: Sequence[Target], rank: Rank) -> Plan:
+        if len(targets) > 1 or (targets and plan.groups):
+            _reject("The question names two things to order.")
+        column, bare = rank.measure.column, rank.measure.bare
+        if targets:
+            key, count = self._key(targets[0]), targets[0].count
+            if count and rank.limit > 1:
+                _reject("The question says twice how many.")
+            if key.column == column and not key.part:
+                _reject(f"`{column}` is ordered by itself.")
+            self._check_per_row(plan, [key.column])
+            measure = replace(rank.measure, bare=False)
+            if measure.agg in ("max", "min") and self._column(str(column)).additive:
+                _reject(f"It is not clear which `{column}` to order by.")
+            return replace(plan, groups=(key,), rank=replace(rank, limit=count or rank.limit, measure=measure))
+        extreme = Measure("max" if rank.descending else "min", column)
+        if rank.nth or rank.limit > 1:
+            if not column or not bare or plan.groups:
+                _reject("It is not clear what to order.")
+            return replace(plan, select=column, rank=replace(rank, measure=extreme))
+        if column and bare:
+            return replace(plan, measures=(extreme,))
+        return replace(plan, rank=rank) if len(plan.groups) == 1 else _reject("It is not clear what to order.")
+
+    def _key(self, target: Target) -> Group:
+        """Return what the rows are grouped by to find this target."""
+        if target.part:
+            return self._composer.part_key(target.part) or _reject(_UNCLEAR)
+        column = self._column(target.column) if target.column else self._table.key
+        if column is None:
+            _reject("No column of the table names a row.")
+        return Group(column.name, "day" if column.kind == "date" else None)
+
+    def _share(
+        self, plan: Plan, cover: Sequence[Fragment], measures: tuple[Measure, ...], targets: Sequence[Target]
+    ) -> Plan:
+        """Return a percentage. Its part is what stands behind the verb, or the only condition."""
+        if len(measures) > 1 or measures[0].agg not in ("count", "sum") or set(targets) - {Target()}:
+            _reject("It is not clear what the share is of.")
+        if measures[0].agg == "sum" and not self._column(str(measures[0].column)).additive:
+            _reject(f"`{measures[0].column}` does not add up, so that it has no shares.")
+        if plan.groups:
+            return replace(plan, measures=measures, share=frozenset())
+        begin = next(fragment.end for fragment in cover if fragment.kind == "Share")
+        after = range(begin, len(self._tokens))
+        verb = next((at for at in after if self._tokens[at].lower() in AUXILIARY), len(self._tokens))
+        parts = [fragment for fragment in cover if fragment.kind == "Cond"]
+        chosen = [fragment for fragment in parts if fragment.start >= verb - 1 and fragment.end > verb]
+        chosen = chosen or (parts if len(parts) == 1 else [])
+        if not chosen:
+            _reject("It is not clear which part the share is of.")
+        share: Conditions = frozenset().union(*(fragment.meaning for fragment in chosen))
+        return replace(plan, measures=measures, share=share, conditions=plan.conditions - share)
+
+    def _having(self, plan: Plan, measures: tuple[Measure, ...], targets: Sequence[Target]) -> Plan:
+        if plan.groups:
+            _reject("A limit on groups needs one column of groups.")
+        if len(measures) == 1 and measures[0].agg == "distinct" and not targets:
+            return replace(plan, measures=measures)
+        name = targets[0].column if len(targets) == 1 and not measures and not targets[0].count else None
+        if name is None or self._column(name).kind != "text":
+            _reject("A limit on groups needs one column of groups.")
+        return replace(plan, select=name)
+
+    def _listed(self, plan: Plan, targets: Sequence[Target]) -> Plan:
+        if plan.groups or len(targets) != 1 or targets[0].part or targets[0].count:
+            _reject(_UNCLEAR)
+        if not (plan.conditions or targets[0].column):
+            _reject(_UNCLEAR)
+        column = self._column(self._key(targets[0]).column)
+        self._check_per_row(plan, [column.name])
+        if column.is_amount and (not plan.conditions or (column.additive and not self._finds_a_row(plan))):
+            _reject(f"`{column.name}`: its total, its average, or each value?")
+        return replace(plan, select=column.name, single=column.is_amount)
+
+    def _finds_a_row(self, plan: Plan) -> bool:
+        return any(one.op == "=" and self._column(one.column).unique for one in plan.conditions)
+
+    def _mean_per_period(self, plan: Plan, periods: Sequence[Group]) -> Plan:
+        """`Average cost per day` is the mean of each day's sum."""
+        (first, *others) = plan.measures
+        if not periods or others or first.agg != "mean" or not self._column(str(first.column)).additive:
+            return plan
+        groups = tuple(group for group in plan.groups if group != periods[-1])
+        return replace(plan, measures=(replace(first, agg="sum"),), groups=groups, mean_per=periods[-1])
+
+    def _check_per_row(self, plan: Plan, keys: Sequence[str | None]) -> None:
+        """Raise `Undecided` for `campaigns with cost above 500`: each row's cost, or the campaign's?"""
+        if all(self._column(key).unique for key in keys if key):
+            return
+        for one in plan.conditions:
+            if self._column(one.column).additive and one.op in COMPARISONS:
+                raise Undecided(f"`{one.column}` of each row, or in total?")
+
+    def _check_reach_of_not(self, cover: Sequence[Fragment]) -> None:
+        """Raise `Undecided` for `not shipped to Paris`."""
+        for one, after in pairwise(cover):
+            event = one.kind == "Cond" and any(
+                condition.op == "empty" and self._column(condition.column).kind == "date" for condition in one.meaning
+            )
+            if event and after.kind == "Cond" and self._tokens[one.start].lower() not in ("without", "no"):
+                raise Undecided(f"It is not clear how far `{self._tokens[one.start]}` reaches.")
+
+
+def _join_conditions(several: Sequence[Conditions]) -> Conditions:
+    conditions: Conditions = frozenset().union(*several)
+    sides = [
+        (one.column, one.op[0] if one.op[0] in "<>" else "=")
+        for one in conditions
+        if one.op in (*COMPARISONS, "=", "in")
+    ]
+    if len(set(sides)) < len(sides) or len(conditions) < sum(map(len, several)):
+        _reject("Two conditions on one column exclude each other.")
+    return conditions

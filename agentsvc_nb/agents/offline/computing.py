@@ -1,0 +1,228 @@
+"""Questions about tables: which table a question is about, its plan computed, and typed SQL run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentsvc_nb.agents.offline import wording
+from agentsvc_nb.agents.offline.lexicon import tokens_of
+from agentsvc_nb.agents.offline.parser import QuestionParser, Refusal
+from agentsvc_nb.agents.offline.plan import Plan
+from agentsvc_nb.agents.offline.profile import Table
+from agentsvc_nb.agents.offline.sql import SqlWriter, compared_conditions, measured_columns
+from agentsvc_nb.agents.offline.writing import HOW_TO_SWITCH, AnswerPart, block, code, result, without_result
+from agentsvc_nb.documents.engine.messages import FileTables, QueryAnswer
+from agentsvc_nb.documents.safe_text import escape
+from agentsvc_nb.documents.tables.profiles import Kind
+from agentsvc_nb.documents.tables.results import Result, ResultColumn, markdown, plain, shown
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.workspace_port import WorkspaceTables
+from agentsvc_nb.wire.runs import Basis
+from agentsvc_nb.wire.text import label
+
+SUGGESTIONS: Final = 3
+SEVERAL_SHOWN: Final = 5
+_SQL: Final = re.compile(r"\s*(?:```(?:sql)?\s*)?((?:select|with|from)\b.*?)(?:```)?\s*", re.IGNORECASE | re.DOTALL)
+_SQL_CLAUSE: Final = re.compile(r"^select\s+[\d'(*\"]|\bselect\b.+\bfrom\s+[\w\"'(]", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A table with what a question means for it."""
+
+    parser: QuestionParser
+    found: Plan | Refusal
+
+    @property
+    def path(self) -> str:
+        return self.parser.table.profile.path
+
+
+class TableQuestions:
+    """Answers questions about a chat's tables. Parsers are made once a table."""
+
+    def __init__(self, tables: WorkspaceTables, files: Sequence[FileTables], attached: Collection[str]) -> None:
+        self._tables = tables
+        self._attached = attached
+        self.files = files
+        self.parsers = [QuestionParser(Table(profile)) for file in files for profile in file.tables if profile.columns]
+
+    async def answer(self, question: str, named: Collection[str]) -> AnswerPart | Reading | None:
+        """Return the answer; a `Reading` whose refusal is the nearest, if no table answers; None without tables.
+
+        Args:
+            named: The paths that the question names. Only these are asked.
+        """
+        parsers = [one for one in self.parsers if not named or one.table.profile.path in named]
+        readings = [Reading(parser, parser.parse(question)) for parser in parsers]
+        plans = self._preferred([reading for reading in readings if isinstance(reading.found, Plan)])
+        if len(plans) > 1:
+            return _ask_which_table(question, plans)
+        if plans:
+            return await self.compute(plans[0])
+        refused = [(reading, reading.found) for reading in readings if isinstance(reading.found, Refusal)]
+        if not refused:
+            return None
+        return max(refused, key=lambda one: (one[1].known - len(one[1].unused), one[0].path in self._attached))[0]
+
+    def _preferred(self, readings: Sequence[Reading]) -> Sequence[Reading]:
+        """Return the readings of files that came with the message, if there are any; else all."""
+        return [reading for reading in readings if reading.path in self._attached] or readings
+
+    async def compute(self, reading: Reading) -> AnswerPart:
+        """Return the result of a plan, with how it was read, which rows it used, and its SQL."""
+        plan, table = reading.found, reading.parser.table
+        assert isinstance(plan, Plan)
+        writer = SqlWriter(table)
+        columns = wording.result_columns(plan, table)
+        sql = writer.select(plan, [column.title for column in columns])
+        many = bool(plan.groups or plan.select)
+        found = to_result(await self._tables.query(sql, [reading.path], save=many), columns)
+        (counts,) = (await self._tables.query(writer.account(plan), [reading.path])).rows
+        split = 2 + len(measured_columns(plan))
+        numbers = [int(count) for count in counts]
+        account = wording.Account(numbers[0], numbers[1], tuple(numbers[2:split]), tuple(numbers[split:]))
+        assert split + len(compared_conditions(plan)) == len(numbers)
+        words = reading.parser.question(plan)
+        source = code(table.profile.path) + (f", sheet {code(table.profile.sheet)}" if table.profile.sheet else "")
+        details = [f"Read as {code(words)} in {source}." if words else f"From {source}."]
+        details += [wording.account_sentences(plan, table, account), wording.reading_notes(plan, table)]
+        rest = " ".join(filter(None, details)) + f"\n\n{block(sql)}"
+        if all(value is None for row in found.rows for value in row):
+            return without_result("nothing", f"No row has a value for this. {rest}")
+        if plan.single and len(found.rows) > 1:
+            values = ", ".join(escape(shown(row[0], columns[0])) for row in found.rows[:SEVERAL_SHOWN])
+            more = ", ..." if len(found.rows) > SEVERAL_SHOWN else ""
+            said = (
+                f"{len(found.rows):,} different values fit: {values}{more}. Ask for one row, a total or an average.\n\n"
+            )
+            return without_result("asked_back", said + rest)
+        shown_table = f"{markdown(found)}\n" if len(found.rows) > 1 or len(columns) > 2 else ""
+        line = wording.headline(plan, table, found, account)
+        if unread := wording.unread_sentence(plan, table):
+            return without_result("asked_back", f"{unread}\n\n{escape(label(line))}\n\n{shown_table}{rest}")
+        basis: Basis = "looked_up" if plan.select else "computed"
+        left = found if len(found.rows) > 1 else None
+        return result(basis, line, wording.values_of(plan, found), shown_table + rest, left)
+
+    async def suggestions(self, reading: Reading, question: str) -> list[str]:
+        """Return questions about a table that were tried: each parses to its plan, and its SQL runs."""
+        working: list[str] = []
+        table = reading.parser.table
+        for words, plan in reading.parser.suggest(question):
+            titles = [column.title for column in wording.result_columns(plan, table)]
+            try:
+                answer = await self._tables.query(SqlWriter(table).select(plan, titles), [reading.path])
+            except WorkFailure:
+                continue
+            if answer.rows and not wording.unread_sentence(plan, table):
+                working.append(words)
+            if len(working) == SUGGESTIONS:
+                break
+        return working
+
+    async def refuse(self, reading: Reading, question: str) -> AnswerPart:
+        """Say which words could not be used, or which readings are equally likely; offer questions that work."""
+        refusal, parser = reading.found, reading.parser
+        assert isinstance(refusal, Refusal)
+        readings = [words for plan in refusal.readings if (words := parser.question(plan))]
+        path = code(reading.path)
+        if len(readings) > 1:
+            return without_result("asked_back", f"This can mean, in {path}:\n\n{_listed(readings)}")
+        if refusal.unused:
+            words = ", ".join(map(code, refusal.unused))
+            said = f"No answer from {path}: I could not use {words}."
+        else:
+            said = f"No answer from {path}: {escape(refusal.reason) or 'I know these words, but not this question.'}"
+        offered = await self.suggestions(reading, question)
+        return without_result("asked_back", f"{said}\n\n{offer(reading.path, offered)}{HOW_TO_SWITCH}")
+
+    async def run_sql(self, sql: str) -> AnswerPart:
+        """Return the result of SQL that the user typed."""
+        try:
+            answer = await self._tables.query(sql, save=True)
+        except WorkFailure as failure:
+            names = ", ".join(code(parser.table.name) for parser in self.parsers[:20])
+            known = f" The tables are {names}." if names and names not in failure.message else ""
+            return without_result("nothing", f"The SQL did not run: {escape(failure.message)}{known}\n\n")
+        columns = tuple(
+            ResultColumn(title, _RESULT_KINDS.get(kind, "text"), decimals=_decimals(answer, place), quotient=True)
+            if kind == "number"
+            else ResultColumn(title, _RESULT_KINDS.get(kind, "text"))
+            for place, (title, kind) in enumerate(zip(_distinct(answer.columns), answer.types, strict=True))
+        )
+        found = to_result(answer, columns)
+        values = [plain(value, column) for row in found.rows for value, column in zip(row, columns, strict=True)]
+        notes = f"How the tables were read: {escape(label(' '.join(answer.notes), 400))}\n\n" if answer.notes else ""
+        if len(found.rows) == len(columns) == 1:
+            line = f"{columns[0].title}: {shown(found.rows[0][0], columns[0])}"
+            return result("computed", line, values, notes)
+        line = f"{len(found.rows):,} row{'' if len(found.rows) == 1 else 's'}"
+        return result("computed", line, values, f"{markdown(found)}\n{notes}", found if found.rows else None)
+
+
+_RESULT_KINDS: Final[dict[str, Kind]] = {"integer": "number", "number": "number", "boolean": "boolean"}
+
+
+def typed_sql(message: str) -> str | None:
+    """Return the SQL of a message that is a query; None if it is not one.
+
+    >>> typed_sql("select sum(cost) from ads"), typed_sql("Select the best ad for me")
+    ('select sum(cost) from ads', None)
+    """
+    found = _SQL.fullmatch(message)
+    return found[1].strip().rstrip(";") if found and _SQL_CLAUSE.search(found[1]) else None
+
+
+def to_result(answer: QueryAnswer, columns: Sequence[ResultColumn]) -> Result:
+    """Return all rows of a query's answer as exact values."""
+    if answer.saved:
+        lines = csv.reader(io.StringIO(answer.saved.decode()))
+        next(lines)
+        cells = [[cell or None for cell in line] for line in lines if line or len(columns) == 1]
+        cells = [line or [None] for line in cells]
+    else:
+        cells = [list(row) for row in answer.rows]
+    rows = tuple(
+        tuple(wording.cell_value(cell, kind) for cell, kind in zip(line, answer.types, strict=True)) for line in cells
+    )
+    return Result(tuple(columns), rows, len(rows), len(rows))
+
+
+def offer(path: str, questions: Sequence[str]) -> str:
+    """Return questions that can be answered, to copy; empty without any."""
+    return f"I can answer, for example, about {code(path)}:\n\n{_listed(questions)}" if questions else ""
+
+
+def _listed(questions: Sequence[str]) -> str:
+    return "".join(f"- {code(question[:1].upper() + question[1:])}\n" for question in questions) + "\n"
+
+
+def _ask_which_table(question: str, readings: Sequence[Reading]) -> AnswerPart:
+    asked = " ".join(tokens_of(question)) if "\n" in question else question.strip().rstrip("?.! ")
+    names = [reading.parser.table.profile for reading in readings[:SEVERAL_SHOWN]]
+    questions = [f"{asked} in {name.path}" + (f", sheet {name.sheet}" if name.sheet else "") for name in names]
+    return without_result("asked_back", f"{len(readings)} tables can answer this. Which one?\n\n{_listed(questions)}")
+
+
+def _distinct(titles: Sequence[str]) -> list[str]:
+    """Return titles of which no two are equal."""
+    distinct: list[str] = []
+    for title in titles:
+        number, name = 1, title
+        while name in distinct:
+            number += 1
+            name = f"{title} {number}"
+        distinct.append(name)
+    return distinct
+
+
+def _decimals(answer: QueryAnswer, place: int) -> int:
+    """Return the decimals of exact decimals, which the engine sends as texts; 0 for floating point."""
+    cells = [cell for row in answer.rows if isinstance(cell := row[place], str)]
+    return max((len(cell.partition(".")[2]) for cell in cells), default=0)

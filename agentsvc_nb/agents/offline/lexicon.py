@@ -1,0 +1,227 @@
+"""The words of the question parser, as data, and how words are compared: by their stem, or by their root."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final
+
+
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _ordered(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+LEXICON: Final[dict[str, dict[Any, str]]] = {
+    # What to compute.
+    "Agg": {
+        "sum": "total|sum|sum of|total of|overall|combined|how much",
+        "mean": "average|mean|avg|average of|mean of",
+        "median": "median|median of",
+        "max": "maximum|max|maximum of",
+        "min": "minimum|min|minimum of",
+    },
+    "count": {"": "how many|number of|count of|count|total number of|total count of"},
+    "distinct": {"": "different|distinct|unique"},
+    "Share": {"share": "percentage of|percent of|share of|proportion of|fraction of|% of"},
+    "ratio": {"": "ratio of|ratio between"},
+    # In which order.
+    "Sup": {
+        True: "highest|largest|most|biggest|greatest|maximum|best|top",
+        False: "lowest|smallest|fewest|least|minimum|worst",
+    },
+    "SupHint": {
+        (True, "price cost"): "most expensive|costliest|priciest",
+        (False, "price cost"): "least expensive|cheapest",
+        (True, "age"): "oldest",
+        (False, "age"): "youngest",
+        (True, "duration length"): "longest",
+        (False, "duration length"): "shortest",
+        (True, "DATE"): "latest|most recent|newest",
+        (False, "DATE"): "earliest",
+        (True, "COUNT"): "most common|most frequent|most often|most popular",
+        (False, "COUNT"): "least common|least frequent",
+    },
+    "Top": {True: "top|first|highest|largest|best", False: "bottom|lowest|smallest|worst"},
+    "Nth": {2: "second|2nd", 3: "third|3rd", 4: "fourth|4th", 5: "fifth|5th"},
+    # Comparisons: before a number, after it, with a column that the word names, and before a date.
+    "Cmp": {
+        ">": "over|above|more than|greater than|higher than|exceeding|larger than|exceed|bigger than|>",
+        "<": "under|below|less than|fewer than|lower than|smaller than|<",
+        ">=": "at least|no less than|not less than|no fewer than|minimum of|>=|≥",
+        "<=": "at most|no more than|not more than|up to|maximum of|<=|≤",
+        "=": "exactly|equal to|equals|equal|=",
+    },
+    "After": {
+        ">=": "or more|or higher|or above|or over|and above|and over|or greater|or later",
+        "<=": "or less|or fewer|or lower|or below|and below|or under",
+    },
+    "CmpHint": {
+        (">", "age"): "older than",
+        ("<", "age"): "younger than",
+        (">", "duration length"): "longer than",
+        ("<", "duration length"): "shorter than",
+        (">", "price cost"): "more expensive than",
+        ("<", "price cost"): "cheaper than",
+    },
+    "When": {
+        "<": "before|earlier than|prior to",
+        ">": "after|later than",
+        ">=": "since|starting|not before|from",
+        "<=": "until|through|no later than|not after|not later than|up to|at the latest",
+    },
+    # Periods.
+    "Part": {
+        "day": "day|date",
+        "week": "week",
+        "month": "month",
+        "quarter": "quarter",
+        "year": "year",
+        "weekday": "weekday|day of week|day of the week",
+    },
+    "PartAdj": {"day": "daily", "week": "weekly", "month": "monthly", "quarter": "quarterly", "year": "yearly|annual"},
+    "Weekday": {
+        (1,): "monday",
+        (2,): "tuesday",
+        (3,): "wednesday",
+        (4,): "thursday",
+        (5,): "friday",
+        (6,): "saturday",
+        (7,): "sunday",
+        (6, 7): "weekend|the weekend",
+        (1, 2, 3, 4, 5): "working day|week day|weekdays",
+    },
+    # How the question asks. `who` asks for a text, `when` for a date.
+    "List": {"list": "list|name|show|give|show me|give me|list all"},
+    "Who": {("text",): "who|whom", ("date",): "when", ("text", "bool"): "where"},
+    "Measured": {
+        unit: unit for unit in _ordered("second minute hour km kilometer meter kg gram euro dollar usd eur mile")
+    },
+    "Unit": {"age": "year old|year of age"},
+    # Words that join the parts of a rule, and have no meaning of their own.
+    "by": {
+        "": "by|for each|for every|in each|broken down by|grouped by|split by|for all|of each|each|every|group by",
+    },
+    "per": {"": "per"},
+    "to": {"": "to"},
+    "and": {"": "and|but|,|&"},
+    "or": {"": "or|nor"},
+    "between": {"": "between|from"},
+    "not": {
+        "": "not|excluding|except|except for|other than|without|isn't|aren't|wasn't|weren't|neither|not from|"
+        "not in|didn't|don't|doesn't|wouldn't|no|outside|!=|<>|≠",
+    },
+    "without": {"": "without|without a|no|missing|lacking|with no"},
+    "with": {"": "with|had|have|has"},
+    "where": {"": "where|whose|for which|in which|with|if"},
+    "empty": {"": "empty|missing|blank|null"},
+    "is": {"": "is|of|was|are|were|equal|=|named|called|:"},
+}
+"""Kind of fragment -> meaning -> phrases. The parser compares stems, so that plural and case do not matter."""
+
+RATIOS: Final[tuple[tuple[str, str, str, int], ...]] = (
+    ("cpa", "cost spend", "conversion acquisition", 1),
+    ("cpc", "cost spend", "click", 1),
+    ("cpm", "cost spend", "impression", 1000),
+    ("ctr", "click", "impression", 100),
+    ("click-through rate", "click", "impression", 100),
+    ("conversion rate", "conversion", "click", 100),
+    ("cvr", "conversion", "click", 100),
+    ("roas", "revenue", "cost spend", 1),
+    ("aov", "revenue", "order", 1),
+)
+"""Known ratios: name, headers of the numerator, headers of the denominator, factor (100 gives a percentage)."""
+
+NOT_ADDITIVE: Final = words_of(
+    "price rate ratio score age rat rating satisfaction percent percentage pct average avg mean median year rank "
+    "position temperature level discount id no number margin index latitude longitude size height share ctr cpc "
+    "cpm cpa roas balance stock zip code month day hour quarter week star grade weight width depth speed"
+)
+"""Stems of headers whose numbers do not add up over rows: a sum of prices is rarely what somebody wants."""
+QUANTITIES: Final = frozenset({"unit", "quantity", "qty", "piece"})
+YES_NO: Final = (("yes", "no"), ("y", "n"), ("true", "false"))
+ROW_NOUNS: Final = frozenset({"row", "record", "entry", "line", "response"})
+PEOPLE: Final = words_of("respondent people person employee patient student member player")
+HEADER_NOISE: Final = words_of("is has id at in of the usd eur gbp second minute hour")
+"""Words of a header that a question may leave out."""
+FUNCTION_WORDS: Final = words_of(
+    "a an the of in on at for from to with is are was were be been do does did has have had there it its that "
+    "which whose what this these those we our i me my all any so as than also then s please you would will can"
+)
+FILLERS: Final = words_of(
+    "get got tell much make made place placed go went come came sold sell take took given located live amount "
+    "data dataset table year's overall's how's happen occur by's each's find see value spreadsheet file"
+)
+"""Words that a question may hold without a meaning, unless the table has a header or value like them."""
+AUXILIARY: Final = words_of("is are was were did does do had have has went would will come came")
+MONTHS: Final = _ordered("january february march april may june july august september october november december")
+WEEKDAYS: Final = _ordered("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+NUMBER_WORDS: Final = _ordered("zero one two three four five six seven eight nine ten eleven twelve")
+_IRREGULAR: Final = {
+    "paid": "pay",
+    "payment": "pay",
+    "sold": "sell",
+    "men": "man",
+    "women": "woman",
+    "people's": "people",
+    "series": "series",
+    "bought": "buy",
+    "is": "is",
+    "was": "was",
+    "has": "has",
+    "this": "this",
+    "weekdays": "weekdays",
+}
+
+TOKEN: Final = re.compile(
+    r"`[^`]+`|\"[^\"]+\"|“[^”]+”"  # a quoted header or value
+    r"|\d{4}-\d\d(?:-\d\d)?(?![\w-])|\d+(?:st|nd|rd|th)\b"
+    r"|(?:(?<!\w)-)?[$€£]?\d+(?:,\d{3})*(?:\.\d+)?(?!\w)"
+    r"|!=|<>|[><]=?"
+    r"|[^\W_][\w'’.&/-]*[^\W_]|[^\W_]"
+    r"|[^\s\w?!.;()'’\"“”…]"  # any other sign is a word that must be used: `revenue - cost` is not two sums
+)
+
+
+def tokens_of(text: str) -> list[str]:
+    """Split a text into words, numbers, quoted texts and operators."""
+    return TOKEN.findall(text)
+
+
+def split_header(name: str) -> list[str]:
+    """Split a header into lower-case words.
+
+    >>> split_header("unitPrice"), split_header("unit_price"), split_header("Unit price (EUR)")
+    (['unit', 'price'], ['unit', 'price'], ['unit', 'price', 'eur'])
+    """
+    return re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Cut a plural or a genitive.
+
+    >>> stem("entries"), stem("boxes"), stem("region's"), stem("status")
+    ('entry', 'box', 'region', 'status')
+    """
+    word = re.sub(r"['’]s$|['’]$", "", word.lower())
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and re.search(r"(ss|x|ch|sh|zz)es$", word):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and re.search(r"[^siu]s$", word) else word
+
+
+def root(word: str) -> str:
+    """Cut a verb's ending, too: a weaker match than `stem`.
+
+    >>> root("shipped"), root("shipping"), root("churned")
+    ('ship', 'ship', 'churn')
+    """
+    short = re.sub(r"(ing|ed|ier|er|ies|y|e)$", "", stem(word)) if len(word) > 3 else stem(word)
+    return re.sub(r"([bdgklmnprt])\1$", r"\1", short) if len(short) > 2 else stem(word)

@@ -1,0 +1,125 @@
+"""The parser of questions about one table: link, compose, cover, assemble; or refuse and say why.
+
+Nothing is guessed. A word that no fragment uses refuses the question, and so do two plans at one price. `suggest` makes
+questions of plans, and keeps those that parse back to the plan they were made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from agentsvc_nb.agents.offline.assembling import Assembler, Rejected, Undecided
+from agentsvc_nb.agents.offline.chart import Chart
+from agentsvc_nb.agents.offline.grammar import Composer
+from agentsvc_nb.agents.offline.lexicon import tokens_of
+from agentsvc_nb.agents.offline.linking import EXACT, Fragment, Linker
+from agentsvc_nb.agents.offline.plan import Conditions, Group, Measure, Plan
+from agentsvc_nb.agents.offline.profile import Table
+from agentsvc_nb.agents.offline.saying import say
+
+TOKENS_MAX: Final = 40
+TIE: Final = 0.25
+"""Two plans whose prices are nearer than this are equally likely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why there is no plan: a sentence, the words that were not used, and the readings that are equally likely.
+
+    `known` counts the words that name a column or a value of the table.
+    """
+
+    reason: str
+    unused: tuple[str, ...] = ()
+    readings: tuple[Plan, ...] = ()
+    known: int = 0
+
+
+class QuestionParser:
+    """Parses questions about one table. Make one a table: it indexes the table's values."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._linker = Linker(table)
+        self._composer = Composer(table)
+
+    def parse(self, question: str) -> Plan | Refusal:
+        """Return the plan of a question, or a refusal."""
+        tokens = tokens_of(question)
+        if not tokens:
+            return Refusal("The question has no words.")
+        if len(tokens) > TOKENS_MAX:
+            return Refusal(f"The question has more than {TOKENS_MAX} words.")
+        lexical = self._linker.link(tokens)
+        known = len({one.start for one in lexical if one.kind in ("Col", "Val") and one.cost <= 1})
+        chart = Chart(tokens, lexical, self._linker.skip_costs(tokens, lexical), self._composer)
+        covers = chart.covers()
+        assembler = Assembler(self._composer, tokens)
+        prices: dict[Plan | str, float] = {}
+        reasons: list[str] = []
+        for cost, cover in covers:
+            if any(fragment.kind == "Unknown" for fragment in cover):
+                continue
+            found: Plan | str
+            try:
+                found = assembler.assemble(cover)
+            except Rejected as rejected:
+                reasons.append(str(rejected))
+                continue
+            except Undecided as undecided:
+                found = str(undecided)
+            prices.setdefault(found, cost)  # covers come cheapest first
+        if not prices:
+            unused = tuple(one.meaning for one in covers[0][1] if one.kind == "Unknown") if covers else ()
+            return Refusal("" if unused else reasons[0] if reasons else "", unused, known=known)
+        (best, price), *others = sorted(prices.items(), key=lambda item: item[1])
+        if isinstance(best, str):
+            return Refusal(best, known=known)
+        equal = [best, *(found for found, cost in others if cost - price < TIE)]
+        if len(equal) > 1:
+            plans = tuple(found for found in equal if isinstance(found, Plan))
+            return Refusal("The question has several readings.", readings=plans[:3], known=known)
+        return best
+
+    def question(self, plan: Plan) -> str | None:
+        """Return a question that parses to this plan; None if there is none."""
+        return next((words for words in (say(plan), say(plan, True)) if self.parse(words) == plan), None)
+
+    def suggest(self, question: str = "") -> Iterator[tuple[str, Plan]]:
+        """Yield questions about the table with their plans, those near to `question` first."""
+        lexical = self._linker.link(tokens_of(question)[:TOKENS_MAX])
+        seen = [one.meaning for one in lexical if one.kind == "Col" and one.cost <= 1]
+        yielded: set[str] = set()
+        for plan in self._plans(seen, _condition_on(self._composer, lexical)):
+            words = self.question(plan)
+            if words and words not in yielded:
+                yielded.add(words)
+                yield words, plan
+
+    def _plans(self, seen: Sequence[str], condition: Conditions) -> Iterator[Plan]:
+        """Yield simple plans, from the columns that the question named and then from others."""
+        columns = sorted(self.table.columns, key=lambda column: column.name not in seen)
+        amounts = [column for column in columns if column.is_amount and not column.profile.unread]
+        texts = [one for one in columns if one.kind == "text" and 1 < one.profile.distinct <= 50 and not one.unique]
+        measures = [Measure("sum" if one.additive else "mean", one.name) for one in amounts[:3]] + [Measure("count")]
+        if condition:
+            yield from (Plan(measures=(one,), conditions=condition) for one in measures[-2:])
+        for measure, key in product(measures[:1], texts[:1]):
+            yield Plan(measures=(measure,), groups=(Group(key.name),))
+        yield from (Plan(measures=(one,)) for one in measures[:1])
+        if self.table.default_date:
+            yield Plan(measures=tuple(measures[:1]), groups=(Group(self.table.default_date.name, "month"),))
+        yield from (Plan(measures=(one,)) for one in measures[1:])
+        yield from (Plan(measures=(Measure("max", one.name),)) for one in amounts[:2])
+        yield from (Plan(measures=(Measure("count"),), groups=(Group(key.name),)) for key in texts[:2])
+        yield from (Plan(measures=(Measure("distinct", one.name),)) for one in columns if one.kind == "text")
+
+
+def _condition_on(composer: Composer, lexical: Sequence[Fragment]) -> Conditions:
+    """Return a condition on the first value that the question names; none if it names none."""
+    values = [one.meaning for one in lexical if one.kind == "Val" and one.cost < EXACT]
+    found = composer.among((values[0][0], (values[0][1],))) if values else None
+    return found or frozenset()

@@ -1,0 +1,107 @@
+"""A plan in words: a question that parses to this plan. Answers show it as their reading, refusals as suggestions."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Final
+
+from agentsvc_nb.agents.offline.lexicon import WEEKDAYS
+from agentsvc_nb.agents.offline.plan import Condition, Constant, Group, Measure, Plan
+
+AGGREGATES: Final = {"sum": "total", "mean": "average", "median": "median", "min": "minimum", "max": "maximum"}
+OPERATORS: Final = {
+    "=": "is",
+    "!=": "is not",
+    "in": "is",
+    "not in": "is not",
+    ">": "over",
+    "<": "under",
+    ">=": "at least",
+    "<=": "at most",
+}
+
+
+def say(plan: Plan, quoted: bool = False) -> str:
+    """Write a plan as a question.
+
+    Args:
+        quoted: Write headers between backticks, for those that hold words with a meaning of their own.
+    """
+    return _Sayer(quoted).plan(plan)
+
+
+class _Sayer:
+    def __init__(self, quoted: bool) -> None:
+        self._quoted = quoted
+
+    def plan(self, plan: Plan) -> str:
+        conditions = " and ".join(sorted(map(self.condition, plan.conditions)))
+        where = f" with {conditions}" if conditions else ""
+        keys = [self.group(group) for group in plan.groups]
+        if plan.rank and plan.groups:
+            order = "top" if plan.rank.descending else "bottom"
+            if plan.rank.nth:
+                best = "highest" if plan.rank.descending else "lowest"
+                return f"{keys[0]} with the {_ordinal(plan.rank.limit)} {best} {self.measure(plan.rank.measure)}{where}"
+            return f"{order} {plan.rank.limit} {keys[0]} by {self.measure(plan.rank.measure)}{where}"
+        if plan.rank and plan.select:
+            best = "highest" if plan.rank.descending else "lowest"
+            count = _ordinal(plan.rank.limit) if plan.rank.nth else str(plan.rank.limit)
+            return f"{count} {best} {self.header(plan.select)}{where}"
+        if plan.select:
+            return f"list {self.header(plan.select)}{self.having(plan)}{where}"
+        share = "percentage of " if plan.share is not None else ""
+        part = f" that are {' and '.join(sorted(map(self.condition, plan.share)))}" if plan.share else ""
+        if plan.mean_per:
+            by = f" by {' and '.join(keys)}" if keys else ""
+            amount = self.measure(plan.measures[0]).removeprefix("total ")
+            return f"average {amount}{where} per {self.group(plan.mean_per)}{by}"
+        by = " by " + " and ".join(keys) if keys else ""
+        measures = " and ".join(map(self.measure, plan.measures))
+        return f"{share}{measures}{self.having(plan)}{where}{part}{by}"
+
+    def having(self, plan: Plan) -> str:
+        if plan.having is None:
+            return ""
+        measure, op, number = plan.having
+        return f" with {self.measure(measure)} {OPERATORS[op]} {self.constant(number)}"
+
+    def header(self, name: str | None) -> str:
+        return f"`{name}`" if self._quoted else str(name).replace("_", " ")
+
+    def group(self, group: Group) -> str:
+        if not group.part:
+            return self.header(group.column)
+        return f"{group.part} {self.header(group.column)}" if self._quoted else group.part
+
+    def measure(self, one: Measure) -> str:
+        if one.agg == "ratio":
+            return one.name or f"ratio of {self.header(one.column)} to {self.header(one.over)}"
+        if one.agg == "distinct":
+            return f"number of different {self.header(one.column)}"
+        return f"{AGGREGATES[one.agg]} {self.header(one.column)}" if one.agg in AGGREGATES else "number of rows"
+
+    def condition(self, one: Condition) -> str:
+        name = self.header(one.column)
+        if one.op in ("empty", "not empty"):
+            return f"{name} is {one.op}"
+        if one.op.endswith("weekday"):
+            days = " or ".join(WEEKDAYS[int(str(day)) - 1] for day in one.values) if len(one.values) == 1 else ""
+            days = days or ("weekend" if len(one.values) == 2 else "working day")
+            return f"{'not ' if one.op.startswith('not') else ''}{name} {days}"
+        if one.op.startswith("column"):
+            return f"{name} {OPERATORS[one.op.removeprefix('column')]} {self.header(str(one.values[0]))}"
+        match one.values[0]:
+            case bool(value):
+                return f"{'' if value else 'not '}{name}"
+            case date() as day:
+                return f"{name} {'since' if one.op == '>=' else 'before'} {day}"
+        return f"{name} {OPERATORS[one.op]} " + " or ".join(map(self.constant, one.values))
+
+    def constant(self, value: Constant) -> str:
+        return f"{value:f}" if isinstance(value, Decimal) else f'"{value}"'
+
+
+def _ordinal(number: int) -> str:
+    return {2: "second", 3: "third", 4: "fourth", 5: "fifth"}.get(number, f"{number}th")

@@ -1,0 +1,184 @@
+"""A plan as one SELECT for DuckDB, over the table as it was read: plain column names, no functions of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Final
+
+from agentsvc_nb.agents.offline.plan import Condition, Conditions, Constant, Group, Measure, Plan
+from agentsvc_nb.agents.offline.profile import Table
+from agentsvc_nb.documents.engine.dialect import quoted, text
+
+_PARTS: Final = {
+    "day": "strftime({0}, '%Y-%m-%d')",
+    "week": "strftime({0}, '%G-W%V')",
+    "month": "strftime({0}, '%Y-%m')",
+    "quarter": "strftime({0}, '%Y') || ' Q' || quarter({0})",
+    "year": "strftime({0}, '%Y')",
+    "weekday": "isodow({0})",
+}
+
+
+class SqlWriter:
+    """Writes plans over one table as SQL."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._source = f"\nFROM {quoted(table.name)}"
+
+    def select(self, plan: Plan, titles: Sequence[str]) -> str:
+        """Return the statement that computes the plan: keys first, measures after them, called by these titles."""
+        tests = self._tests(plan.conditions)
+        if plan.rank:
+            tests += [f"{self._values(group.column)} IS NOT NULL" for group in plan.groups]
+        if plan.select:
+            tests.append(f"{self._name(plan.select)} IS NOT NULL")
+        where = f"{self._source}\nWHERE {' AND '.join(tests)}" if tests else self._source
+        if plan.having:
+            return self._limited_groups(plan, where, titles)
+        if plan.rank and plan.groups:
+            return self._ranked_groups(plan, where, titles)
+        if plan.select:
+            return self._selected_values(plan, where, titles)
+        keys = [self._key(group) for group in plan.groups]
+        places = ", ".join(str(place) for place in range(1, len(keys) + 1))
+        grouped = f"\nGROUP BY {places}\nORDER BY {places}" if keys else ""
+        if plan.mean_per:
+            columns = [f"{key} AS key{place}" for place, key in enumerate(keys, 1)]
+            columns += [f"{self._key(plan.mean_per)} AS period", f"{self._measure(plan.measures[0])} AS amount"]
+            periods = f"(SELECT {', '.join(columns)}{where}\nGROUP BY ALL)"
+            outer = [*(f"key{place}" for place in range(1, len(keys) + 1)), "avg(amount)"]
+            return f"{_select(outer, titles)}\nFROM {periods}\nWHERE period IS NOT NULL{grouped}"
+        measures = [*map(self._measure, plan.measures)]
+        if plan.share is not None:
+            measures = [self._share(measures[0], plan.share)]
+        return f"{_select([*keys, *measures], titles)}{where}{grouped}"
+
+    def account(self, plan: Plan) -> str:
+        """Return a statement that counts the rows of the table, the rows that fit the conditions, and then the rows
+        without a value: in each of `measured_columns`, and in the column of each of `compared_conditions`."""
+        conditions = self._tests(plan.conditions)
+        fits = " AND ".join(conditions) or "true"
+        counts = ["count(*)", f"count(*) FILTER (WHERE {fits})"]
+        for name in measured_columns(plan):
+            counts.append(f"count(*) FILTER (WHERE {fits} AND {self._name(name)} IS NULL)")
+        for one in compared_conditions(plan):
+            others = self._tests(plan.conditions - {one})
+            counts.append(f"count(*) FILTER (WHERE {' AND '.join([*others, self._name(one.column) + ' IS NULL'])})")
+        return f"SELECT {', '.join(counts)}{self._source}"
+
+    def _limited_groups(self, plan: Plan, where: str, titles: Sequence[str]) -> str:
+        assert plan.having is not None
+        measure, op, number = plan.having
+        key = self._name(str(plan.select or plan.measures[0].column))
+        limit = f"\nGROUP BY {key}\nHAVING {self._measure(measure)} {op} {constant(number)}"
+        if plan.select:
+            return f"{_select([key], titles)}{where}{limit}\nORDER BY 1"
+        return f"{_select([f'count({key})'], titles)}\nFROM (SELECT {key}{where}{limit})"
+
+    def _ranked_groups(self, plan: Plan, where: str, titles: Sequence[str]) -> str:
+        """Return a statement for the first groups of an order, with all that tie with the last one."""
+        assert plan.rank is not None
+        order = "DESC" if plan.rank.descending else "ASC"
+        place, test = ("dense_rank", "=") if plan.rank.nth else ("rank", "<=")
+        groups = f"(SELECT {self._key(plan.groups[0])} AS key, {self._measure(plan.rank.measure)} AS amount{where}"
+        ranked = f"SELECT *, {place}() OVER (ORDER BY amount {order}) AS place\nFROM {groups}\nGROUP BY 1)"
+        return (
+            f"{_select(['key', 'amount'], titles)}\nFROM ({ranked}\nWHERE amount IS NOT NULL)\n"
+            f"WHERE place {test} {plan.rank.limit}\nORDER BY place, key"
+        )
+
+    def _selected_values(self, plan: Plan, where: str, titles: Sequence[str]) -> str:
+        column = [self._name(str(plan.select))]
+        if plan.rank is None:
+            return f"{_select(column, titles, distinct=True)}{where}\nORDER BY 1"
+        order = "DESC" if plan.rank.descending else "ASC"
+        limit = f"1 OFFSET {plan.rank.limit - 1}" if plan.rank.nth else str(plan.rank.limit)
+        return f"{_select(column, titles, distinct=plan.rank.nth)}{where}\nORDER BY 1 {order}\nLIMIT {limit}"
+
+    def _share(self, measure: str, part: Conditions) -> str:
+        """Return the percentage of a part, or of each group in all of them."""
+        if not part:
+            return f"100.0 * {measure} / nullif(sum({measure}) OVER (), 0)"
+        return f"100.0 * {measure} FILTER (WHERE {' AND '.join(self._tests(part))}) / nullif({measure}, 0)"
+
+    def _measure(self, measure: Measure) -> str:
+        if measure.agg == "count":
+            return "count(*)"
+        column = self._name(str(measure.column))
+        if measure.agg == "distinct":
+            return f"count(DISTINCT {column})"
+        if measure.agg == "ratio":
+            # Only rows that have both sides: the cost of a row whose conversions are unknown would make them dearer.
+            over = self._name(str(measure.over))
+            both = f"FILTER (WHERE {column} IS NOT NULL AND {over} IS NOT NULL)"
+            return f"{measure.factor}.0 * sum({column}) {both} / nullif(sum({over}) {both}, 0)"
+        return f"{'avg' if measure.agg == 'mean' else measure.agg}({column})"
+
+    def _key(self, group: Group) -> str:
+        return _PARTS[group.part].format(self._values(group.column)) if group.part else self._name(group.column)
+
+    def _tests(self, conditions: Conditions) -> list[str]:
+        return sorted(map(self._test, conditions))
+
+    def _test(self, condition: Condition) -> str:
+        """Write a condition. A negation keeps the rows without a value."""
+        column, op = self._values(condition.column), condition.op
+        match op:
+            case "empty" | "not empty":
+                return f"{column} IS {'NOT ' if op == 'not empty' else ''}NULL"
+            case "weekday" | "not weekday":
+                among = f"isodow({column}) IN ({', '.join(map(str, condition.values))})"
+                return among if op == "weekday" else f"({column} IS NULL OR NOT {among})"
+            case "in" | "not in":
+                among = f"{column} IN ({', '.join(map(constant, condition.values))})"
+                return among if op == "in" else f"({column} IS NULL OR NOT {among})"
+            case "!=":
+                return f"{column} IS DISTINCT FROM {constant(condition.values[0])}"
+        if op.startswith("column"):
+            return f"{column} {op.removeprefix('column')} {self._values(str(condition.values[0]))}"
+        return f"{column} {op} {constant(condition.values[0])}"
+
+    def _name(self, column: str) -> str:
+        return quoted(self._table.column(column).sql_name)
+
+    def _values(self, column: str) -> str:
+        """Return a column's values as they are compared. The table has months as `2026-03`: take their first day."""
+        profile, name = self._table.column(column).profile, self._name(column)
+        monthly = profile.kind == "date" and profile.unit == "month"
+        return f"CAST(substr(CAST({name} AS VARCHAR), 1, 7) || '-01' AS DATE)" if monthly else name
+
+
+def measured_columns(plan: Plan) -> tuple[str, ...]:
+    """Return the columns whose empty cells have no part in the result."""
+    found = [name for measure in plan.measured if measure.agg != "count" for name in measure.columns]
+    return tuple(dict.fromkeys(found))
+
+
+def compared_conditions(plan: Plan) -> tuple[Condition, ...]:
+    """Return the conditions that an empty cell does not fit, or that (negated) keep it."""
+    return tuple(sorted((one for one in plan.conditions if one.op not in ("empty", "not empty")), key=repr))
+
+
+def constant(value: Constant) -> str:
+    """Write a constant."""
+    match value:
+        case bool():
+            return str(value).upper()
+        case Decimal():
+            return f"{value:f}"
+        case date():
+            return f"DATE '{value}'"
+        case str():
+            return text(value)
+    return str(value)
+
+
+def _select(columns: Sequence[str], titles: Sequence[str], distinct: bool = False) -> str:
+    named = [
+        column if column == quoted(title) else f"{column} AS {quoted(title)}"
+        for column, title in zip(columns, titles, strict=True)
+    ]
+    return f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(named)}"

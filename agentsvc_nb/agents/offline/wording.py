@@ -1,0 +1,223 @@
+"""A computed plan in words: titles that say what a column means, the headline, and how rows were used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Final
+
+from agentsvc_nb.agents.offline.plan import Group, Measure, Plan
+from agentsvc_nb.agents.offline.profile import Column, Table
+from agentsvc_nb.agents.offline.saying import AGGREGATES, say
+from agentsvc_nb.agents.offline.sql import compared_conditions, measured_columns
+from agentsvc_nb.agents.offline.writing import code
+from agentsvc_nb.documents.safe_text import escape
+from agentsvc_nb.documents.tables.results import Result, ResultColumn, Value, plain, shown
+from agentsvc_nb.wire.text import label
+
+NAMED_MAX: Final = 5
+"""Values that a headline names."""
+NOTES_CHARS: Final = 400
+UNREAD_MAX: Final = 3
+
+
+def result_columns(plan: Plan, table: Table) -> tuple[ResultColumn, ...]:
+    """Return what the columns of a plan's result are called, and how their numbers are shown."""
+    if plan.select:
+        return (_value_column(table.column(plan.select), plan.select),)
+    keys = [_key_column(group, table) for group in plan.groups]
+    measures = plan.measures or ((plan.rank.measure,) if plan.rank else ())
+    columns = [*keys, *(_measure_column(measure, plan, table) for measure in measures)]
+    titles: set[str] = set()
+    for place, column in enumerate(columns):
+        title = column.title
+        while title.casefold() in titles:
+            title += " "
+        titles.add(title.casefold())
+        columns[place] = replace(column, title=title)
+    return tuple(columns)
+
+
+def _value_column(column: Column, title: str) -> ResultColumn:
+    profile = column.profile
+    if column.kind != "number":
+        return ResultColumn(title, "boolean" if column.kind == "bool" else "text")
+    years = column.is_id or "year" in column.words
+    return ResultColumn(
+        title, "number", profile.unit, profile.decimals or 0, quotient=profile.decimals is None, label=years
+    )
+
+
+def _key_column(group: Group, table: Table) -> ResultColumn:
+    if group.part == "weekday":
+        return ResultColumn("Weekday", "number", by="weekday")
+    return (
+        ResultColumn(group.part.capitalize(), "text")
+        if group.part
+        else _value_column(table.column(group.column), group.column)
+    )
+
+
+def _measure_column(measure: Measure, plan: Plan, table: Table) -> ResultColumn:
+    title = measure_title(measure)
+    if plan.mean_per:
+        period = plan.mean_per.part or plan.mean_per.column
+        amount = measure.column if measure.agg == "sum" else title[:1].lower() + title[1:]
+        title = f"Average {amount} per {period}"
+    if plan.share is not None:
+        return ResultColumn(f"Share of {measure.column or 'rows'}", "number", "%", 0, quotient=True)
+    if measure.agg in ("count", "distinct"):
+        return ResultColumn(title, "number", quotient=plan.mean_per is not None)
+    column = table.column(str(measure.column))
+    if measure.agg == "ratio":
+        unit = "%" if measure.factor == 100 else column.profile.unit
+        return ResultColumn(title, "number", unit, 0, quotient=True)
+    if column.kind != "number":
+        return ResultColumn(title, "text")
+    profile = column.profile
+    inexact = profile.decimals is None or plan.mean_per is not None or measure.agg in ("mean", "median")
+    return ResultColumn(title, "number", profile.unit, profile.decimals or 0, quotient=inexact)
+
+
+def measure_title(measure: Measure) -> str:
+    """Return what a number is called: `Total cost`, `CPA`, `Different campaign`."""
+    match measure.agg:
+        case "count":
+            return "Number of rows"
+        case "distinct":
+            return f"Different {measure.column}"
+        case "ratio":
+            return measure.name or f"{measure.column} per {measure.over}"
+        case agg:
+            return f"{AGGREGATES[agg].capitalize()} {measure.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """How rows were used: of the table's `rows`, `used` fit the conditions. `empty` counts rows without a value for
+    each measured column, `undecided` for each compared condition."""
+
+    rows: int
+    used: int
+    empty: tuple[int, ...]
+    undecided: tuple[int, ...]
+
+
+def headline(plan: Plan, table: Table, result: Result, account: Account) -> str:
+    """Return the result in one line."""
+    columns, rows = result.columns, result.rows
+    where = _where(plan)
+    if plan.rank and plan.groups:
+        name = f"{columns[1].title[:1].lower()}{columns[1].title[1:]}"
+        order = "Highest" if plan.rank.descending else "Lowest"
+        if plan.rank.limit > 1 and not plan.rank.nth:
+            order = f"{'Top' if plan.rank.descending else 'Bottom'} {plan.rank.limit} {columns[0].title} by"
+        elif plan.rank.nth:
+            order = f"Number {plan.rank.limit} by {'highest' if plan.rank.descending else 'lowest'}"
+        parts = [f"{shown(key, columns[0])} ({shown(amount, columns[1])})" for key, amount in rows]
+        return f"{order} {name}{where}: {_named(parts)}"
+    if plan.select:
+        parts = [shown(row[0], columns[0]) for row in rows]
+        title = plan.select
+        if plan.rank:
+            title = f"{'Highest' if plan.rank.descending else 'Lowest'} {plan.select}"
+        return f"{title}{where}: {_named(parts)}"
+    if plan.groups:
+        titles = " and ".join(column.title for column in columns[len(plan.groups) :])
+        keys = " and ".join(column.title.lower() for column in columns[: len(plan.groups)])
+        return f"{titles} by {keys}{where}: {len(rows):,} {'group' if len(rows) == 1 else 'groups'}"
+    (row,) = rows
+    share = f" that is {_conditions(Plan(conditions=plan.share))}" if plan.share else ""
+    parts = [f"{column.title}{share}: {shown(value, column)}" for value, column in zip(row, columns, strict=True)]
+    line = ", ".join(parts)
+    if plan.measures[0].agg == "distinct" and len(row) == 1 and not plan.having and not plan.mean_per:
+        rows_used = account.used - sum(account.empty)
+        if row[0] != rows_used:
+            line += f" (in {rows_used:,} rows)"
+    return line if not where else f"{line}{where.replace(' with ', ', with ', 1)}"
+
+
+def values_of(plan: Plan, result: Result) -> list[str]:
+    """Return the answer itself: names of an order, else all cells row by row."""
+    columns = result.columns[:1] if plan.rank and plan.groups else result.columns
+    return [plain(value, column) for row in result.rows for value, column in zip(row, columns, strict=False)]
+
+
+def unread_sentence(plan: Plan, table: Table) -> str:
+    """Return which cells of the plan's columns could not be read, and that they may change the result; empty if all
+    were read."""
+    sentences = []
+    for name in plan.columns:
+        profile = table.column(name).profile
+        if profile.unread:
+            cells = "1 cell" if profile.unread == 1 else f"{profile.unread:,} cells"
+            texts = ", ".join(code(text) for text in profile.unread_texts[:UNREAD_MAX])
+            more = ", ..." if profile.unread > len(profile.unread_texts[:UNREAD_MAX]) else ""
+            kind = {"number": "numbers", "date": "dates", "datetime": "dates", "time": "times"}.get(
+                profile.kind, "values"
+            )
+            sentences.append(f"{cells} of {code(name)} could not be read as {kind}: {texts}{more}.")
+    return " ".join(sentences) + " They are left out below, so the result may be wrong." if sentences else ""
+
+
+def account_sentences(plan: Plan, table: Table, account: Account) -> str:
+    """Return which rows had no part in the result, and what was added up though it rarely adds up."""
+    sentences = []
+    if account.used < account.rows:
+        sentences.append(f"{account.used:,} of {_rows(account.rows)} fit the conditions.")
+    for name, count in zip(measured_columns(plan), account.empty, strict=True):
+        if count:
+            sentences.append(f"{_rows(count)} without a value in {code(name)} {_do(count)} not count.")
+    for condition, count in zip(compared_conditions(plan), account.undecided, strict=True):
+        if count:
+            kept = condition.op in ("!=", "not in", "not weekday")
+            does = "included" if kept else "left out"
+            sentences.append(f"{_rows(count)} without a value in {code(condition.column)}: {does}.")
+    for measure in plan.measured:
+        if measure.agg == "sum" and not table.column(str(measure.column)).additive:
+            sentences.append(f"This adds up {code(str(measure.column))} of each row: check that it adds up.")
+    return " ".join(dict.fromkeys(sentences))
+
+
+def reading_notes(plan: Plan, table: Table) -> str:
+    """Return in one line how the table was read, as far as it concerns the plan: notes that name other columns only are
+    left out."""
+    others = [one.name for one in table.columns if one.name not in plan.columns and len(one.name) > 2]
+    notes = [
+        note
+        for note in table.profile.notes
+        if any(name in note for name in plan.columns) or not any(name in note for name in others)
+    ]
+    return escape(label(" ".join(notes), NOTES_CHARS)) if notes else ""
+
+
+def cell_value(cell: object, kind: str) -> Value | None:
+    """Return a cell of a query's answer as an exact value; `kind` is its type in a Table Schema."""
+    if cell is None or isinstance(cell, bool):
+        return cell
+    if kind in ("integer", "number"):
+        number = Decimal(str(cell))
+        return number if number.is_finite() else str(cell)
+    return str(cell)
+
+
+def _conditions(plan: Plan) -> str:
+    return say(Plan(measures=(Measure("count"),), conditions=plan.conditions)).removeprefix("number of rows with ")
+
+
+def _where(plan: Plan) -> str:
+    return f" with {_conditions(plan)}" if plan.conditions else ""
+
+
+def _named(parts: Sequence[str]) -> str:
+    more = f" and {len(parts) - NAMED_MAX:,} more" if len(parts) > NAMED_MAX else ""
+    return ", ".join(parts[:NAMED_MAX]) + more
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
+
+
+def _do(count: int) -> str:
+    return "does" if count == 1 else "do"
