@@ -17,10 +17,9 @@ from math import log2
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.documents.children.pool import ChildPool, answer_questions
+from agentsvc_nb.documents.child_process import ChildPool, Limits, answer_questions
 from agentsvc_nb.documents.documents import read_text
 from agentsvc_nb.documents.normalization import tokens
-from agentsvc_nb.documents.sandbox import Limits
 
 TOP_LEVEL = 9
 _USUAL_TOKENS = 300

@@ -20,9 +20,8 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer, NoChild, answer_questions
+from agentsvc_nb.documents.child_process import ChildPool, Limits, NoAnswer, NoChild, answer_questions
 from agentsvc_nb.documents.json_reading import read
-from agentsvc_nb.documents.sandbox import Limits
 from agentsvc_nb.wire.limits import OUTPUT_CONFIG_BYTES
 from agentsvc_nb.wire.text import label
 

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 from PIL import Image
 
-from agentsvc_nb.documents import sandbox
+from agentsvc_nb.documents import child_process
 from agentsvc_nb.documents.decoding import DecodedText, decode
 from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.previews import decoding
@@ -206,7 +206,7 @@ def test_a_decoder_that_was_ended_is_begun_anew(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize("name", ["größe", "summer 夏", "two\nlines", os.fsdecode(b"\xff")])
 def test_a_file_is_found_wherever_it_is(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sandbox, "ENVIRONMENT", (*sandbox.ENVIRONMENT, "PYTHONIOENCODING"))
+    monkeypatch.setattr(child_process, "ENVIRONMENT", (*child_process.ENVIRONMENT, "PYTHONIOENCODING"))
     monkeypatch.setenv("PYTHONIOENCODING", "cp1252")  # as on Windows
     (place := tmp_path / name).write_bytes(samples.picture())
     assert decoding.asked("pictures", place)["width"] == 1_200

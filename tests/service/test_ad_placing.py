@@ -12,8 +12,7 @@ from typing import Any, Final, get_args
 import pytest
 from PIL import Image, ImageDraw
 
-from agentsvc_nb.documents.children.pool import ChildPool
-from agentsvc_nb.documents.sandbox import Limits
+from agentsvc_nb.documents.child_process import ChildPool, Limits
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.ads import colors
 from agentsvc_nb.tools.ads import pictures as picture_files

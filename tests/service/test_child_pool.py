@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.documents import sandbox
-from agentsvc_nb.documents.children.pool import KEPT_BYTES, ChildPool, NoAnswer, NoChild
-from agentsvc_nb.documents.sandbox import Limits
+from agentsvc_nb.documents import child_process
+from agentsvc_nb.documents.child_process import KEPT_BYTES, ChildPool, Limits, NoAnswer, NoChild
 from tests.service.test_sandbox import alive, children, gone
 from tests.waiting import PATIENCE_SECONDS
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 
 ASKED = """
 import os, time
-from agentsvc_nb.documents.children.pool import answer_questions
+from agentsvc_nb.documents.child_process import answer_questions
 
 kept = []
 
@@ -52,7 +51,7 @@ if __name__ == "__main__":
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "asked.py").write_text(ASKED)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(Path(sandbox.__file__).parents[2])]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(Path(child_process.__file__).parents[2])]))
     return "asked"
 
 
@@ -187,8 +186,8 @@ def test_closing_ends_children_and_questions(module: str) -> None:
 def test_children_end_with_a_service_that_is_killed(module: str) -> None:
     parent = """
 import asyncio
-from agentsvc_nb.documents.children.pool import ChildPool
-from agentsvc_nb.documents.sandbox import Limits
+from agentsvc_nb.documents.child_process import ChildPool
+from agentsvc_nb.documents.child_process import Limits
 async def use():
     pool = ChildPool("asked", Limits())
     print((await pool.ask(b"", 30, 100)).decode(), flush=True)

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.documents import indexing
-from agentsvc_nb.documents.children.pool import NoAnswer
+from agentsvc_nb.documents.child_process import Limits, NoAnswer
 from agentsvc_nb.documents.indexing import DocumentReader, IndexedText
-from agentsvc_nb.documents.sandbox import Limits
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records import files as records

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.documents import sandbox
+from agentsvc_nb.documents import child_process
+from agentsvc_nb.documents.child_process import LimitedChild, Limits
 from agentsvc_nb.documents.engine.messages import SqlQuestion
 from agentsvc_nb.documents.engine.process import TableProcess
-from agentsvc_nb.documents.sandbox import LimitedChild, Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and limits hold on Linux")
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 def module(folder: Path, source: str) -> dict[str, str]:
     """A module `asked` for the child, and the variables with which it is found."""
     (folder / "asked.py").write_text(source)
-    return {"PYTHONPATH": os.pathsep.join([str(folder), str(Path(sandbox.__file__).parents[2])])}
+    return {"PYTHONPATH": os.pathsep.join([str(folder), str(Path(child_process.__file__).parents[2])])}
 
 
 def alive(pid: int) -> bool:
@@ -95,7 +95,7 @@ def test_a_child_is_told_what_is_listed_and_what_it_is_given(tmp_path: Path, mon
     variables = {**module(tmp_path, source), "GIVEN": "yes"}
     with LimitedChild("asked", names=["CUDA_VISIBLE_DEVICES"], variables=variables) as child:
         told = json.loads(child.read_line(100_000))
-    assert set(told) <= {*sandbox.ENVIRONMENT, "CUDA_VISIBLE_DEVICES", "GIVEN", "LC_CTYPE"}
+    assert set(told) <= {*child_process.ENVIRONMENT, "CUDA_VISIBLE_DEVICES", "GIVEN", "LC_CTYPE"}
     assert (told["CUDA_VISIBLE_DEVICES"], told["GIVEN"]) == ("7", "yes")
 
 
@@ -140,7 +140,7 @@ def test_a_child_ends_with_its_parent_however_that_ends(tmp_path: Path, source: 
 import time
 from agentsvc_nb.documents.engine.messages import SqlQuestion
 from agentsvc_nb.documents.engine.process import TableProcess
-from agentsvc_nb.documents.sandbox import LimitedChild
+from agentsvc_nb.documents.child_process import LimitedChild
 child = LimitedChild("asked", variables={variables})
 print(child.pid, child.read_line(100).decode(), flush=True)
 time.sleep(60)
@@ -154,11 +154,11 @@ time.sleep(60)
 
 def test_whatever_the_service_starts_is_such_a_child() -> None:
     """A process that is started in another way may outlive a service that is killed."""
-    package = Path(sandbox.__file__).parents[1]
+    package = Path(child_process.__file__).parents[1]
     sources = [path for room in ("service", "tools", "agents", "documents") for path in (package / room).rglob("*.py")]
     processes = r"^\s*(import|from) (subprocess|multiprocessing|pty)|\bos\.(fork|posix_spawn|spawn)|ProcessPool"
     starting = re.compile(processes, re.M)
     found = {path.relative_to(package).as_posix() for path in sources if starting.search(path.read_text())}
     programs = {f"tools/programs/{name}.py" for name in ("confinement", "supervisor_child")}
-    ours = {"documents/sandbox.py", "service/serve.py", "service/model_trial.py", *programs}
+    ours = {"documents/child_process.py", "service/serve.py", "service/model_trial.py", *programs}
     assert found == ours, "the service's own start, a trial for users; what a program's sandbox has ends with it"

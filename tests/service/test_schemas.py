@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from agentsvc_nb.documents import schemas
-from agentsvc_nb.documents.children.pool import NoChild
+from agentsvc_nb.documents.child_process import NoChild
 from agentsvc_nb.documents.schemas import BadSchema, SchemaValidator, form_errors, misfit
 
 OBJECT: dict[str, Any] = {"type": "object"}

@@ -28,7 +28,7 @@ from agentsvc_nb.agents.language.model_choice import (
 )
 from agentsvc_nb.agents.language.patience import Away, Patience, TooLong, patiently
 from agentsvc_nb.agents.port import ModelFacts, RunContext
-from agentsvc_nb.documents.sandbox import LimitedChild
+from agentsvc_nb.documents.child_process import LimitedChild
 from agentsvc_nb.tools.port import Meter, WorkFailure
 
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import duckdb
 
-from agentsvc_nb.documents.children.pool import answer_questions
+from agentsvc_nb.documents.child_process import answer_questions
 from agentsvc_nb.documents.engine.keeping import attach, read
 from agentsvc_nb.documents.engine.loading import sql_view
 from agentsvc_nb.documents.engine.messages import (

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer
+from agentsvc_nb.documents.child_process import ChildPool, Limits, NoAnswer
 from agentsvc_nb.documents.engine.messages import (
     Question,
     ReadQuestion,
@@ -20,7 +20,6 @@ from agentsvc_nb.documents.engine.messages import (
     TableFile,
 )
 from agentsvc_nb.documents.kept import Kept
-from agentsvc_nb.documents.sandbox import Limits
 
 CHILD: Final = "agentsvc_nb.documents.engine.child"
 LIMITS: Final = Limits(memory_bytes=3 * 2**30, file_bytes=2 * 2**30)

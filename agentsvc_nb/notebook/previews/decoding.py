@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client import downloads
-from agentsvc_nb.documents.sandbox import LimitedChild, Limits
+from agentsvc_nb.documents.child_process import LimitedChild, Limits
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.previews.kinds import CannotShow
 from agentsvc_nb.wire.reading import read_json

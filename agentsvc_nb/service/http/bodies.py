@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from agentsvc_nb.documents import json_reading
-from agentsvc_nb.documents.children.pool import NoChild
+from agentsvc_nb.documents.child_process import NoChild
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.usecases import accounts

@@ -8,7 +8,7 @@ from typing import get_args
 
 from pydantic import ValidationError
 
-from agentsvc_nb.documents.children.pool import NoChild
+from agentsvc_nb.documents.child_process import NoChild
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.bodies import Document

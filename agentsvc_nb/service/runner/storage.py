@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsvc_nb.documents import media_types
-from agentsvc_nb.documents.children.pool import NoAnswer, NoChild
+from agentsvc_nb.documents.child_process import NoAnswer, NoChild
 from agentsvc_nb.documents.documents import has_text, is_quick, read_text
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.indexing import DocumentReader, IndexedText, indexed_text

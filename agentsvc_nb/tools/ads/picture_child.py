@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from PIL import Image, ImageOps
 
-from agentsvc_nb.documents.children.pool import answer_questions
+from agentsvc_nb.documents.child_process import answer_questions
 
 FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF")
 INFO_CHARS: Final = 100_000

@@ -18,8 +18,7 @@ from typing import Any, Final, Literal
 
 from PIL import Image, ImageChops, ImageFilter, ImageOps
 
-from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer
-from agentsvc_nb.documents.sandbox import Limits
+from agentsvc_nb.documents.child_process import ChildPool, Limits, NoAnswer
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.ads.colors import INK, WHITE, Color, contrast
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.documents.sandbox import environment
+from agentsvc_nb.documents.child_process import environment
 from agentsvc_nb.tools.programs import syscalls
 
 PACKAGES: Final = {

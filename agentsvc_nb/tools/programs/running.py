@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from agentsvc_nb.documents.sandbox import environment
+from agentsvc_nb.documents.child_process import environment
 from agentsvc_nb.tools.programs.confinement import NOT_LINUX, PACKAGES_AT, SUPERVISOR, WORK_BYTES, Confinement
 from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.reading import read_json

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.documents.children.pool import ChildPool, NoAnswer
-from agentsvc_nb.documents.sandbox import Limits
+from agentsvc_nb.documents.child_process import ChildPool, Limits, NoAnswer
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 
 PDF: Final = "application/pdf"

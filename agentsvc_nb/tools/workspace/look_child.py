@@ -13,7 +13,7 @@ from typing import Any, Final
 import pypdfium2
 from PIL import Image, ImageOps
 
-from agentsvc_nb.documents.children.pool import answer_questions
+from agentsvc_nb.documents.child_process import answer_questions
 
 SIDE: Final = 1_568
 """The longest side that hosted models look at; larger pictures are made smaller by them."""

@@ -1,0 +1,453 @@
+"""Limited child processes, in which untrusted files are read, untrusted SQL runs and untrusted schemas are checked.
+
+A child gets a short list of environment variables and none of the service's keys. Its memory, processor time and
+output are limited, it is killed with every process that it started, and it ends when its parent ends. macOS does not
+limit its memory, and Windows nothing but the caller's deadline (docs/hosts.md).
+
+`ChildPool` is our own, because `pebble` and `concurrent.futures` pickle answers: a child that a hostile file has taken
+over could run code in its parent. Neither of them starts a child with an environment of its own, or kills the processes
+that a child started.
+
+`python -m agentsvc_nb.documents.child_process LIMITS MODULE ARGUMENT...` runs in the child, which also imports this
+module: what only the parent needs is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from io import BufferedReader
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self
+
+from agentsvc_nb.documents.memory import limit_memory, return_large_buffers
+
+ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
+"""The environment variables that a child inherits. No key may be among them."""
+START_SECONDS: Final = 60.0
+"""How long a child may take to import its modules. A question's own time begins afterwards."""
+KEPT_BYTES: Final = 150 * 2**20
+"""The pool replaces a child that has more memory after an answer: a library may never give it back."""
+_NICENESS: Final = 5
+"""Children yield the processor to their parent, which has other callers to answer."""
+_PARENT_POLL_SECONDS: Final = 1.0
+_LENGTH_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use; None is unlimited. `file_bytes` is the largest file that it may write."""
+
+    memory_bytes: int | None = None
+    cpu_seconds: int | None = None
+    file_bytes: int | None = None
+
+
+def environment(names: Sequence[str] = (), variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the variables of `ENVIRONMENT` and of `names` that this process has, and `variables`."""
+    inherited = {name: os.environ[name] for name in (*ENVIRONMENT, *names) if name in os.environ}
+    return inherited | dict(variables or {})
+
+
+class LimitedChild:
+    """A child process that runs a module within `limits`. For one thread at a time, except `kill`, `close` and `pid`.
+
+    Args:
+        module: the module that runs in the child, with `arguments`.
+        folder: the child's working directory.
+        names: environment variables that the child inherits besides those of `ENVIRONMENT`.
+        variables: more environment variables.
+        log: whether the child's standard error is this process's; without it, it is discarded.
+
+    Example: `with LimitedChild("decoder", limits=Limits(cpu_seconds=10)) as child: answer = child.ask(b"{}", 20, 1000)`
+    """
+
+    def __init__(
+        self,
+        module: str,
+        *arguments: str,
+        limits: Limits | None = None,
+        folder: Path | None = None,
+        names: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+        log: bool = False,
+    ) -> None:
+        theirs, ours = os.pipe()
+        self._lifeline = os.fdopen(ours, "wb", 0)  # closed by the system when this process ends, however it ends
+        given = json.dumps({"parent": os.getpid(), "lifeline": theirs, **asdict(limits or Limits())})
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "agentsvc_nb.documents.child_process", given, module, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None if log else subprocess.DEVNULL,
+                cwd=folder,
+                env=environment(names, variables),
+                pass_fds=(theirs,) if os.name == "posix" else (),
+                start_new_session=True,  # a group of its own, to be killed as one
+            )
+        except BaseException:
+            self._lifeline.close()
+            raise
+        finally:
+            os.close(theirs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def input(self) -> IO[bytes]:
+        """The child's standard input."""
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    @property
+    def output(self) -> IO[bytes]:
+        """The child's standard output."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def ask(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
+        """Send a line and return the child's answer, a line.
+
+        An answer without a line break is incomplete: the child has ended or was killed after `seconds`, or the answer
+        is longer than `answer_bytes`.
+        """
+        with self.deadline(seconds):
+            return self.read_line(answer_bytes) if self.write_line(question) else b""
+
+    def write_line(self, line: bytes) -> bool:
+        """Send a line. Return False if the child has ended."""
+        try:
+            self.input.write(line + b"\n")
+            self.input.flush()
+        except OSError:
+            return False
+        return True
+
+    def read_line(self, line_bytes: int) -> bytes:
+        """Return the next line of output, cut to `line_bytes` + 1 bytes; empty at the end of the output."""
+        return self.output.readline(line_bytes + 1)
+
+    @contextlib.contextmanager
+    def deadline(self, seconds: float) -> Iterator[None]:
+        """Kill the child if the block takes longer."""
+        alarm = threading.Timer(seconds, self.kill)
+        alarm.start()
+        try:
+            yield
+        finally:
+            alarm.cancel()
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        """Return the exit code; None if the child is still running after `seconds`."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+        return self._process.returncode
+
+    def resident_bytes(self) -> int:
+        """Return the child's memory; 0 where the system does not say."""
+        if sys.platform != "linux":
+            return 0
+        try:
+            pages = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="utf-8").split()[1]
+        except (OSError, IndexError):
+            return 0
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def kill(self) -> None:
+        """Kill the child and all processes that it started."""
+        if sys.platform == "win32":
+            self._process.kill()
+        elif self._process.returncode is None:  # after `wait`, its id may be another process's
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill the child, close its pipes and wait for it."""
+        self.kill()
+        self._lifeline.close()
+        with contextlib.suppress(OSError):  # the pipe may still hold a question that the child did not read
+            self._process.__exit__(None, None, None)
+
+
+class NoAnswer(Exception):
+    """The question took too long or too much memory, its answer is too large, or the child crashed."""
+
+
+class NoChild(NoAnswer):
+    """The question was not asked, through no fault of its own: no child could start, or the pool is closed."""
+
+
+class ChildPool:
+    """At most `count` children that answer questions in the order in which they are asked.
+
+    The pool starts a child when it is first needed and uses it for many questions. It kills a child that gives no
+    answer, and starts another one for the next question. For any thread and event loop.
+
+    Args:
+        module: the module that runs in the child, such as `agentsvc_nb.documents.documents`.
+        limits: of each child for its whole life.
+        folder: the child's working directory.
+        kept_bytes: the memory with which a child is used again; 0 starts a child for each question.
+
+    Example: `await pool.ask(b"a question", seconds=5, answer_bytes=1_000)`
+    """
+
+    def __init__(
+        self,
+        module: str,
+        limits: Limits,
+        count: int = 2,
+        folder: Path | None = None,
+        kept_bytes: int = KEPT_BYTES,
+    ) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._module, self._limits, self._folder, self._kept_bytes = module, limits, folder, kept_bytes
+        # Threads of its own: the default pool may be busy with files for long. They also queue the questions.
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix=module.rpartition(".")[2])
+        self._lock = threading.Lock()
+        self._idle: list[LimitedChild] = []
+        self._asked: set[_Question] = set()
+        self._closed = False
+
+    async def ask(self, question: bytes | None, seconds: float, answer_bytes: int) -> bytes:
+        """Return the answer of a child, which has `seconds` once it has the question. None only starts a child.
+
+        When the task is cancelled, the pool withdraws the question and kills a child that works on it.
+
+        Raises:
+            NoAnswer: the child did not answer within its limits.
+            NoChild: no child could be asked.
+        """
+        import asyncio
+
+        asked = _Question(question, seconds, answer_bytes)
+        try:
+            answering = asyncio.get_running_loop().run_in_executor(self._threads, self._answer, asked)
+        except RuntimeError as error:  # no thread can start, or the pool is closed
+            raise NoChild(str(error)) from None
+        try:
+            return await answering
+        except asyncio.CancelledError:
+            asked.withdraw()
+            raise
+
+    def ask_now(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
+        """`ask`, for callers without an event loop: blocks until the child answers."""
+        try:
+            return self._threads.submit(self._answer, _Question(question, seconds, answer_bytes)).result()
+        except RuntimeError as error:
+            raise NoChild(str(error)) from None
+
+    async def warm(self) -> None:
+        """Start a child, unless there is an idle one."""
+        if not self._idle:
+            with contextlib.suppress(NoAnswer):
+                await self.ask(None, 0, 0)
+
+    def close(self) -> None:
+        """Kill the children and wait for their end. Questions without an answer raise `NoAnswer`."""
+        with self._lock:
+            self._closed = True
+            working = [*self._asked]
+        for asked in working:
+            asked.withdraw()
+        self._threads.shutdown()
+        for child in self._idle:
+            child.close()
+        self._idle.clear()
+
+    def _answer(self, asked: _Question) -> bytes:
+        """Ask a child and wait for its answer, in a thread of the pool."""
+        with self._lock:
+            if self._closed:
+                raise NoChild("the pool is closed")
+            self._asked.add(asked)
+        try:
+            child = self._take_child(asked)
+            try:
+                return asked.send_to(child)
+            finally:
+                self._give_back(child, asked)
+        finally:
+            with self._lock:
+                self._asked.discard(asked)
+
+    def _take_child(self, asked: _Question) -> LimitedChild:
+        while (child := self._pop_idle()) is not None:
+            if child.wait(0) is None:
+                asked.hold(child)
+                return child
+            child.close()  # the system killed it while it was idle
+        try:
+            child = LimitedChild(self._module, limits=self._limits, folder=self._folder)
+        except OSError as error:
+            raise NoChild(str(error)) from None
+        asked.hold(child)
+        try:
+            with child.deadline(START_SECONDS):
+                _read(child.output, 0)
+        except (OSError, EOFError) as error:
+            asked.release()
+            child.close()
+            raise NoChild(str(error) or "the child ended before its first question") from None
+        return child
+
+    def _pop_idle(self) -> LimitedChild | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _give_back(self, child: LimitedChild, asked: _Question) -> None:
+        """Keep the child for the next question, or end it."""
+        usable = asked.release() and child.resident_bytes() < self._kept_bytes
+        with self._lock:
+            if usable and not self._closed:
+                self._idle.append(child)
+                return
+        child.close()
+
+
+class _Question:
+    """A question on its way. `withdraw` may come at any time, from another thread."""
+
+    def __init__(self, question: bytes | None, seconds: float, answer_bytes: int) -> None:
+        self._question, self._seconds, self._answer_bytes = question, seconds, answer_bytes
+        self._lock = threading.Lock()
+        self._child: LimitedChild | None = None
+        self._answered = self._withdrawn = False
+
+    def hold(self, child: LimitedChild) -> None:
+        """Note the child that works on the question."""
+        with self._lock:
+            self._child = child
+            if self._withdrawn:
+                child.kill()
+
+    def release(self) -> bool:
+        """Let the child go. Return False if it was killed or has not answered."""
+        with self._lock:
+            self._child = None
+            return self._answered and not self._withdrawn
+
+    def withdraw(self) -> None:
+        """Kill the child that works on the question; a child that takes it later dies at once."""
+        with self._lock:
+            self._withdrawn = True
+            if self._child is not None:
+                self._child.kill()
+
+    def send_to(self, child: LimitedChild) -> bytes:
+        answer = b""
+        try:
+            if self._question is not None:
+                with child.deadline(self._seconds):
+                    _write(child.input, self._question)
+                    answer = _read(child.output, self._answer_bytes)
+        except (OSError, EOFError) as error:
+            raise NoAnswer(str(error) or "the child has ended") from None
+        self._answered = True
+        return answer
+
+
+def answer_questions(answer: Callable[[bytearray], bytes]) -> None:
+    """Answer questions until there are no more, in the child. An error that `answer` raises ends the child."""
+    questions, answers = sys.stdin.buffer, sys.stdout.buffer
+    assert isinstance(questions, BufferedReader)
+    with contextlib.redirect_stdout(sys.stderr):
+        _write(answers, b"")  # says that this process has imported its modules
+        while head := questions.read(_LENGTH_BYTES):
+            question = bytearray(int.from_bytes(head))
+            questions.readinto(question)
+            _write(answers, answer(question))
+
+
+def _write(to: IO[bytes], message: bytes) -> None:
+    to.write(len(message).to_bytes(_LENGTH_BYTES))
+    to.write(message)
+    to.flush()
+
+
+def _read(source: IO[bytes], most: int) -> bytes:
+    """Return the next message. Raise `EOFError` if it is incomplete or too long."""
+    head = source.read(_LENGTH_BYTES)
+    length = int.from_bytes(head)
+    if len(head) < _LENGTH_BYTES or length > most:
+        raise EOFError("the answer is too long" if length > most else "")
+    message = source.read(length)
+    if len(message) < length:
+        raise EOFError
+    return message
+
+
+def main() -> None:
+    given, module, *arguments = sys.argv[1:]
+    options = json.loads(given)
+    parent, lifeline = options.pop("parent"), options.pop("lifeline")
+    _apply(Limits(**options))
+    return_large_buffers()
+    _die_with(lifeline)
+    if sys.platform != "win32":
+        os.nice(_NICENESS)
+        threading.Thread(target=_end_with, args=[parent], daemon=True).start()
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _apply(limits: Limits) -> None:
+    if limits.memory_bytes is not None:
+        limit_memory(limits.memory_bytes)
+    if sys.platform != "win32":  # it has no such limits
+        import resource
+
+        limited = {
+            resource.RLIMIT_CPU: limits.cpu_seconds,
+            resource.RLIMIT_FSIZE: limits.file_bytes,
+            resource.RLIMIT_CORE: 0,
+        }
+        for name, value in limited.items():
+            if value is not None:
+                resource.setrlimit(name, (value, value))
+
+
+def _die_with(lifeline: int) -> None:
+    """On Linux, have the kernel kill the process group when the other end of the pipe `lifeline` is closed.
+
+    The thread of `_end_with` never runs while the interpreter's lock is held, as by a long regular expression.
+    """
+    if sys.platform == "linux":
+        import fcntl
+
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _end_with(parent: int) -> None:
+    """Kill the process group once the parent is gone: where the kernel can't, and if it was gone before `_die_with`."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_POLL_SECONDS)
+    if sys.platform != "win32":  # where this is not begun
+        os.killpg(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()
