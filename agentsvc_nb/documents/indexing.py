@@ -19,7 +19,7 @@ from typing import Final
 
 from agentsvc_nb.documents.child_process import ChildPool, Limits, answer_questions
 from agentsvc_nb.documents.documents import read_text
-from agentsvc_nb.documents.normalization import tokens
+from agentsvc_nb.documents.tokens import tokens
 
 TOP_LEVEL = 9
 _USUAL_TOKENS = 300

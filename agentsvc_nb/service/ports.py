@@ -106,8 +106,8 @@ class DatabaseEngine(Database, Protocol):
 class Index(Protocol):
     """Full-text index over the names and contents of workspace files, inside the database's own transactions.
 
-    `names` are the file's own name and, if it was renamed, the member's. `query` is a query that `documents.queries`
-    parsed. A file is found by name when one of its names matches, and not at all when a name or the contents match an
+    `names` are the file's own name and, if it was renamed, the member's. `query` is what `search_query.parse`
+    returned. A file is found by name when one of its names matches, and not at all when a name or the contents match an
     exclusion. Results are lazy: take as many as are needed, within the transaction.
     """
 

@@ -27,8 +27,8 @@ from agentsvc_nb.documents.engine.messages import (
     TableAnswer,
     TableFile,
 )
-from agentsvc_nb.documents.queries import matches, parse
 from agentsvc_nb.documents.schemas import misfit
+from agentsvc_nb.documents.search_query import matches, parse
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.service.runner.workspace import ChatTables

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from agentsvc_nb.documents.indexing import indexed_text
-from agentsvc_nb.documents.queries import parse
+from agentsvc_nb.documents.search_query import parse
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store.pairs import filter_of, places
 from agentsvc_nb.service.store.ranking import WORD, bucket_of

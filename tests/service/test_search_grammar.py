@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agentsvc_nb.documents.queries import has_terms, is_excluded, is_scratch, matches, parse
+from agentsvc_nb.documents.search_query import has_terms, is_excluded, is_scratch, matches, parse
 
 MATCHES = [
     # words, in any order, whole

@@ -15,7 +15,8 @@ from unicodedata import category, name, normalize
 import pytest
 
 from agentsvc_nb.documents.indexing import indexed_text
-from agentsvc_nb.documents.queries import has_terms, is_excluded, matches, parse, snippets
+from agentsvc_nb.documents.search_query import has_terms, is_excluded, matches, parse
+from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.service.ports import Index, Row, Tx
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.migrations import migrate

@@ -30,8 +30,8 @@ from agentsvc_nb.agents.offline.writing import (
 )
 from agentsvc_nb.agents.port import RunContext, without_client_tools, without_skills
 from agentsvc_nb.documents.media_types import safe_name
-from agentsvc_nb.documents.queries import is_scratch
 from agentsvc_nb.documents.safe_text import escape
+from agentsvc_nb.documents.search_query import is_scratch
 from agentsvc_nb.documents.tables.results import Result, ResultTooLong, exported
 from agentsvc_nb.tools.workspace_port import COMPUTED, RULES
 from agentsvc_nb.wire.runs import AnswerBasis, typed

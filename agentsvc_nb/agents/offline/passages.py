@@ -15,8 +15,8 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.lexicon import AUXILIARY, FILLERS, FUNCTION_WORDS, root, stem, words_of
 from agentsvc_nb.agents.offline.writing import AnswerPart, code, quote, without_result
-from agentsvc_nb.documents.normalization import fold
 from agentsvc_nb.documents.safe_text import HEADING, escape
+from agentsvc_nb.documents.tokens import fold
 from agentsvc_nb.tools.workspace_port import Workspace
 from agentsvc_nb.wire.text import plain
 

@@ -19,7 +19,7 @@ from agentsvc_nb.documents.engine.messages import (
     TableAnswer,
     TableFile,
 )
-from agentsvc_nb.documents.kept import Kept
+from agentsvc_nb.documents.lru_cache import LruCache
 
 CHILD: Final = "agentsvc_nb.documents.engine.child"
 LIMITS: Final = Limits(memory_bytes=3 * 2**30, file_bytes=2 * 2**30)
@@ -48,7 +48,7 @@ class TableProcess:
         self._folder = folder.absolute()
         self._pool = ChildPool(CHILD, LIMITS, folder=self._folder)
         self._warming: asyncio.Task[None] | None = None
-        self._told: Kept[str, tuple[TableAnswer, int]] = Kept(TOLD_BYTES, lambda told: told[1])
+        self._told: LruCache[str, tuple[TableAnswer, int]] = LruCache(TOLD_BYTES, lambda told: told[1])
 
     def start(self) -> None:
         """Remove what an earlier server kept. Requires the data folder's lock."""

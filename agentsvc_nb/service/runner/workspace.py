@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from agentsvc_nb.documents import media_types
-from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents import media_types, search_query
 from agentsvc_nb.documents.engine.messages import (
     FileTables,
     QueryAnswer,
@@ -54,14 +53,14 @@ class ChatWorkspace:
 
     async def text(self, path: str) -> str:
         record = await self._get(path)
-        if grammar.is_scratch(path):  # not in the index
+        if search_query.is_scratch(path):  # not in the index
             return (await self._storage.readings.text(record)).text
         await self._storage.readings.caught_up(self._chat)
         return await files.text(self._use_case, self._chat, path)
 
     async def unreadable(self, path: str) -> str:
         record = await self._get(path)
-        if grammar.is_scratch(path):  # not in the index
+        if search_query.is_scratch(path):  # not in the index
             return (await self._storage.readings.text(record)).unreadable
         await self._storage.readings.caught_up(self._chat)
         return (await self._get(path)).unreadable
@@ -69,14 +68,14 @@ class ChatWorkspace:
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
         """Up to `FOUND_MAX` paths, best first, each with a score (1, 1/2, 1/3, ...). Raises
         `WorkFailure("too_much_work")`."""
-        parsed = grammar.parse(query)
+        parsed = search_query.parse(query)
         if parsed is None:
             return []
         await self._storage.readings.caught_up(self._chat)
         try:
             hits = await files.find_matches(self._use_case, self._chat, parsed, FOUND_MAX, SEARCH_SECONDS)
         except ReadTooLong:
-            raise WorkFailure("too_much_work", grammar.TOO_LONG) from None
+            raise WorkFailure("too_much_work", search_query.TOO_LONG) from None
         return [(hit.file.path, 1.0 / (place + 1)) for place, hit in enumerate(hits)]
 
     async def skill(self, name: str) -> Mapping[str, str]:
@@ -157,7 +156,7 @@ class ChatTables:
         every = [
             path
             for path, name in names.items()
-            if not grammar.is_scratch(path)
+            if not search_query.is_scratch(path)
             and (entries[path].output_type not in COMPUTED or name.casefold() in sql.casefold())
         ]
         chosen = [path for path, ending in endings.items() if ending and path in paths] if paths else every[:FILES_MAX]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agentsvc_nb.documents.indexing import TOP_LEVEL, IndexedText
-from agentsvc_nb.documents.normalization import tokens
-from agentsvc_nb.documents.queries import Phrase, Query
+from agentsvc_nb.documents.search_query import Phrase, Query
+from agentsvc_nb.documents.tokens import tokens
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store.ranking import (
     FILE_NAME,
@@ -90,7 +90,7 @@ _BEST = """
 
 @dataclass(frozen=True, slots=True)
 class FtsIndex(RankedIndex[str]):
-    """`ports.Index`. `query` is what `documents.queries.parse` returned, a match an FTS5 query."""
+    """`ports.Index`. `query` is what `documents.search_query.parse` returned, a match an FTS5 query."""
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
         self.drop(tx, chat, path)  # so that the file gets a new id: results are ordered by it, newest first

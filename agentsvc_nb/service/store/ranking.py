@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Final, Generic, TypeVar
 
 from agentsvc_nb.documents.indexing import TOP_LEVEL
-from agentsvc_nb.documents.queries import Query
+from agentsvc_nb.documents.search_query import Query
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import listed
 
@@ -38,7 +38,7 @@ _SET_VERSION = """
 
 @dataclass(frozen=True, slots=True)
 class RankedIndex(ABC, Generic[M]):
-    """The reading half of `ports.Index`. `query` is what `documents.queries.parse` returned."""
+    """The reading half of `ports.Index`. `query` is what `documents.search_query.parse` returned."""
 
     ranked_max: int = 1_000
     """The most matches that are ranked. With FTS5 that takes some 2 µs per match, finding 0.1 µs."""

@@ -14,8 +14,8 @@ from itertools import accumulate, chain
 from typing import Any, Final
 
 from agentsvc_nb.documents.indexing import TOP_LEVEL, IndexedText
-from agentsvc_nb.documents.normalization import tokens
-from agentsvc_nb.documents.queries import Phrase, Query
+from agentsvc_nb.documents.search_query import Phrase, Query
+from agentsvc_nb.documents.tokens import tokens
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store.pairs import filter_of, places
 from agentsvc_nb.service.store.ranking import (

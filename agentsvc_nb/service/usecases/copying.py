@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents import search_query
 from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Index, Tx
@@ -25,7 +25,7 @@ def begin_with(tx: Tx, index: Index, account: str, source: str | None, chat: str
     if source is None:
         return
     chats.of_account(tx, source, account)
-    copied = [file for file in files.all(tx, source) if not (grammar.is_scratch(file.path) or _is_log(file.path))]
+    copied = [file for file in files.all(tx, source) if not (search_query.is_scratch(file.path) or _is_log(file.path))]
     if len(copied) > FILES_FROM_MAX:
         said = (
             f"The chat of `files_from` has {len(copied):,} files, and a new chat begins with {FILES_FROM_MAX} at most."

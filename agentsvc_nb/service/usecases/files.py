@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
-from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents import search_query
 from agentsvc_nb.documents.indexing import IndexedText, indexed_text
+from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import chats as chat_records
@@ -130,7 +131,7 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
     """Write one file into a chat and index its names and words, in one transaction. Of a file that is still to be read,
     wake who reads it (`wake_readings`)."""
     record = files.put(tx, chat, path, content, author, now)
-    if not grammar.is_scratch(path):
+    if not search_query.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
         # What replaces a file that waits to be read may need no reading itself.
         note = files.wait if content.reading is None else files.stop_waiting
@@ -201,7 +202,7 @@ async def rename(context: UseCaseContext, account: str, chat: str, path: str, na
         _file_of(tx, account, chat, path)
         record = files.rename(tx, chat, path, name)
         assert record is not None
-        if not grammar.is_scratch(path):
+        if not search_query.is_scratch(path):
             context.index.rename(tx, chat, path, record.names)
         return record
 
@@ -331,7 +332,7 @@ def _index_again(tx: Tx, index: Index, after: Place) -> Place | None:
     """Index the next `BATCH` files after the place `after`; the place of the last one, or None when all are done."""
     found = files.every(tx, after, INDEX_BATCH)
     for record in found:
-        if not grammar.is_scratch(record.path):
+        if not search_query.is_scratch(record.path):
             text = index.text(tx, record.chat, record.path)
             index.put(tx, record.chat, record.path, record.names, indexed_text(text))
     if len(found) == INDEX_BATCH:
@@ -354,7 +355,7 @@ async def search(
 def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
     """`search`, within a transaction."""
     chats.of_account(tx, chat, account)
-    query = grammar.parse(q)
+    query = search_query.parse(q)
     if query is None:
         return FileSearch(chat=chat, results=[])
     shown = islice(_one_per_output(_matches(tx, index, chat, query)), SEARCH_MAX_RESULTS)
@@ -371,13 +372,13 @@ class SearchHit:
 
 
 async def find_matches(
-    context: UseCaseContext, chat: str, query: grammar.Query, limit: int, seconds: float
+    context: UseCaseContext, chat: str, query: search_query.Query, limit: int, seconds: float
 ) -> list[SearchHit]:
     """The best `limit` matches in the chat, best first. Raises `ReadTooLong` after `seconds` of processor time."""
     return await context.search(lambda tx: list(islice(_matches(tx, context.index, chat, query), limit)), seconds)
 
 
-def _matches(tx: Tx, index: Index, chat: str, query: grammar.Query) -> Iterator[SearchHit]:
+def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iterator[SearchHit]:
     """The files of the chat that match, best first. Lazy, because there may be very many.
 
     Raises `ReadTooLong` for a query of too many words: each is looked up apart.
@@ -417,7 +418,7 @@ def _one_per_output(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
 
 
 def _results(
-    tx: Tx, index: Index, chat: str, hits: Sequence[SearchHit], query: grammar.Query
+    tx: Tx, index: Index, chat: str, hits: Sequence[SearchHit], query: search_query.Query
 ) -> Iterator[SearchResult]:
     paths = [hit.file.path for hit in hits if hit.by == "content"]
     texts = index.texts(tx, chat, paths) if paths else {}
@@ -425,10 +426,10 @@ def _results(
         yield _result(tx, hit, texts.get(hit.file.path), query)
 
 
-def _result(tx: Tx, hit: SearchHit, text: str | None, query: grammar.Query) -> SearchResult:
+def _result(tx: Tx, hit: SearchHit, text: str | None, query: search_query.Query) -> SearchResult:
     """`text`: None for a file that was found by its name."""
     passages: list[list[tuple[str, bool]]] = []
     if text is not None:
-        passages = grammar.snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
-    snippets = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
-    return SearchResult(**hit.file.facts(), match=hit.by, snippets=snippets)
+        passages = snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
+    shown = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
+    return SearchResult(**hit.file.facts(), match=hit.by, snippets=shown)

@@ -8,8 +8,9 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents import search_query
 from agentsvc_nb.documents.documents import is_cut, scanned
+from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB, SEARCH_SECONDS
@@ -54,7 +55,7 @@ class SearchFiles(BaseTool):
     Input: ClassVar[type[BaseModel]] = SearchFilesInput
 
     async def run(self, given: SearchFilesInput, context: ToolContext) -> Outcome:
-        query = grammar.parse(given.query)
+        query = search_query.parse(given.query)
         found = await context.workspace.search(given.query)
         if query is None or not found:
             return _text(f"Nothing found for {given.query!r}.")
@@ -62,7 +63,7 @@ class SearchFiles(BaseTool):
         try:
             shown = await asyncio.to_thread(_shown, query, texts)
         except ReadTooLong:
-            raise WorkFailure("too_much_work", grammar.TOO_LONG) from None
+            raise WorkFailure("too_much_work", search_query.TOO_LONG) from None
         more = [f"and {len(found) - FOUND_MAX} more files"] if len(found) > FOUND_MAX else []
         return _text("\n\n".join([*shown, *more]))
 
@@ -135,9 +136,9 @@ def part_of_text(what: str, text: str, start: int, length: int) -> str:
     return text[start:end] + part
 
 
-def _shown(query: grammar.Query, texts: Sequence[tuple[str, str]]) -> list[str]:
+def _shown(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> list[str]:
     time = ReadTime(SEARCH_SECONDS)
-    found = [(path, grammar.snippets(query, text, SNIPPETS, time.check)) for path, text in texts]
+    found = [(path, snippets(query, text, SNIPPETS, time.check)) for path, text in texts]
     return ["\n".join([path, *("> " + "".join(part for part, _ in one) for one in each)]) for path, each in found]
 
 

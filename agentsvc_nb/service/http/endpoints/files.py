@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents import search_query
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
@@ -95,7 +95,7 @@ async def files_search(context: RequestContext) -> Response:
     try:
         found = await files.search(context.use_case, account, chat, q)
     except ReadTooLong:
-        raise ApiError("invalid_query", grammar.TOO_LONG, param="q") from None
+        raise ApiError("invalid_query", search_query.TOO_LONG, param="q") from None
     return answer(found)
 
 

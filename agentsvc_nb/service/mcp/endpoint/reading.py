@@ -6,7 +6,7 @@ import asyncio
 import base64
 from typing import Any, Final
 
-from agentsvc_nb.documents import queries as grammar
+from agentsvc_nb.documents import search_query
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.mcp.endpoint import results
@@ -70,7 +70,7 @@ async def search(context: RequestContext, given: SearchFiles) -> FileSearch:
     try:
         return await files.search(context.use_case, context.account, given.chat, given.q)
     except ReadTooLong:
-        raise ApiError("invalid_query", grammar.TOO_LONG, param="q") from None
+        raise ApiError("invalid_query", search_query.TOO_LONG, param="q") from None
 
 
 async def listed(context: RequestContext, given: ListFiles) -> Message:

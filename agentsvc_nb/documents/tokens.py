@@ -25,7 +25,7 @@ _VOICING: Final = "\u3099\u309a"
 
 
 def _marks(start: int, stop: int) -> str:
-    """Every combining mark in the range, as the inside of a `[...]`. `re` has no `\\p{M}`."""
+    """Return every combining mark in the range, as the inside of a `[...]`. `re` has no `\\p{M}`."""
     kinds = "".join(map(category, map(chr, range(start, stop))))  # two letters each; without a loop of ours: 125,000
     runs = re.finditer("(?:M.)+", kinds)
     return "".join(f"{chr(start + run.start() // 2)}-{chr(start + run.end() // 2 - 1)}" for run in runs)
@@ -70,8 +70,8 @@ _PIECE = re.compile(
 
 
 def fold(text: str) -> str:
-    """Text as it is compared: without case, without marks on Latin, Greek and Cyrillic letters, and with compatible
-    forms (`ﬁ`, `fi`) made one.
+    """Return a text as search compares it: without case, without marks on Latin, Greek and Cyrillic letters, and
+    with one form of compatible characters (`ﬁ`, `fi`).
 
     >>> fold("Straße in İstanbul, ﬁne Ёлка")
     'strasse in istanbul, fine елка'
@@ -83,8 +83,11 @@ def fold(text: str) -> str:
 
 
 def kinds_beyond_ascii(text: str) -> str:
-    """The characters of a text that are not ASCII, each once. Taking them from the bytes is five times as fast as
-    `set(text)`, and tests of them are faster than tests of the text."""
+    """Return the characters of a text that are not ASCII, each once.
+
+    Taking them from the bytes is five times as fast as `set(text)`, and tests of them are faster than tests of the
+    text.
+    """
     beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES)
     return "".join(set(beyond.decode("utf-8", "surrogatepass")))
 
@@ -122,7 +125,7 @@ _SAME: Final = {chr(code) for code in range(0x80)}
 
 
 def _changed(kinds: str) -> list[str]:
-    """Those of the characters that are not ASCII and fold to something else."""
+    """Return those of the characters that are not ASCII and fold to something else."""
     changed = []
     for char in set(kinds) - _SAME:
         if _ALONE[ord(char)] == char:
@@ -133,8 +136,8 @@ def _changed(kinds: str) -> list[str]:
 
 
 def _kept_marks(found: re.Match[str]) -> str:
-    """The marks that stay: none on Latin, Greek and Cyrillic letters; on kana only voicing marks, which stay on no
-    other letter."""
+    """Return the marks that stay: none on Latin, Greek and Cyrillic letters; on kana only voicing marks, which stay on
+    no other letter."""
     before = found.string[max(found.start() - 1, 0) : found.start()]
     if not before.isalnum() or _LOSES_MARKS.match(before):
         return ""
@@ -143,18 +146,18 @@ def _kept_marks(found: re.Match[str]) -> str:
 
 
 def in_word(folded: str, at: int) -> bool:
-    """Whether the character at `at` is a letter, digit or mark that is not CJK; False at the end."""
+    """Return True if the character at `at` is a letter, digit or mark that is not CJK. False at the end."""
     char = folded[at : at + 1]
     return char.isalnum() if char < "\x80" else _IN_WORD.match(char) is not None
 
 
 def in_run(folded: str, at: int) -> bool:
-    """Whether the character at `at` is CJK; False at the end."""
+    """Return True if the character at `at` is CJK. False at the end."""
     return _IS_CJK.match(folded, at) is not None
 
 
 def word_end(folded: str, at: int) -> int:
-    """The end of the word that continues at `at`; `at` itself when none does."""
+    """Return the end of the word that continues at `at`; `at` itself if none does."""
     rest = _REST_OF_WORD.match(folded, at)
     return rest.end() if rest else at
 
@@ -164,7 +167,7 @@ def is_cjk(unit: str) -> bool:
 
 
 def units(text: str) -> list[str]:
-    """The words of a text, folded; an unbroken run of CJK characters is one unit.
+    """Split a text into its words, folded. An unbroken run of CJK characters is one unit.
 
     >>> units("Ad-copy: 夏のセールsale")
     ['ad', 'copy', '夏のセール', 'sale']
@@ -174,7 +177,7 @@ def units(text: str) -> list[str]:
 
 
 def grams(unit: str) -> Iterator[str]:
-    """The index's tokens of a unit: the word itself; of a CJK run each pair of neighbours, then its last character.
+    """Yield the index's tokens of a unit: the word, or of a CJK run each pair of neighbours, then its last character.
 
     So every character begins exactly one token, and a phrase can tell where a run ends.
     """
@@ -185,7 +188,7 @@ def grams(unit: str) -> Iterator[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """The index's tokens of a text, in order: they hold no ASCII but `a-z0-9`, and no blank.
+    """Return the index's tokens of a text, in order. They hold no ASCII but `a-z0-9`, and no blank.
 
     >>> tokens("夏のB2B sale")
     ['夏の', 'の', 'b2b', 'sale']
@@ -200,7 +203,7 @@ def tokens(text: str) -> list[str]:
 
 
 def _is_aligned(kinds: str) -> bool:
-    """Whether each of these characters folds to exactly one: then offsets stay the same, as in most texts."""
+    """Return True if each of these characters folds to exactly one: then offsets stay the same, as in most texts."""
     return not _JOINS.search(kinds) and all(len(_ALONE[ord(char)]) == 1 for char in _changed(kinds))
 
 
@@ -222,7 +225,7 @@ class Folded:
         self._origins = list(accumulate(map(len, self._pieces), initial=0))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The part of the original that the non-empty part [start, end) of `text` came from; whole characters."""
+        """Return the part of the original that the non-empty part [start, end) of `text` came from."""
         if self._aligned:
             return start, end
         return self._origin(start, 0), self._origin(end, 1)

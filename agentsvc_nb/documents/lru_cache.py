@@ -1,4 +1,4 @@
-"""What was made last is kept for whoever asks for it next, up to a size in all."""
+"""A cache with a limit of size."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Kept(Generic[K, V]):
-    """Values by their keys; the one that was not asked for the longest goes first, and the last stays, whatever its
-    size. For any thread.
+class LruCache(Generic[K, V]):
+    """Values by their keys. Removes the least recently used values when all are larger than `room`, but never the last
+    one. For any thread.
 
     Args:
-        room: how large all values may be together.
-        size: how large one is.
+        room: the limit of the size of all values together.
+        size: returns the size of a value.
     """
 
     def __init__(self, room: int, size: Callable[[V], int]) -> None:
@@ -32,7 +32,7 @@ class Kept(Generic[K, V]):
             return self._values.get(key)
 
     def put(self, key: K, value: V) -> V:
-        """The value that is kept: of two that were made at the same time, the first."""
+        """Store a value, unless there is one. Return the value that is stored."""
         with self._lock:
             if key in self._values:
                 return self._values[key]

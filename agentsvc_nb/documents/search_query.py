@@ -1,0 +1,182 @@
+"""The grammar of `GET /files/search` (docs/api/files.md "Search"): parse a query, and match texts with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, count
+from typing import Final
+
+from agentsvc_nb.documents.tokens import fold, grams, in_run, in_word, is_cjk, units, word_end
+from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
+
+TOO_LONG: Final = f"The search takes too long: look for fewer words (at most {QUERY_MAX_WORDS}), or rarer ones."
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))  # what keyboards and word processors make of `"`
+_TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
+_SCRATCH = frozenset({"tmp", "frames", "logs"})
+_CHECKED = 1_000
+"""`occurrences` calls `check` each time it has tried this many places in a text: about every millisecond."""
+Check = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Folded units (`documents.tokens.units`) that must follow each other. With `prefix` the last word may be longer.
+
+    CJK text does not mark where words begin and end, so a CJK unit is never a prefix: it matches anywhere in a run.
+    """
+
+    units: tuple[str, ...]
+    prefix: bool = False
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens that the index must hold one after the other.
+
+        A run of CJK characters at the end may go on in the text, so the token of its last character alone is left out.
+        """
+        found = [gram for unit in self.units for gram in grams(unit)]
+        return tuple(found[:-1] if is_cjk(self.units[-1]) and len(self.units[-1]) > 1 else found)
+
+    @property
+    def open(self) -> bool:
+        """True if the last token is a prefix. A single CJK character always is one, as it may begin a pair."""
+        last = self.units[-1]
+        return len(last) == 1 if is_cjk(last) else self.prefix
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed query. A text must match at least one phrase of each group, and must not match an exclusion."""
+
+    groups: tuple[tuple[Phrase, ...], ...]
+    exclusions: tuple[Phrase, ...] = ()
+
+    @property
+    def words(self) -> int:
+        """The number of words of all its phrases."""
+        return sum(len(phrase.units) for phrase in chain(self.exclusions, *self.groups))
+
+
+def parse(q: str) -> Query | None:
+    """Parse a query. Return None if it asks for nothing. Never raises: any text is a query.
+
+    >>> parse('summer or winter "ad copy" -draft sal').groups[1:]
+    ((Phrase(units=('ad', 'copy'), prefix=False),), (Phrase(units=('sal',), prefix=True),))
+    >>> parse("-only -exclusions") is None
+    True
+    """
+    q = q.translate(_QUOTES)
+    groups: list[list[Phrase]] = []
+    exclusions: list[Phrase] = []
+    alternative = False
+    for term in _TERM.finditer(q):
+        if term[0].lower() == "or":
+            alternative = bool(groups)
+            continue
+        phrase = _phrase(term, len(q))
+        if not phrase.units:  # nothing but punctuation
+            continue
+        if term["minus"]:
+            exclusions.append(phrase)
+        elif alternative:
+            groups[-1].append(phrase)
+        else:
+            groups.append([phrase])
+        alternative = False
+    # Repeated phrases add nothing, and would be searched for again.
+    wanted = dict.fromkeys(tuple(dict.fromkeys(group)) for group in groups)
+    return Query(tuple(wanted), tuple(dict.fromkeys(exclusions))) if groups else None
+
+
+def has_terms(query: Query, text: str) -> bool:
+    """Return True if every group of the query has a phrase in the text. Ignores exclusions."""
+    folded = fold(text)
+    return all(any(_has(phrase, folded) for phrase in group) for group in query.groups)
+
+
+def is_excluded(query: Query, text: str) -> bool:
+    """Return True if the text holds one of the query's exclusions, in a file's name or in its contents."""
+    folded = fold(text)
+    return any(_has(phrase, folded) for phrase in query.exclusions)
+
+
+def matches(query: Query, text: str) -> bool:
+    """Return True if one text by itself matches the query."""
+    return has_terms(query, text) and not is_excluded(query, text)
+
+
+def is_scratch(path: str) -> bool:
+    """Return True for a scratch path, which lists show and searches never find (docs/api/files.md "Scratch").
+
+    >>> is_scratch("video/frames/0001.png"), is_scratch(".cache/a.txt"), is_scratch("logs.txt")
+    (True, True, False)
+    """
+    *folders, name = path.split("/")
+    return name.startswith(".") or any(folder.startswith(".") or folder in _SCRATCH for folder in folders)
+
+
+def _phrase(term: re.Match[str], end: int) -> Phrase:
+    """Make a phrase of a term: `ad-copy` is a phrase of two words. `end` is the length of the query."""
+    if term["word"] is None:
+        return Phrase(tuple(units(term["quoted"])))
+    found = tuple(units(term["word"]))
+    last = not term["minus"] and term.end() == end
+    return Phrase(found, prefix=last and bool(found) and not is_cjk(found[-1]))
+
+
+def occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iterator[tuple[int, int]]:
+    """Yield the places of the phrase in a folded text. The place of a prefix includes the rest of its word."""
+    pattern = _pattern(phrase)
+    end = 0
+    for tried in count():
+        if check and tried % _CHECKED == 0:
+            check()
+        found = pattern.search(folded, end)
+        if not found:
+            return
+        start, end = found.span()
+        if folded.isascii() or _is_whole(phrase, found):
+            end = word_end(folded, end) if phrase.prefix else end
+            yield start, end
+        else:
+            end = start + 1
+
+
+@lru_cache(maxsize=1024)
+def _pattern(phrase: Phrase) -> re.Pattern[str]:
+    """Return a pattern of the units with only separators between them, in an ASCII text as whole words.
+
+    In others `_is_whole` checks where they end: in the pattern, the large character classes of words would take
+    milliseconds to compile.
+    """
+    parts = [f"({unit})" if is_cjk(unit) else f"({unit})(?![a-z0-9])" for unit in phrase.units]
+    if phrase.prefix:
+        parts[-1] = f"({phrase.units[-1]})"
+    if not is_cjk(phrase.units[0]):
+        # Looked at behind the word, because `re` jumps to a pattern's first letters only if it begins with them.
+        parts[0] += f"(?<![a-z0-9]{phrase.units[0]})"
+    return re.compile(r"[\W_]*+".join(parts))
+
+
+def _is_whole(phrase: Phrase, found: re.Match[str]) -> bool:
+    """Return True if the units found are whole words or runs of the text.
+
+    A CJK unit may begin within a run and, if it is the last, end within one. A last word that is a prefix may end
+    within a word.
+    """
+    text, start = found.string, found.start()
+    if start and text[start - 1] >= "\x80" and not is_cjk(phrase.units[0]) and in_word(text, start - 1):
+        return False
+    open_end = phrase.prefix or is_cjk(phrase.units[-1])
+    for number, unit in enumerate(phrase.units[:-1] if open_end else phrase.units, 1):
+        end = found.end(number)
+        if text[end : end + 1] >= "\x80" and (in_run if is_cjk(unit) else in_word)(text, end):
+            return False
+    return True
+
+
+def _has(phrase: Phrase, folded: str) -> bool:
+    return next(occurrences(phrase, folded), None) is not None

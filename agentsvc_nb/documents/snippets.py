@@ -1,0 +1,164 @@
+"""Passages of a text around the matches of a search query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+from unicodedata import category
+
+from agentsvc_nb.documents.search_query import Check, Query, occurrences
+from agentsvc_nb.documents.tokens import Folded, kinds_beyond_ascii
+
+Passage = list[tuple[str, bool]]
+Span = tuple[int, int]
+Finder = Callable[[str], Iterator[Span]]
+
+WIDTH = 160
+_LEAD = 40
+"""Characters of a passage before its first match, at most."""
+_SLACK = 24
+"""Characters by which a cut may move to fall between words. CJK text has no blanks, so its cuts do not move."""
+_HITS_MAX = 200
+_HEAD_CHARS = 100_000
+
+_CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+# Matches all blanks but single spaces: those are the most frequent, and stay as they are.
+_BLANKS = re.compile(rf" [\s{_CONTROL}]+|(?! )[\s{_CONTROL}]+")
+# Direction marks: unbalanced by a cut, they would reverse the text of the page around a passage.
+_UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+def snippets(query: Query, text: str, limit: int = 2, check: Check | None = None) -> list[Passage]:
+    """Return up to `limit` passages of about 160 characters around the matches, in the order of the text.
+
+    A passage is a list of parts (text, whether it is a match); joined, they are the original text with each run of
+    blanks and control characters made one blank. Passages do not overlap. The first 100,000 characters are preferred.
+    `check` is called regularly and stops the search by raising: a text of one long word takes a second for each phrase.
+    """
+    finders = [partial(occurrences, phrase, check=check) for group in query.groups for phrase in group]
+    found: list[Passage] = []
+    if len(text) > _HEAD_CHARS:
+        found = _passages(text[: text.rfind(" ", 0, _HEAD_CHARS) + 1], finders, limit)
+    return found if len(found) == limit else _passages(text, finders, limit)
+
+
+class Hit(NamedTuple):
+    """A match in the folded text; `finder` is the index of the finder that found it."""
+
+    start: int
+    end: int
+    finder: int
+
+
+def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
+    """Return passages of `text` around the matches of the finders in the folded text, preferably with matches of many
+    finders."""
+    kinds = kinds_beyond_ascii(text)
+    text = _one_line(text, kinds)
+    folded = Folded(text, kinds)
+    hits = _hits(folded.text, finders, limit)
+    found: list[Passage] = []
+    floor = 0
+    for core in sorted(_best_starts(hits, limit)):
+        near = _merge(folded.span(start, end) for start, end, _ in hits if abs(start - core) < 2 * WIDTH)
+        first = folded.span(core, core + 1)[0]
+        if first < floor:  # already shown: where folding lengthens the text, distances in the original are shorter
+            continue
+        begin, floor = _cut(text, first, floor)
+        found.append(list(_split(text, near, begin, floor)))
+    return found
+
+
+def _hits(text: str, finders: Sequence[Finder], limit: int) -> list[Hit]:
+    if len(finders) == 1:
+        return list(_earliest(finders[0](text), limit))
+    return sorted(
+        Hit(start, end, number) for number, find in enumerate(finders) for start, end in islice(find(text), _HITS_MAX)
+    )
+
+
+def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
+    """Yield the hits of a single finder that `limit` passages can show: its first passages are as good as any."""
+    core, count = -WIDTH, 0
+    for start, end in spans:
+        if start >= core + WIDTH and count < limit:
+            core, count = start, count + 1
+        elif start >= core + 2 * WIDTH:
+            return
+        yield Hit(start, end, 0)
+
+
+def _one_line(text: str, kinds: str) -> str:
+    """Put the text on one line, without direction marks. `kinds` are its characters that are not ASCII."""
+    if _UNSHOWN.search(kinds):
+        text = _UNSHOWN.sub("", text)
+    if "  " in text or not text.isprintable():
+        text = _BLANKS.sub(" ", text)
+    return text.strip()
+
+
+def _best_starts(hits: Sequence[Hit], limit: int) -> list[int]:
+    """Return where the best passages have their first hit: those with hits of the most finders, then the earliest."""
+    rated = sorted((-_count_finders(hits, at), hit.start) for at, hit in enumerate(hits))
+    chosen: list[int] = []
+    for _, start in rated:
+        if len(chosen) < limit and all(abs(start - other) >= WIDTH for other in chosen):
+            chosen.append(start)
+    return chosen
+
+
+def _count_finders(hits: Sequence[Hit], at: int) -> int:
+    """Count the finders that have a hit in the passage that begins with the hit at index `at`."""
+    numbers = {hits[at].finder}
+    for later in range(at + 1, len(hits)):
+        if hits[later].end > hits[at].start + WIDTH - _LEAD:
+            break
+        numbers.add(hits[later].finder)
+    return len(numbers)
+
+
+def _merge(spans: Iterator[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            start, end = merged[-1][0], max(merged.pop()[1], end)
+        merged.append((start, end))
+    return merged
+
+
+def _cut(text: str, first: int, floor: int) -> Span:
+    """Return begin and end of the passage whose first hit is at `first`, cut between words where a blank is near.
+
+    `floor` is the end of the passage before.
+    """
+    begin = max(floor, first - _LEAD)
+    if begin > 0 and text[begin - 1] != " ":
+        begin = text.find(" ", begin, min(begin + _SLACK, first)) + 1 or _after_marks(text, begin)
+    end = begin + WIDTH
+    if end >= len(text):
+        return begin, len(text)
+    blank = text.rfind(" ", max(end - _SLACK, first + 1), end + 1)
+    return begin, blank if blank >= 0 else _after_marks(text, end)
+
+
+def _after_marks(text: str, at: int) -> int:
+    """Move `at` behind combining marks that a cut there would separate from their letter."""
+    while at < len(text) and category(text[at])[0] == "M":
+        at += 1
+    return at
+
+
+def _split(text: str, hits: Sequence[Span], begin: int, end: int) -> Iterator[tuple[str, bool]]:
+    at = begin
+    for start, stop in hits:
+        start, stop = max(start, at), min(stop, end)
+        if start < stop:
+            if at < start:
+                yield text[at:start], False
+            yield text[start:stop], True
+            at = stop
+    if at < end:
+        yield text[at:end], False
