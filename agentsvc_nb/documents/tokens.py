@@ -58,11 +58,7 @@ _LOSES_MARKS = re.compile(
 )
 # Characters that may merge with the one before them: marks, jamo, the half-width signs of voiced kana.
 _JOINS = re.compile(f"{_MARK}|[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\ud7b0-\ud7fb\uff9e-\uffdc]")
-_CHEROKEE = re.compile("[\u13a0-\u13ff\uab70-\uabbf]")  # the one script that folds to its capitals
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _ASCII_BYTES = bytes(range(0x80))
-_MANY_KINDS = 64
-"""With more kinds of characters than this, replacing them kind by kind is the slower way."""
 # A text may be folded in pieces when each begins with a character that never joins the one before it.
 _PIECE = re.compile(
     "(?s:.{32,4096}?(?=[\t-\r -~\u0400-\u0481\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]|\\Z)|.{1,4096})"
@@ -78,8 +74,8 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    kinds = kinds_beyond_ascii(text)
-    return _fold_joined(text) if _JOINS.search(kinds) else _fold_alone(text, kinds)
+    joins = _JOINS.search(kinds_beyond_ascii(text))
+    return _fold_joined(text) if joins else text.translate(_ALONE)
 
 
 def kinds_beyond_ascii(text: str) -> str:
@@ -90,18 +86,6 @@ def kinds_beyond_ascii(text: str) -> str:
     """
     beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES)
     return "".join(set(beyond.decode("utf-8", "surrogatepass")))
-
-
-def _fold_alone(text: str, kinds: str) -> str:
-    """`fold` of a text in which no character joins another; `kinds` as `kinds_beyond_ascii` returns them."""
-    if _CHEROKEE.search(kinds):
-        return text.translate(_ALONE)
-    changed = _changed(kinds)
-    if len(changed) > _MANY_KINDS:
-        return _NOT_ASCII.sub(lambda run: run[0].translate(_ALONE), text).lower()
-    for char in changed:  # its folded form has no capitals, and folds to itself
-        text = text.replace(char, _ALONE[ord(char)])
-    return text.lower()
 
 
 def _fold_joined(text: str) -> str:
@@ -120,19 +104,6 @@ class _Alone(dict[int, str]):
 
 
 _ALONE: Final = _Alone()
-_SAME: Final = {chr(code) for code in range(0x80)}
-"""Characters known to need no entry of `_ALONE`: those that fold to themselves, and ASCII."""
-
-
-def _changed(kinds: str) -> list[str]:
-    """Return those of the characters that are not ASCII and fold to something else."""
-    changed = []
-    for char in set(kinds) - _SAME:
-        if _ALONE[ord(char)] == char:
-            _SAME.add(char)
-        else:
-            changed.append(char)
-    return changed
 
 
 def _kept_marks(found: re.Match[str]) -> str:
@@ -204,7 +175,7 @@ def tokens(text: str) -> list[str]:
 
 def _is_aligned(kinds: str) -> bool:
     """Return True if each of these characters folds to exactly one: then offsets stay the same, as in most texts."""
-    return not _JOINS.search(kinds) and all(len(_ALONE[ord(char)]) == 1 for char in _changed(kinds))
+    return not _JOINS.search(kinds) and all(len(_ALONE[ord(char)]) == 1 for char in kinds)
 
 
 class Folded:
@@ -216,7 +187,7 @@ class Folded:
     def __init__(self, original: str, kinds: str) -> None:
         self._aligned = _is_aligned(kinds)
         if self._aligned:
-            self.text = _fold_alone(original, kinds)
+            self.text = original.translate(_ALONE)
             return
         self._pieces = _PIECE.findall(original)
         folded = [fold(piece) for piece in self._pieces]
