@@ -176,11 +176,11 @@ class _Answer:
         by_path = {file.path: file for file in tables.files}
         parts = []
         for path in sorted(paths)[:5]:
-            if path in by_path and (_is_data(path) or not by_path[path].tables):
-                parts.append(outline_tables(by_path[path]))
-            elif text := await self._turn.workspace.text(path):
+            file = by_path.get(path)
+            if not _is_data(path) and (text := await self._turn.workspace.text(path)):
                 parts.append(outline_text(path, text))
-                parts += [outline_tables(by_path[path])] if path in by_path else []
+            if file and (file.tables or file.unreadable):
+                parts.append(outline_tables(file))
         return outline(parts) if parts else without_result("nothing", "The files have no text to outline.\n\n")
 
     async def _unreadable(self, paths: Sequence[str], tables: TableQuestions) -> str:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from agentsvc_nb.agents.offline.grammar import Composer, Target
-from agentsvc_nb.agents.offline.lexicon import AUXILIARY, QUANTITIES
+from agentsvc_nb.agents.offline.lexicon import AUXILIARY, FUNCTION_WORDS, QUANTITIES
 from agentsvc_nb.agents.offline.linking import Fragment
 from agentsvc_nb.agents.offline.plan import Conditions, Group, Measure, Plan, Rank
 
@@ -111,6 +111,10 @@ class Assembler:
             else:
                 joined.append(fragment)
         if waiting:
+            named = [one.meaning.column for one in cover if one.kind == "Target" and one.meaning.column]
+            texts = [name for name in named if self._column(name).kind == "text"]
+            if texts:
+                _reject(f"`{texts[0]}` holds texts that are not read as numbers.")
             _reject(f"`{self._tokens[waiting.start]}` has no column of numbers.")
         return joined
 
@@ -160,6 +164,8 @@ class Assembler:
                 _reject(f"`{column}` is ordered by itself.")
             self._check_per_row(plan, [key.column])
             measure = replace(rank.measure, bare=False)
+            if measure.agg == "count" and not key.part and self._column(key.column).unique:
+                _reject(f"Each `{key.column}` has one row, so that there is nothing to order.")
             if measure.agg in ("max", "min") and self._column(str(column)).additive:
                 _reject(f"It is not clear which `{column}` to order by.")
             return replace(plan, groups=(key,), rank=replace(rank, limit=count or rank.limit, measure=measure))
@@ -192,15 +198,20 @@ class Assembler:
         if plan.groups:
             return replace(plan, measures=measures, share=frozenset())
         begin = next(fragment.end for fragment in cover if fragment.kind == "Share")
-        after = range(begin, len(self._tokens))
-        verb = next((at for at in after if self._tokens[at].lower() in AUXILIARY), len(self._tokens))
         parts = [fragment for fragment in cover if fragment.kind == "Cond"]
-        chosen = [fragment for fragment in parts if fragment.start >= verb - 1 and fragment.end > verb]
-        chosen = chosen or (parts if len(parts) == 1 else [])
+        within = {at for part in parts for at in range(part.start + 1, self._last_word(part))}
+        verbs = [at for at in range(begin, len(self._tokens)) if self._tokens[at].lower() in AUXILIARY]
+        verb = next((at for at in verbs if at not in within), len(self._tokens))
+        chosen = [part for part in parts if part.start > verb] or (parts if len(parts) == 1 else [])
         if not chosen:
             _reject("It is not clear which part the share is of.")
         share: Conditions = frozenset().union(*(fragment.meaning for fragment in chosen))
         return replace(plan, measures=measures, share=share, conditions=plan.conditions - share)
+
+    def _last_word(self, fragment: Fragment) -> int:
+        """Return the place of a fragment's last word; behind it are words that were skipped."""
+        places = range(fragment.start, fragment.end)
+        return max((at for at in places if self._tokens[at].lower() not in FUNCTION_WORDS), default=fragment.start)
 
     def _having(self, plan: Plan, measures: tuple[Measure, ...], targets: Sequence[Target]) -> Plan:
         if plan.groups:

@@ -146,6 +146,11 @@ class Composer:
             return Measure("sum", name) if column.additive else None
         return None if column.truths or column.kind in ("date", "time") else Measure("distinct", name)
 
+    def counted_in_all(self, name: str) -> Measure | None:
+        """Return what `total number of` means; None if that is not clear: rows, or different values?"""
+        column = self.column(name)
+        return self.counted(name) if column.additive or column.unique else None
+
     def ratio(self, name: str, over: str) -> Measure | None:
         both = self.column(name).additive and self.column(over).additive and name != over
         return Measure("ratio", name, over) if both else None
@@ -293,9 +298,10 @@ GRAMMAR: Final[dict[str, Function]] = {
     "Measure = Col Agg .3": lambda c, column, agg: c.measure(agg, column),
     "Measure = Col .2": lambda c, column: c.bare(column),
     "Measure = Agg row 1.0": lambda c, agg: Measure("count") if agg == "sum" else None,
-    "Measure = count row": lambda c: Measure("count"),
+    "Measure = count row | total row": lambda c: Measure("count"),
     "Measure = count Col": lambda c, column: c.counted(column),
-    "Measure = count distinct Col": lambda c, column: Measure("distinct", column),
+    "Measure = total Col": lambda c, column: c.counted_in_all(column),
+    "Measure = count distinct Col | total distinct Col": lambda c, column: Measure("distinct", column),
     "Measure = ratio Col to Col | ratio Col and Col | Col per Col": lambda c, column, over: c.ratio(column, over),
     "Measure = Ratio .1": lambda c, ratio: c.known_ratio(ratio),
     "Measure = Agg Ratio .2": lambda c, agg, ratio: c.known_ratio(ratio) if agg == "mean" else None,

@@ -32,8 +32,8 @@ CLOSE: Final = 0.6
 _K: Final = 1.2
 _B: Final = 0.5
 _ASKING: Final = words_of(
-    "who whom when where why how many much long often there any some about say says said tell told mean means according "
-    "explain describe know need want first please could should may might must if or not no file document"
+    "who whom when where why how many much long often there any some about say says said tell told mean means "
+    "according explain describe know need want first please could should may might must if or not no file document"
 )
 _WORD: Final = re.compile(r"[^\W_]+(?:[.,:'’-][^\W_]+)*")
 
@@ -146,7 +146,7 @@ def rank_passages(words: Sequence[str], passages: Sequence[Passage]) -> list[tup
     ranked = []
     for passage, body, heads in zip(passages, bodies, above, strict=True):
         covered = sum(weights[term] for term in terms if body[term] or heads[term])
-        if not any(body[term] for term in terms):
+        if not covered:
             continue
         norm = _K * (1 - _B + _B * body.total() / length)
         counts = {term: body[term] + 0.5 * heads[term] for term in terms}

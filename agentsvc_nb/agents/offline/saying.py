@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
 from agentsvc_nb.agents.offline.lexicon import WEEKDAYS
-from agentsvc_nb.agents.offline.plan import Condition, Constant, Group, Measure, Plan
+from agentsvc_nb.agents.offline.plan import Condition, Conditions, Constant, Group, Measure, Plan
 
 AGGREGATES: Final = {"sum": "total", "mean": "average", "median": "median", "min": "minimum", "max": "maximum"}
 OPERATORS: Final = {
@@ -36,8 +36,7 @@ class _Sayer:
         self._quoted = quoted
 
     def plan(self, plan: Plan) -> str:
-        conditions = " and ".join(sorted(map(self.condition, plan.conditions)))
-        where = f" with {conditions}" if conditions else ""
+        where = f" with {self.conditions(plan.conditions)}" if plan.conditions else ""
         keys = [self.group(group) for group in plan.groups]
         if plan.rank and plan.groups:
             order = "top" if plan.rank.descending else "bottom"
@@ -52,7 +51,7 @@ class _Sayer:
         if plan.select:
             return f"list {self.header(plan.select)}{self.having(plan)}{where}"
         share = "percentage of " if plan.share is not None else ""
-        part = f" that are {' and '.join(sorted(map(self.condition, plan.share)))}" if plan.share else ""
+        part = f" that are {self.conditions(plan.share)}" if plan.share else ""
         if plan.mean_per:
             by = f" by {' and '.join(keys)}" if keys else ""
             amount = self.measure(plan.measures[0]).removeprefix("total ")
@@ -81,6 +80,20 @@ class _Sayer:
         if one.agg == "distinct":
             return f"number of different {self.header(one.column)}"
         return f"{AGGREGATES[one.agg]} {self.header(one.column)}" if one.agg in AGGREGATES else "number of rows"
+
+    def conditions(self, conditions: Conditions) -> str:
+        """Write conditions. A period of whole days is written from its first day to its last."""
+        written = []
+        ends = {one.column: one for one in conditions if one.op == "<" and isinstance(one.values[0], date)}
+        periods = [one for one in conditions if one.op == ">=" and one.column in ends]
+        for one in periods:
+            start, end = one.values[0], ends[one.column].values[0]
+            assert isinstance(start, date)
+            assert isinstance(end, date)
+            last = end - timedelta(1)
+            written.append(f"{self.header(one.column)} {f'from {start} to {last}' if last > start else start}")
+        others = conditions - {*periods, *(ends[one.column] for one in periods)}
+        return " and ".join(sorted([*written, *map(self.condition, others)]))
 
     def condition(self, one: Condition) -> str:
         name = self.header(one.column)

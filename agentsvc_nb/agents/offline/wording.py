@@ -90,7 +90,8 @@ def measure_title(measure: Measure) -> str:
         case "ratio":
             return measure.name or f"{measure.column} per {measure.over}"
         case agg:
-            return f"{AGGREGATES[agg].capitalize()} {measure.column}"
+            column, word = str(measure.column), AGGREGATES[agg].capitalize()
+            return column if column.casefold().startswith(word.casefold()) else f"{word} {column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ def headline(plan: Plan, table: Table, result: Result, account: Account) -> str:
     columns, rows = result.columns, result.rows
     where = _where(plan)
     if plan.rank and plan.groups:
-        name = f"{columns[1].title[:1].lower()}{columns[1].title[1:]}"
+        measure = plan.rank.measure
+        name = str(measure.column) if measure.agg in ("max", "min") else _lower(columns[1].title)
         order = "Highest" if plan.rank.descending else "Lowest"
         if plan.rank.limit > 1 and not plan.rank.nth:
             order = f"{'Top' if plan.rank.descending else 'Bottom'} {plan.rank.limit} {columns[0].title} by"
@@ -213,6 +215,10 @@ def _where(plan: Plan) -> str:
 def _named(parts: Sequence[str]) -> str:
     more = f" and {len(parts) - NAMED_MAX:,} more" if len(parts) > NAMED_MAX else ""
     return ", ".join(parts[:NAMED_MAX]) + more
+
+
+def _lower(title: str) -> str:
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _rows(count: int) -> str:

@@ -18,7 +18,7 @@ from agentsvc_nb.wire.text import label, plain
 RESULTS: Final = ("computed", "looked_up")
 SWITCH: Final = "agentsvc model anthropic:claude-sonnet-4-6"
 HOW_TO_SWITCH: Final = (
-    f"A language model can do more: `%{SWITCH}` in a notebook, `{SWITCH}` in a terminal switches to one.\n\n"
+    f"To switch to a language model: `%{SWITCH}` in a notebook, `{SWITCH}` in a terminal.\n\n"
 )
 _ORDER: Final = get_args(Basis)
 

@@ -1,0 +1,131 @@
+"""Random plans: their words parse to the same plan or are refused, and their SQL gives what pandas gives."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from agentsvc_nb.agents.offline.plan import Condition, Group, Measure, Plan
+from agentsvc_nb.agents.offline.saying import say
+from tests.offline.plans import random_plan
+from tests.offline.tables import ReadTable, orders
+
+PLANS = 400
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
+    return ReadTable(tmp_path_factory.mktemp("orders"), "orders", orders(seed=1))
+
+
+def test_a_plan_in_words_parses_to_the_same_plan_or_is_refused(table: ReadTable) -> None:
+    made = random.Random(2)
+    same = 0
+    for plan in (random_plan(made) for _ in range(PLANS)):
+        parsed = table.parser.parse(say(plan))
+        if isinstance(parsed, Plan):
+            assert parsed == plan, say(plan)
+            same += 1
+    assert same > 0.85 * PLANS
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_sql_of_a_plan_gives_what_pandas_gives(seed: int, tmp_path: Path) -> None:
+    content = orders(seed)
+    table = ReadTable(tmp_path, "orders", content)
+    frame = pd.read_csv(io.StringIO(content), parse_dates=["order_date"], keep_default_na=False, na_values=[""])
+    made = random.Random(seed + 100)
+    for plan in (random_plan(made) for _ in range(60)):
+        assert normal(table.run(plan)) == normal(computed(plan, frame)), say(plan)
+
+
+def computed(plan: Plan, frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return what pandas makes of a plan."""
+    rows = frame[kept(frame, plan.conditions)]
+    if plan.share:
+        return [(100 * int(kept(rows, plan.share).sum()) / len(rows) if len(rows) else None,)]
+    if plan.mean_per:
+        sums = rows.groupby(key(rows, plan.mean_per))[plan.measures[0].column].sum(min_count=1)
+        return [(sums.mean(),)]
+    if plan.rank:
+        groups = rows.groupby(key(rows, plan.groups[0]))
+        found = {name: measured(plan.rank.measure, group) for name, group in groups}
+        amounts = pd.Series(found, dtype=float).dropna()
+        places = amounts.rank(method="min", ascending=not plan.rank.descending)
+        chosen = amounts[places <= plan.rank.limit]
+        order = sorted(chosen.index, key=lambda name: (places[name], str(name)))
+        return [(name, chosen[name]) for name in order]
+    if plan.groups:
+        groups = rows.groupby(key(rows, plan.groups[0]), dropna=False)
+        return sorted(((name, measured(plan.measures[0], group)) for name, group in groups), key=str)
+    return [(measured(plan.measures[0], rows),)]
+
+
+def kept(frame: pd.DataFrame, conditions: frozenset[Condition]) -> pd.Series:
+    mask = pd.Series(True, index=frame.index)
+    for one in conditions:
+        mask &= fits(frame[one.column], one)
+    return mask
+
+
+def fits(cells: pd.Series, one: Condition) -> pd.Series:
+    match one.op:
+        case "in" | "=" if isinstance(one.values[0], str):
+            return cells.isin(one.values)
+        case "not in" | "!=":
+            return ~cells.isin(one.values)
+        case "weekday":
+            return (cells.dt.day_of_week + 1).isin(one.values)
+    value: Any = one.values[0]
+    if isinstance(value, bool):
+        return cells == ("yes" if value else "no")
+    value = pd.Timestamp(value) if cells.dtype.kind == "M" else float(value)
+    compare = {"=": cells.eq, "<": cells.lt, ">": cells.gt, "<=": cells.le, ">=": cells.ge}
+    return compare[one.op](value)
+
+
+def key(frame: pd.DataFrame, group: Group) -> pd.Series:
+    cells = frame[group.column]
+    match group.part:
+        case None:
+            return cells
+        case "weekday":
+            return cells.dt.day_of_week + 1
+        case "quarter":
+            return cells.dt.strftime("%Y") + " Q" + cells.dt.quarter.astype(str)
+        case part:
+            return cells.dt.strftime({"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}[part])
+
+
+def measured(measure: Measure, frame: pd.DataFrame) -> Any:
+    if measure.agg == "count":
+        return len(frame)
+    cells = frame[measure.column]
+    match measure.agg:
+        case "distinct":
+            return cells.nunique()
+        case "ratio":
+            both = frame[[measure.column, measure.over]].dropna().sum()
+            return both[measure.column] / both[measure.over] if both[measure.over] else None
+        case "sum":
+            return cells.sum(min_count=1)
+    return getattr(cells, measure.agg)()
+
+
+def normal(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return rows with rounded numbers and one kind of missing value, in one order."""
+    made = [
+        tuple(None if pd.isna(cell) else cell if isinstance(cell, str) else round(float(cell), 6) for cell in row)
+        for row in rows
+    ]
+    made = [tuple(_as_number(cell) for cell in row) for row in made]
+    return sorted(made, key=str)
+
+
+def _as_number(cell: Any) -> Any:
+    return round(float(cell), 6) if isinstance(cell, str) and cell.isdigit() else cell
