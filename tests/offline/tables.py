@@ -66,5 +66,7 @@ def orders(seed: int, rows: int = 80) -> str:
         price = f"{made.randint(100, 9000) / 100:.2f}"
         revenue = f"{made.randint(100, 90000) / 100:.2f}"
         discount = made.choice(["0", "5", "10"])
-        lines.append(f"{number},{day},{region},{product},{price},{units},{revenue},{discount},{made.choice(['yes', 'no'])}")
+        lines.append(
+            f"{number},{day},{region},{product},{price},{units},{revenue},{discount},{made.choice(['yes', 'no'])}"
+        )
     return "\n".join(lines) + "\n"

@@ -39,7 +39,7 @@ class Assembler:
 
     def assemble(self, cover: Sequence[Fragment]) -> Plan:
         """Return the plan of a cover, checked against its question word: `who` does not ask for a number."""
-        plan = self._plan([fragment for fragment in cover if fragment.kind != "Who"])
+        plan = self._plan([fragment for fragment in cover if fragment.kind != "Who"], self._asks_for_a_row(cover))
         key = plan.select or (plan.groups[0].column if plan.groups else plan.measures[0].column)
         scalar = plan.measures and not plan.groups and plan.measures[0].agg not in ("min", "max")
         for who in (fragment for fragment in cover if fragment.kind == "Who"):
@@ -47,7 +47,13 @@ class Assembler:
                 _reject(f"`{self._tokens[who.start]}` does not ask for a number.")
         return plan
 
-    def _plan(self, cover: Sequence[Fragment]) -> Plan:
+    def _asks_for_a_row(self, cover: Sequence[Fragment]) -> bool:
+        """Return True for `who is the oldest`, in a table whose rows have names."""
+        asked = any(fragment.kind == "Who" and fragment.meaning == ("text",) for fragment in cover)
+        named = any(fragment.kind in ("Target", "Ranked") for fragment in cover)
+        return asked and not named and self._table.key is not None and self._table.key.kind == "text"
+
+    def _plan(self, cover: Sequence[Fragment], of_rows: bool) -> Plan:
         cover = self._join_aggregates(cover)
         meanings: dict[str, list[Any]] = defaultdict(list)
         for fragment in cover:
@@ -69,6 +75,7 @@ class Assembler:
             if measures or counts or meanings["Share"] or having:
                 _reject("The question asks for an order and for something else.")
             target, rank = meanings["Ranked"][0] if meanings["Ranked"] else (None, meanings["Rank"][0])
+            target = Target() if of_rows else target
             return self._ranked(plan, [*targets, target] if target else targets, rank)
         if meanings["Share"]:
             if counts or having:
@@ -230,12 +237,9 @@ class Assembler:
             _reject(_UNCLEAR)
         column = self._column(self._key(targets[0]).column)
         self._check_per_row(plan, [column.name])
-        if column.is_amount and (not plan.conditions or (column.additive and not self._finds_a_row(plan))):
+        if column.is_amount and (not plan.conditions or column.additive):
             _reject(f"`{column.name}`: its total, its average, or each value?")
         return replace(plan, select=column.name, single=column.is_amount)
-
-    def _finds_a_row(self, plan: Plan) -> bool:
-        return any(one.op == "=" and self._column(one.column).unique for one in plan.conditions)
 
     def _mean_per_period(self, plan: Plan, periods: Sequence[Group]) -> Plan:
         """`Average cost per day` is the mean of each day's sum."""

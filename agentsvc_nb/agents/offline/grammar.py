@@ -96,11 +96,13 @@ class Composer:
         return frozenset(Condition(name, op, (number.value,)) for op, number in limits)
 
     def hinted(self, words: str) -> Column | None:
-        """Return the only column of amounts whose header has one of these words: `older` means the age."""
+        """Return the only column of amounts whose header has one of these words: `older` means the age. Of
+        several, take the only one that adds up: the most expensive day has the largest cost, whatever the price."""
         if words == "DATE":
             return self.table.default_date
         stems = {stem(word) for word in words.split()}
         found = [column for column in self.table.columns if column.is_amount and stems & set(column.words)]
+        found = found if len(found) == 1 else [column for column in found if column.additive]
         return found[0] if len(found) == 1 else None
 
     def limited_hint(self, words: str, *limits: tuple[str, Quantity]) -> Conditions | None:

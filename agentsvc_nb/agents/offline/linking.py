@@ -105,15 +105,14 @@ class Linker:
         A function word may stay outside, unless it is written exactly as a value is (`IN` for India). A filler may,
         unless the table has a header or a value like it.
         """
-        named = {one.start for one in lexical if one.kind in ("Col", "Val", "Event") and one.end == one.start + 1}
-        exact = {
-            one.start for one in lexical if one.kind in ("Col", "Val") and one.end == one.start + 1 and not one.cost
-        }
+        single = [one for one in lexical if one.end == one.start + 1 and one.kind in ("Col", "Val", "Event")]
+        named = {one.start for one in single}
+        written = {one.start for one in single if one.kind == "Val" and one.meaning[1] == tokens[one.start]}
         costs: list[float | None] = []
         for at, token in enumerate(tokens):
             word = token.lower()
             if word in FUNCTION_WORDS:
-                costs.append(1.5 if at in exact and not (token.islower() and len(token) < 4) else 0.0)
+                costs.append(None if at in written and not (token.islower() and len(token) < 4) else 0.0)
             elif (word in FILLERS or stem(word) in FILLERS) and at not in named:
                 costs.append(0.0)
             else:

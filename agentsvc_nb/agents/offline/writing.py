@@ -17,9 +17,7 @@ from agentsvc_nb.wire.text import label, plain
 
 RESULTS: Final = ("computed", "looked_up")
 SWITCH: Final = "agentsvc model anthropic:claude-sonnet-4-6"
-HOW_TO_SWITCH: Final = (
-    f"To switch to a language model: `%{SWITCH}` in a notebook, `{SWITCH}` in a terminal.\n\n"
-)
+HOW_TO_SWITCH: Final = f"To switch to a language model: `%{SWITCH}` in a notebook, `{SWITCH}` in a terminal.\n\n"
 _ORDER: Final = get_args(Basis)
 
 
