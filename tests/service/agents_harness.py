@@ -19,8 +19,6 @@ from agentsvc_nb.agents.port import ClientTool, EarlierTurn, ProjectRules, Steps
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import (
-    ChartQuestion,
-    ComputeQuestion,
     Question,
     ReadQuestion,
     SqlQuestion,
@@ -121,7 +119,7 @@ class TablesHere:
     async def read(self, file: TableFile) -> TableAnswer:
         return await self._ask(ReadQuestion(file))
 
-    async def ask(self, question: ComputeQuestion | SqlQuestion | ChartQuestion) -> TableAnswer:
+    async def ask(self, question: SqlQuestion) -> TableAnswer:
         return await self._ask(question)
 
     async def _ask(self, question: Question) -> TableAnswer:

@@ -1,24 +1,14 @@
 """What of a brief stands on an ad: its labels and its prose; never its front matter, its sections for the maker, or
-instructions; and what a message orders."""
+instructions."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-from agentsvc_nb.agents.offline.tool_calls import pictures_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.ads.briefs import orders
 from agentsvc_nb.tools.ads.briefs.parsing import in_lines, is_instruction
 from agentsvc_nb.tools.ads.wording import NO_WORDS, Wording, wordings
-from agentsvc_nb.tools.catalog import tools
-from tests.service.test_agents_offline import ask
-
-PICTURES = tools(Settings(Path("data")))["create_images"]
 
 MARKDOWN = """---
 title: Creative brief Q3
@@ -134,17 +124,10 @@ def test_what_an_ad_bids_its_readers_may_stand_on_it(sentence: str) -> None:
         ("Crea un anuncio con el titular 'Vamos'", "Vamos", ""),
     ],
 )
-def test_a_text_named_in_a_sentence_is_used_and_one_picture_made(
-    tmp_path: Path, message: str, headline: str, button: str
-) -> None:
-    turn = ask(message, tmp_path, {"uploads/readme.txt": "no brief"}, [PICTURES])
-    [(_, given_)] = turn.of("call")
-    assert given_["request"]["outputs"]["count"] == 1
-    made = first(given_["request"]["brief"])
-    assert (made.headline, made.subline) == (headline, "")
-    assert "1 picture made" in turn.said
+def test_a_text_named_in_a_sentence_is_used(message: str, headline: str, button: str) -> None:
+    made = first(message)
+    assert made.headline == headline
     assert not button or made.action == button
-    assert first(message).headline == headline, "the tool alone reads it alike"
 
 
 def test_a_headline_that_is_spoken_of_is_none() -> None:
@@ -152,45 +135,16 @@ def test_a_headline_that_is_spoken_of_is_none() -> None:
         assert "Headline:" not in in_lines(brief)
 
 
-def test_a_headline_in_a_message_wins_over_the_brief(tmp_path: Path) -> None:
-    turn = ask("Create an ad with headline 'Go'", tmp_path, {"brief.md": MARKDOWN + "\nHeadline: Old\n"}, [PICTURES])
-    [(_, given_)] = turn.of("call")
-    assert [one.headline for one in wordings(given_["request"]["brief"], 3)] == ["Go"] * 3
-
-
-@pytest.mark.parametrize(
-    ("message", "count", "sizes"),
-    [
-        ("Make a 9:16 story ad for tents", 1, ["story"]),
-        ("Draw 3 pictures in square and story for the summer sale", 3, ["square", "story"]),
-        ("Make an ad in square, 9:16 and landscape", 3, ["square", "story", "landscape"]),
-        ("Create an image ad for our story", 1, None),
-        ("Make 4 ads for our 2-person tents at 20 % off", 4, None),
-        ("make ads", 2, None),
-        ("make one picture", 1, None),
-        ("Erstelle drei Anzeigen im Querformat", 3, ["landscape"]),
-        ("Crée deux images en format paysage", 2, ["landscape"]),
-        ("Crea cuatro anuncios para reels", 4, None),
-        ("Create a reel ad and a square banner", 2, ["reel", "square"]),
-    ],
-)
-def test_numbers_and_sizes_of_an_order(message: str, count: int, sizes: list[str] | None) -> None:
-    request: dict[str, Any] = pictures_for(message)["request"]
-    assert (request["outputs"]["count"], request.get("sizes")) == (count, sizes)
-
-
 @given(st.text(alphabet="#-:|*<>/h1p\"' \nAbü.", max_size=200) | st.text(max_size=200))
 @settings(max_examples=200, deadline=None)
-def test_any_brief_has_wordings_and_any_message_is_an_order(text: str) -> None:
+def test_any_brief_has_wordings(text: str) -> None:
     assert all(one.headline for one in wordings(text, 2))
-    assert 1 <= orders.count(text) <= orders.PICTURES_MAX
     assert in_lines(in_lines(text)) is not None
 
 
 def test_a_text_made_to_be_slow_is_read() -> None:
     for slow in ("\t" * 20_000, "the " * 5_000, "a\u00a0\u00a0" * 5_000, "\n \n" * 5_000):
-        assert orders.without_placed(f"An ad with our logo{slow}.")
-        assert orders.sizes(f"{slow} in square") == ["square"]
+        assert first(f"{slow} in square").headline
         assert in_lines(f"Headline: Go\n{slow}").startswith("Headline: Go")
 
 

@@ -19,9 +19,8 @@ from agentsvc_nb.tools.ads import pictures as picture_files
 from agentsvc_nb.tools.ads.colors import Color, color
 from agentsvc_nb.tools.ads.models import SIZES, SizeName
 from agentsvc_nb.tools.catalog import tools
-from agentsvc_nb.tools.port import Outcome, WorkFailure
+from agentsvc_nb.tools.port import Outcome
 from tests.service.agents_harness import MemoryToolContext
-from tests.service.test_agents_offline import ask
 from tests.service.tooling import call, made, task
 
 PICTURES = tools(Settings(Path("data")))["create_images"]
@@ -222,38 +221,3 @@ def test_an_edit_keeps_the_product_and_the_logo_and_tells_when_one_has_changed(t
     changed = call(made(tmp_path, "edit_image"), at, request=edit)
     assert changed.error is not None
     assert "'bottle.png', which stands on the picture, has changed" in changed.error[1]
-
-
-FILES: Final = {"uploads/logo.png": mark(RED), "uploads/bottle.png": encoded(bottle())}
-
-
-@pytest.mark.parametrize(
-    ("message", "product", "logo"),
-    [
-        (
-            "Create an ad with our logo and the product photo for the summer sale",
-            "uploads/bottle.png",
-            "uploads/logo.png",
-        ),
-        ("Create an ad with bottle.png for the summer sale", "uploads/bottle.png", None),
-        ("Erstelle eine Anzeige mit dem Produktfoto und dem Logo", "uploads/bottle.png", "uploads/logo.png"),
-        ("Crée une annonce avec le logo", None, "uploads/logo.png"),
-        ("Create an ad without a logo for the summer sale", None, None),
-        ("Create an ad for the summer sale", None, None),
-    ],
-)
-def test_the_agent_places_what_a_message_speaks_of(
-    message: str, product: str | None, logo: str | None, tmp_path: Path
-) -> None:
-    turn = ask(message, tmp_path, FILES, [PICTURES])
-    [(_, given_)] = turn.of("call")
-    request = given_["request"]
-    assert (request.get("product"), request.get("logo")) == (product, logo)
-    assert "1 picture made" in turn.said
-    assert "png" not in request["brief"]
-    assert "logo" not in request["brief"].casefold() or "without" in message
-
-
-def test_a_picture_that_the_chat_does_not_have_is_said(tmp_path: Path) -> None:
-    with pytest.raises(WorkFailure, match=r"request\.product: the chat has no file 'tent\.png'"):
-        ask("Create an ad with tent.png, headline 'Go'", tmp_path, FILES, [PICTURES])

@@ -37,12 +37,9 @@ class BriefLanguage:
     make: str
     pictures: str
     """One picture, or several."""
-    several: str
-    """Those of `pictures` that are several."""
     joins: str
     """With, and: what stands before `headline "Go"`."""
     articles: str
-    relatives: str
     about: str
     """What stands between an order and its subject."""
     numbers: str
@@ -82,10 +79,8 @@ ENGLISH: Final = BriefLanguage(
     pictures=r"(?:(?:image|display|static|banner|story|square) )?(?:ads?|adverts?|creatives?|visuals?)|images?|"
     r"pictures?|"
     r"banners?|posters?|motifs?",
-    several=r"ads|adverts|creatives|visuals|images|pictures|banners|posters|motifs",
     joins="with|and|using|(?:that|which) (?:has|have|says?)",
     articles="the|a|an|its",
-    relatives="that|which|in|with|of",
     about="for|of|about|on|with",
     numbers="one|an|a two three four five six seven eight nine ten eleven twelve",
 )
@@ -122,10 +117,8 @@ GERMAN: Final = BriefLanguage(
     r"freigaben?|abnahme|umfang|lieferumfang|notizen?|referenzen|inspiration",
     make=r"erstelle?n?|zeichne\w*|mache?n?|mach|generiere\w*|entwirf|gestalte\w*",
     pictures=r"(?:werbe)?anzeigen?(?:motive?)?|(?:werbe)?bild(?:er)?|werbebanner|plakate?|motive?",
-    several=r"(?:werbe)?anzeigen|anzeigenmotive|(?:werbe)?bilder|plakate|motive",
     joins="mit|und|sowie",
     articles="der|die|das|dem|den|einer|einem|eine|einen",
-    relatives="der|die|das|in|mit|von",
     about="für|zu|zum|zur|über|mit|von",
     numbers="ein|eine|einen|eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
 )
@@ -154,10 +147,8 @@ FRENCH: Final = BriefLanguage(
     r"contraintes?|à éviter|style|couleurs?|polices?|contexte|interne|notes?|références?|livrables?|mentions légales",
     make=r"crée[rz]?|dessine[rz]?|génère[rz]?|fais|faites|réalise[rz]?",
     pictures=r"images?|annonces?|visuels?|affiches?|bannières?|publicités?",
-    several=r"images|annonces|visuels|affiches|bannières|publicités",
     joins="avec|et",
     articles="le|la|les|l'|un|une|du",
-    relatives="qui|que|en|avec|de",
     about="pour|sur|de|avec",
     numbers="un|une deux trois quatre cinq six sept huit neuf dix onze douze",
 )
@@ -184,10 +175,8 @@ SPANISH: Final = BriefLanguage(
     r"entregables?",
     make=r"crea[r]?|dibuja[r]?|genera[r]?|diseña[r]?|haz|hacer",
     pictures=r"im[aá]genes|im[aá]gen|anuncios?|carteles|cartel",
-    several=r"im[aá]genes|anuncios|carteles",
     joins="con|y|e",
     articles="el|la|los|las|un|una",
-    relatives="que|en|con|de",
     about="para|sobre|de|con",
     numbers="un|uno|una dos tres cuatro cinco seis siete ocho nueve diez once doce",
 )

@@ -24,7 +24,6 @@ _BIDS = re.compile(
 _FORBIDS = re.compile(rf"(?:{any_of('forbids')})(?!\w)", re.I)
 _MUST = re.compile(rf"\b(?:{any_of('must')})\b", re.I)
 _OF_MAKING = re.compile(_MAKING, re.I)
-_DESCRIBED = re.compile(rf"(?:(?:{any_of('articles')})\s+)?(?:\w+\s+)?{_MAKING}\s+(?:{any_of('relatives')})\b", re.I)
 _FILE = re.compile(r"\w\.(?:png|jpe?g|webp|gif|svg|psd|pdf)\b", re.I)
 _SECTION = re.compile(rf"\W*(?:\d+[.)]\s*)?(?:{any_of('sections')})\W*", re.I)
 _TITLE_OF_A_BRIEF = re.compile(
@@ -57,15 +56,6 @@ def forbids(sentence: str) -> bool:
     if not _OF_MAKING.search(said):
         return False
     return bool(_FORBIDS.match(said)) or bool(_MUST.search(said) and _FORBIDS.search(said))
-
-
-def describes(order: str) -> bool:
-    """Whether what an order says beside the picture describes how it is to be made.
-
-    >>> describes("a headline that is short"), describes("a summer that never ends")
-    (True, False)
-    """
-    return _DESCRIBED.match(order) is not None
 
 
 def is_for_makers(heading: str) -> bool:
@@ -286,16 +276,3 @@ def _without_named(brief: str) -> tuple[str, list[str]]:
         return ""
 
     return _UNQUOTED.sub(taken, _IN_QUOTES.sub(taken, brief)), named
-
-
-def amended(brief: str, said: str) -> str:
-    """The text `said` about a brief, followed by the brief without lines whose labels also occur in `said`.
-
-    >>> amended("CTA: Shop tents\\nBrand: Northpeak", "Headline: Go far. CTA: Go")
-    'Headline: Go far.\\nCTA: Go\\n\\nBrand: Northpeak'
-    """
-    said, brief = in_lines(said), in_lines(brief)
-    for pattern in _LABELLED.values():
-        if pattern.search(said):
-            brief = pattern.sub("", brief)
-    return "\n\n".join(part for part in (said.strip(), brief.strip()) if part)

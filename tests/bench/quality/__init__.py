@@ -1,1 +1,0 @@
-"""What the offline agent finds: questions with gold passages and gold numbers, asked of a real service."""
