@@ -197,27 +197,22 @@ class NoChild(NoAnswer):
 
 
 class ChildPool:
-    """At most `count` children that answer questions in the order in which they are asked.
+    """At most `count` children that answer questions, bytes in and bytes out, in the order in which they are asked.
 
     The pool starts a child when it is first needed and uses it for many questions. It kills a child that gives no
     answer, and starts another one for the next question. For any thread and event loop.
 
     Args:
-        module: the module that runs in the child, such as `agentsvc_nb.documents.documents`.
+        module: the module that runs in the child and calls `answer_questions`.
         limits: of each child for its whole life.
         folder: the child's working directory.
-        kept_bytes: the memory with which a child is used again; 0 starts a child for each question.
+        kept_bytes: a child that has more memory after an answer ends; 0 starts a child for each question.
 
     Example: `await pool.ask(b"a question", seconds=5, answer_bytes=1_000)`
     """
 
     def __init__(
-        self,
-        module: str,
-        limits: Limits,
-        count: int = 2,
-        folder: Path | None = None,
-        kept_bytes: int = KEPT_BYTES,
+        self, module: str, limits: Limits, count: int = 2, folder: Path | None = None, kept_bytes: int = KEPT_BYTES
     ) -> None:
         from concurrent.futures import ThreadPoolExecutor
 
@@ -248,15 +243,16 @@ class ChildPool:
         try:
             return await answering
         except asyncio.CancelledError:
-            asked.withdraw()
+            self._withdraw(asked)
             raise
 
     def ask_now(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
         """`ask`, for callers without an event loop: blocks until the child answers."""
         try:
-            return self._threads.submit(self._answer, _Question(question, seconds, answer_bytes)).result()
+            answering = self._threads.submit(self._answer, _Question(question, seconds, answer_bytes))
         except RuntimeError as error:
             raise NoChild(str(error)) from None
+        return answering.result()
 
     async def warm(self) -> None:
         """Start a child, unless there is an idle one."""
@@ -266,11 +262,9 @@ class ChildPool:
 
     def close(self) -> None:
         """Kill the children and wait for their end. Questions without an answer raise `NoAnswer`."""
-        with self._lock:
-            self._closed = True
-            working = [*self._asked]
-        for asked in working:
-            asked.withdraw()
+        self._closed = True
+        for asked in [*self._asked]:
+            self._withdraw(asked)
         self._threads.shutdown()
         for child in self._idle:
             child.close()
@@ -278,94 +272,86 @@ class ChildPool:
 
     def _answer(self, asked: _Question) -> bytes:
         """Ask a child and wait for its answer, in a thread of the pool."""
-        with self._lock:
-            if self._closed:
-                raise NoChild("the pool is closed")
-            self._asked.add(asked)
+        self._asked.add(asked)
         try:
             child = self._take_child(asked)
+            answered = False
             try:
-                return asked.send_to(child)
+                answer = _exchange(child, asked)
+                answered = True
             finally:
-                self._give_back(child, asked)
+                self._give_back(child, asked, answered)
+            return answer
         finally:
-            with self._lock:
-                self._asked.discard(asked)
+            self._asked.discard(asked)
 
     def _take_child(self, asked: _Question) -> LimitedChild:
-        while (child := self._pop_idle()) is not None:
-            if child.wait(0) is None:
-                asked.hold(child)
-                return child
-            child.close()  # the system killed it while it was idle
+        """Return a child that is ready for the question: an idle one, or a new one."""
+        with contextlib.suppress(IndexError):  # no child is idle
+            while (child := self._idle.pop()).wait(0) is not None:
+                child.close()  # the system killed it while it was idle
+            self._hold(child, asked)
+            return child
+        if self._closed:
+            raise NoChild("the pool is closed")
         try:
             child = LimitedChild(self._module, limits=self._limits, folder=self._folder)
         except OSError as error:
             raise NoChild(str(error)) from None
-        asked.hold(child)
+        self._hold(child, asked)
         try:
             with child.deadline(START_SECONDS):
                 _read(child.output, 0)
         except (OSError, EOFError) as error:
-            asked.release()
-            child.close()
+            self._give_back(child, asked, False)
             raise NoChild(str(error) or "the child ended before its first question") from None
         return child
 
-    def _pop_idle(self) -> LimitedChild | None:
+    def _hold(self, child: LimitedChild, asked: _Question) -> None:
         with self._lock:
-            return self._idle.pop() if self._idle else None
+            asked.child = child
+            if asked.withdrawn or self._closed:
+                child.kill()
 
-    def _give_back(self, child: LimitedChild, asked: _Question) -> None:
-        """Keep the child for the next question, or end it."""
-        usable = asked.release() and child.resident_bytes() < self._kept_bytes
+    def _withdraw(self, asked: _Question) -> None:
+        """Kill the child that works on the question. A child that takes it later dies at once."""
         with self._lock:
-            if usable and not self._closed:
+            asked.withdrawn = True
+            if asked.child is not None:
+                asked.child.kill()
+
+    def _give_back(self, child: LimitedChild, asked: _Question, answered: bool) -> None:
+        """Keep the child for the next question, or end it."""
+        fits = answered and child.resident_bytes() < self._kept_bytes
+        with self._lock:
+            asked.child = None
+            if fits and not asked.withdrawn and not self._closed:
                 self._idle.append(child)
                 return
         child.close()
 
 
+@dataclass(slots=True, eq=False)
 class _Question:
-    """A question on its way. `withdraw` may come at any time, from another thread."""
+    """A question on its way, and the child that works on it."""
 
-    def __init__(self, question: bytes | None, seconds: float, answer_bytes: int) -> None:
-        self._question, self._seconds, self._answer_bytes = question, seconds, answer_bytes
-        self._lock = threading.Lock()
-        self._child: LimitedChild | None = None
-        self._answered = self._withdrawn = False
+    data: bytes | None
+    seconds: float
+    answer_bytes: int
+    child: LimitedChild | None = None
+    withdrawn: bool = False
 
-    def hold(self, child: LimitedChild) -> None:
-        """Note the child that works on the question."""
-        with self._lock:
-            self._child = child
-            if self._withdrawn:
-                child.kill()
 
-    def release(self) -> bool:
-        """Let the child go. Return False if it was killed or has not answered."""
-        with self._lock:
-            self._child = None
-            return self._answered and not self._withdrawn
-
-    def withdraw(self) -> None:
-        """Kill the child that works on the question; a child that takes it later dies at once."""
-        with self._lock:
-            self._withdrawn = True
-            if self._child is not None:
-                self._child.kill()
-
-    def send_to(self, child: LimitedChild) -> bytes:
-        answer = b""
-        try:
-            if self._question is not None:
-                with child.deadline(self._seconds):
-                    _write(child.input, self._question)
-                    answer = _read(child.output, self._answer_bytes)
-        except (OSError, EOFError) as error:
-            raise NoAnswer(str(error) or "the child has ended") from None
-        self._answered = True
-        return answer
+def _exchange(child: LimitedChild, asked: _Question) -> bytes:
+    """Send the question and return the answer. Raises `NoAnswer`."""
+    if asked.data is None:
+        return b""
+    try:
+        with child.deadline(asked.seconds):
+            _write(child.input, asked.data)
+            return _read(child.output, asked.answer_bytes)
+    except (OSError, EOFError) as error:
+        raise NoAnswer(str(error) or "the child has ended") from None
 
 
 def answer_questions(answer: Callable[[bytearray], bytes]) -> None:

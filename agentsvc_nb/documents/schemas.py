@@ -16,7 +16,6 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,7 +39,6 @@ FORM_SECONDS: Final = 1.0
 MESSAGE_CHARS: Final = 200
 _ANSWER_BYTES: Final = 2_000_000
 _ERRORS_MAX: Final = 1_000
-_ACCEPTED_MAX: Final = 10_000
 
 
 class BadSchema(ValueError):
@@ -77,8 +75,6 @@ class SchemaValidator:
         self._pool = ChildPool(__name__, LIMITS)
         # One answer at a time, so that the check of a start finds a child.
         self._answers = asyncio.Semaphore(1)
-        # Digests of accepted schemas: each row of a `map` comes with the same one.
-        self._accepted: set[bytes] = set()
 
     def close(self) -> None:
         self._pool.close()
@@ -90,29 +86,20 @@ class SchemaValidator:
         """
         if not isinstance(config, dict):
             return "output_config must be a JSON Schema object."
-        text = json.dumps(config).encode()
-        if len(text) > OUTPUT_CONFIG_BYTES:
+        if len(json.dumps(config)) > OUTPUT_CONFIG_BYTES:
             return "output_config is larger than 64 KB."
         if config.get("type") != "object":
             return 'output_config must have "type": "object" at its root.'
-        digest = sha256(text).digest()
-        if digest in self._accepted:
-            return None
         try:
             async with asyncio.timeout(QUEUE_SECONDS + CHECK_SECONDS):
                 why = await self._ask({"fault": config})
+            return None if why is None else f"output_config {why}."
         except NoChild:
             raise
         except TimeoutError:
             raise NoChild("other checks came first") from None
         except NoAnswer:
             return "output_config takes too long to check, or too much memory: make it and its patterns simpler."
-        if why is not None:
-            return f"output_config {why}."
-        if len(self._accepted) >= _ACCEPTED_MAX:
-            self._accepted.clear()
-        self._accepted.add(digest)
-        return None
 
     async def misfit(self, text: str, config: Schema) -> str | None:
         """Return why the answer does not fit its schema, in a sentence; None if it fits."""
@@ -145,6 +132,8 @@ def form_errors(schema: Schema, value: object, part: Schema | None = None) -> li
     try:
         # Half of a surrogate pair is not JSON: it becomes a question mark.
         answer = json.loads(_forms.ask_now(question.encode("utf-8", "replace"), FORM_SECONDS, _ANSWER_BYTES))
+    except NoChild:
+        raise BadSchema("needs a process, and none could be started") from None
     except NoAnswer:
         raise BadSchema("takes too long to check, or too much memory") from None
     if isinstance(answer, str):

@@ -90,14 +90,6 @@ def test_a_rule_violation_is_named(
     assert time.monotonic() - began < 30
 
 
-def test_an_accepted_schema_is_not_checked_again(validator: SchemaValidator, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = {"type": "object", "title": "checked once"}
-    assert fault(validator, config) is None
-    monkeypatch.setattr(schemas, "CHECK_SECONDS", 0.0)
-    assert fault(validator, config) is None
-    assert "takes too long" in (fault(validator, {"type": "object", "title": "another"}) or "")
-
-
 def test_a_schema_that_waits_too_long_for_others_is_refused_for_now(
     validator: SchemaValidator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
