@@ -15,7 +15,6 @@ from agentsvc_nb.documents.indexing import IndexedText, indexed_text
 from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Index, Tx
-from agentsvc_nb.service.records import chats as chat_records
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
 from agentsvc_nb.service.usecases import UseCaseContext, chats
@@ -260,11 +259,6 @@ def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
 # is lost in a crash (docs/decisions/0035-costly-work-in-lanes.md).
 
 TRIES: Final = 2
-
-
-async def owner(context: UseCaseContext, chat: str) -> str:
-    """The chat's account."""
-    return await context.read_single(lambda tx: chat_records.owner(tx, chat))
 
 
 async def accounts_waiting(context: UseCaseContext) -> list[str]:
