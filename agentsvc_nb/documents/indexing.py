@@ -4,8 +4,7 @@ A word's level says how dense it is in its text, from 1 to `TOP_LEVEL`; it is us
 (docs/decisions/0011-search-at-scale.md).
 
 `DocumentReader` asks child processes, whatever a file holds (docs/decisions/0035-costly-work-in-lanes.md):
-`documents.documents` reads there, with a limit of processor time after which it gives what it has; a child that takes
-too much memory or does not answer is killed.
+`documents.reading` reads there; a child that takes too much memory or does not answer is killed.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from math import log2
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.documents.child_process import ChildPool, Limits, answer_questions
-from agentsvc_nb.documents.documents import read_text
+from agentsvc_nb.documents.child_process import ChildPool, Limits
 from agentsvc_nb.documents.tokens import tokens
 
 TOP_LEVEL = 9
@@ -65,20 +63,22 @@ PATIENCE_SECONDS: Final = 30.0
 library does not come back."""
 ANSWER_BYTES: Final = 16_000_000
 """Text and tokens of a megabyte of any script; only characters that stand for many others give more."""
+_CHILD: Final = "agentsvc_nb.documents.reading"
 _END: Final = "\0"
-"""Between the parts of an answer; no text has it (`documents.read_text`)."""
+"""Between the parts of an answer; no text has it (`documents.texts.tidied`)."""
 
 
 class DocumentReader:
     """Reads the text of documents and makes its tokens."""
 
     def __init__(self) -> None:
-        self._pool = ChildPool(__name__, LIMITS)
+        self._pool = ChildPool(_CHILD, LIMITS)
 
-    async def read(self, file: Path, media_type: str) -> IndexedText:
-        """The file's text; empty when it has none. Raises `NoChild`, and `NoAnswer` when it was not read within the
-        limits."""
-        answer = await self._pool.ask(_question(file, media_type), PATIENCE_SECONDS, ANSWER_BYTES)
+    async def read(self, file: Path, media_type: str, name: str) -> IndexedText:
+        """Return the file's text; `name` is its user's name for it. Raises `NoChild`, and `NoAnswer` when it was not
+        read within the limits."""
+        question = json.dumps({"path": str(file), "media_type": media_type, "name": name}).encode()
+        answer = await self._pool.ask(question, PATIENCE_SECONDS, ANSWER_BYTES)
         return IndexedText(*answer.decode().split(_END))
 
     def close(self) -> None:
@@ -86,18 +86,6 @@ class DocumentReader:
         self._pool.close()
 
 
-def _question(file: Path, media_type: str) -> bytes:
-    return json.dumps({"path": str(file.absolute()), "media_type": media_type}).encode()
-
-
-def _answer(question: bytearray) -> bytes:
-    given = json.loads(question)
-    try:
-        found = indexed_text(read_text(Path(given["path"]), given["media_type"]))
-    except OSError:  # the file was replaced and removed meanwhile
-        found = IndexedText()
-    return _END.join((found.text, found.words, found.levels)).encode()
-
-
-if __name__ == "__main__":
-    answer_questions(_answer)
+def answer_of(found: IndexedText) -> bytes:
+    """Return what a child answers."""
+    return _END.join((found.text, found.words, found.levels, found.unreadable)).encode()

@@ -29,11 +29,12 @@ _UNREAD: Final = frozenset(
 )
 
 
-def parse_html(text: str) -> HtmlElement:
+def parse_html(text: str, *, keep_hidden: bool = False) -> HtmlElement:
     """Parse a page of any quality, and remove what its reader does not see.
 
     Hidden elements, struck text, scripts and `<head>` are removed; the page's `<title>` is the root's `title`
-    attribute. A page that is cut off or malformed is repaired as far as possible.
+    attribute. A page that is cut off or malformed is repaired as far as possible. With `keep_hidden` nothing is
+    removed.
 
     Raises:
         ValueError: Elements are nested too deeply, and text would be lost.
@@ -52,7 +53,7 @@ def parse_html(text: str) -> HtmlElement:
     if any("depth" in error.message.lower() for error in parser.error_log):
         raise ValueError("its elements are nested too deeply")
     title = " ".join((root.findtext(".//title") or "").split())
-    for node in list(root.iter()):
+    for node in () if keep_hidden else list(root.iter()):
         if node is not root and (not isinstance(node.tag, str) or node.tag in _UNREAD or is_hidden(node)):
             node.clear(keep_tail=True)  # dropping many of them would join their tails again and again
             node.tag = "wbr"
@@ -231,12 +232,16 @@ def word_to_html(data: bytes, *, margins: bool = False) -> str:
     style_map = _STYLE_MAP + ("comment-reference => sup" if margins else "")
     try:
         return _converted(parts, style_map)
+    except MemoryError:
+        raise
     except Exception as error:  # `mammoth` expects valid files: read the text without styles, lists, notes and links
         references = ("{*}footnoteReference", "{*}endnoteReference", "{*}commentReference", "{*}sym")
         etree.strip_elements(main, *references, with_tail=False)
         etree.strip_tags(main, "{*}hyperlink")
         try:
             return _converted({name: part for name, part in parts.items() if part is main.getparent()}, style_map)
+        except MemoryError:
+            raise
         except Exception:
             raise ValueError(f"it is no valid Word file: {error}") from None
 
@@ -273,7 +278,11 @@ def _word_parts(data: bytes) -> dict[str, _Element]:
                 parts[name] = etree.fromstring(xml, parser)
                 if parts[name].getroottree().docinfo.doctype:
                     raise ValueError(f"{name} declares a document type")
-    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, etree.XMLSyntaxError) as error:
+    except etree.XMLSyntaxError as error:
+        if "memory" in str(error).lower():
+            raise MemoryError from None
+        raise ValueError(str(error)) from None
+    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ValueError(str(error)) from None
     return parts
 

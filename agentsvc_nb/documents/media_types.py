@@ -85,6 +85,7 @@ _SIGNATURES = (
     _begins("application/vnd.apache.parquet", rb"PAR1"),
     _begins("application/vnd.sqlite3", rb"SQLite format 3\x00"),
     _begins("application/gzip", rb"\x1f\x8b\x08"),
+    _begins("application/rtf", rb"\{\\rtf"),
     _begins("application/x-7z-compressed", rb"7z\xbc\xaf\x27\x1c"),
     _begins("application/vnd.rar", rb"Rar!\x1a\x07"),
 )
@@ -166,6 +167,8 @@ _BY_ENDING = {
     "txt": "text/plain",
     "vtt": "text/vtt",
     "webp": "image/webp",
+    "xlsb": "application/vnd.ms-excel.sheet.binary.macroenabled.12",
+    "xlsm": "application/vnd.ms-excel.sheet.macroenabled.12",
     "xlsx": _OFFICE_FOLDERS[b"xl"],
     "xml": "application/xml",
     "yaml": "application/yaml",
@@ -178,6 +181,23 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_TYPES = frozenset(
     {"application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint", "application/vnd.ms-outlook"}
 )
+SPREADSHEETS: Final = frozenset(
+    {
+        OFFICE + "spreadsheetml.sheet",
+        "application/vnd.ms-excel",
+        "application/vnd.ms-excel.sheet.macroenabled.12",
+        "application/vnd.ms-excel.sheet.binary.macroenabled.12",
+        "application/vnd.oasis.opendocument.spreadsheet",
+    }
+)
+_BINARY: Final = _OLE_TYPES | SPREADSHEETS | {"application/pdf", "application/gzip", "application/zip"}
+_BINARY_FAMILIES: Final = (OFFICE, "application/vnd.oasis.", "application/vnd.apache.")
+_HTML_START: Final = re.compile(
+    rb"\s*(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*"
+    rb"<(?:!doctype html|html|head|body|table|div|meta)\b",
+    re.I | re.S,
+)
+_JSON_START: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*\"|\[\s*(?:[{\[]|\"[^\"]*\"\s*,|-?\d+(?:\.\d+)?\s*,))")
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -187,8 +207,34 @@ def guess(file_name: str, head: bytes) -> str:
     >>> guess("photo.txt", b"\\x89PNG\\r\\n\\x1a\\n"), guess("notes.md", b"# Notes"), guess("notes", b"\\xff\\x00")
     ('image/png', 'text/markdown', 'application/octet-stream')
     """
-    known = media_type(head) or _container(file_name, head) or _by_name(file_name)
+    named = _by_name(file_name)
+    known = media_type(head) or _container(file_name, head) or (corrected(named, head) if named else None)
     return known or ("text/plain" if is_text(head) else "application/octet-stream")
+
+
+def corrected(named: str, head: bytes) -> str:
+    """Return the media type of a text whose name says something else, such as a page that was saved as a PDF.
+
+    >>> corrected("application/pdf", b"<html><body>Log in"), corrected("text/csv", b"day,cost")
+    ('text/html', 'text/csv')
+    """
+    is_table = named in ("text/csv", "text/tab-separated-values")
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        head = head.decode("utf-16", "ignore").encode()
+    if not (is_table or named in _BINARY or named.startswith(_BINARY_FAMILIES)) or _NOT_IN_TEXT.search(head):
+        return named
+    if _HTML_START.match(head):
+        return "text/html"
+    if _JSON_START.match(head):
+        return "application/json"
+    if is_table or not head.strip():
+        return named
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml"):
+        return "application/xml"
+    if named in SPREADSHEETS:
+        line = head.partition(b"\n")[0]
+        return "text/tab-separated-values" if b"\t" in line else "text/csv"
+    return "text/plain"
 
 
 def is_audio_or_video(head: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""The text of Word, Excel and PowerPoint files: XML in a ZIP, parsed event by event."""
+"""XML in a ZIP, parsed event by event, as `documents.tables` reads Word files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ from typing import BinaryIO, Final
 from xml.etree.ElementTree import ParseError, XMLParser
 from xml.parsers.expat import errors
 from zipfile import ZipFile
-
-_BREAKS: Final = {"br": "\n", "cr": "\n", "tab": "\t"}
-_GAP_MAX: Final = 64
-"""Empty cells kept between two cells of a row: columns stay aligned, and a single cell far out costs nothing."""
-
 
 _DEPTH_MAX: Final = 1_000
 """Elements within each other: the parser keeps something of each that is open."""
@@ -70,129 +65,6 @@ class Target:
         """Some of an element's text."""
 
 
-class Paragraphs(Target):
-    """Word and PowerPoint, which both call paragraphs `p` and texts `t`. A `Fallback` repeats the content before it, so
-    it is left out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._in_text = False
-        self._repeating = 0
-
-    def opened(self, name: str, attributes: dict[str, str]) -> None:
-        self._in_text = name == "t"
-        self._repeating += name == "Fallback"
-        if name in _BREAKS and (name != "tab" or not attributes):  # a tab stop has attributes, a tab has none
-            self._pieces.append(_BREAKS[name])
-
-    def closed(self, name: str) -> None:
-        self._in_text = False
-        self._repeating -= name == "Fallback"
-        if name == "p" and not self._repeating:
-            self._pieces.append("\n")
-
-    def text(self, text: str) -> None:
-        if self._in_text and not self._repeating:
-            self._pieces.append(text)
-
-
-class SheetNames(Target):
-    """Excel's workbook: the names of its sheets, in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def opened(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "sheet":
-            self.found.append(attributes.get("name", ""))
-
-
-class Strings(Target):
-    """Excel's shared strings, which cells refer to by number; about `room` characters of them."""
-
-    def __init__(self, room: int) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self._room = room
-        self._in_text = False
-        self._in_phonetic = False
-
-    def opened(self, name: str, attributes: dict[str, str]) -> None:
-        self._in_text = name == "t"
-        self._in_phonetic |= name == "rPh"
-
-    def closed(self, name: str) -> None:
-        self._in_text = False
-        self._in_phonetic &= name != "rPh"
-        if name == "si":
-            text = self.taken()
-            self._room -= len(text) + 16  # an empty string costs too
-            self.full = self._room <= 0
-            if not self.full:
-                self.found.append(text)
-
-    def text(self, text: str) -> None:
-        if self._in_text and not self._in_phonetic and self._room > 0:
-            self._pieces.append(text)
-
-
-class Cells(Target):
-    """The cells of an Excel sheet. Numbers are given as they are stored, and so are dates."""
-
-    def __init__(self, strings: list[str]) -> None:
-        super().__init__()
-        self._strings = strings
-        self._type = ""
-        self._value: list[str] = []
-        self._in_value = False
-        self._column = 0
-
-    def opened(self, name: str, attributes: dict[str, str]) -> None:
-        self._in_value = name in ("v", "t")
-        if name == "row":
-            self._column = 0
-        elif name == "c":
-            self._type = attributes.get("t", "")
-            column = _column(attributes.get("r", "")) or self._column + 1
-            self._pieces.append("\t" * min(max(column - max(self._column, 1), 0), _GAP_MAX))
-            self._column = column
-
-    def closed(self, name: str) -> None:
-        self._in_value = False
-        if name == "c":
-            self._pieces.append(self._shown("".join(self._value)))
-            self._value.clear()
-        elif name == "row":
-            self._pieces.append("\n")
-
-    def text(self, text: str) -> None:
-        if self._in_value:
-            self._value.append(text)
-
-    def _shown(self, value: str) -> str:
-        if self._type == "s":
-            at = int(value)
-            return self._strings[at] if at < len(self._strings) else ""
-        if self._type == "b":
-            return "TRUE" if value == "1" else "FALSE"
-        return value
-
-
-def _column(reference: str) -> int:
-    """
-    The number of a cell's column (from 1), from its reference; 0 without one.
-
-    >>> _column("AB12")
-    28
-    """
-    letters = re.match(r"[A-Z]{1,3}", reference)
-    number = 0
-    for letter in letters[0] if letters else "":
-        number = number * 26 + ord(letter) - 64
-    return number
-
-
 _CHUNK: Final = 1 << 16
 _XML_MAX: Final = 32_000_000
 """Bytes of unpacked XML that are read of one file."""
@@ -208,31 +80,6 @@ _END_64: Final = b"PK\x06\x07"
 
 class Damaged(Exception):
     """The file is not an office document that can be read in bounded memory."""
-
-
-def document(file: BinaryIO, limit: int) -> Iterator[str]:
-    """Word: the text, then notes, comments, headers and footers."""
-    with Archive(file) as archive:
-        yield from archive.paragraphs(r"word/document\d*\.xml")
-        yield from archive.paragraphs(r"word/(?:footnotes|endnotes|comments|header\d*|footer\d*)\.xml")
-
-
-def slides(file: BinaryIO, limit: int) -> Iterator[str]:
-    """PowerPoint: slide by slide, then the speaker's notes."""
-    with Archive(file) as archive:
-        yield from archive.paragraphs(r"ppt/slides/slide\d+\.xml")
-        yield from archive.paragraphs(r"ppt/notesSlides/notesSlide\d+\.xml")
-
-
-def workbook(file: BinaryIO, limit: int) -> Iterator[str]:
-    """Excel: sheet by sheet under their names, a line per row, cells separated by tabs."""
-    with Archive(file) as archive:
-        names, strings = SheetNames(), Strings(8 * limit)
-        yield from archive.feed(r"xl/workbook\.xml", names)
-        yield from archive.feed(r"xl/sharedStrings\.xml", strings)
-        for at, member in enumerate(archive.members(r"xl/worksheets/sheet\d+\.xml")):
-            yield (names.found[at] if at < len(names.found) else member) + "\n"
-            yield from archive.parsed(member, Cells(strings.found))
 
 
 class Archive:
@@ -253,10 +100,6 @@ class Archive:
         """Names of members, slide 2 before slide 10."""
         found = {name for name in self._zip.namelist() if re.fullmatch(pattern, name)}
         return sorted(found, key=lambda name: (re.sub(r"\d+", "", name), int("0" + re.sub(r"\D+", "", name)[:9])))
-
-    def paragraphs(self, pattern: str) -> Iterator[str]:
-        for member in self.members(pattern):
-            yield from self.parsed(member, Paragraphs())
 
     def feed(self, pattern: str, target: Target) -> Iterator[str]:
         """Feed all these members to `target`. Yields nothing but empty texts, now and then."""

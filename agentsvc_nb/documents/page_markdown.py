@@ -1,133 +1,243 @@
-"""A web page as Markdown, for a model to read: headings, lists, links, tables, code; no scripts, no pictures."""
+"""Write a tree of HTML (`documents.markup`) as Markdown: headings, lists, tables, links, code; no pictures.
+
+A model reads it, search indexes it, and answers quote it: so only what changes the structure is escaped.
+"""
 
 from __future__ import annotations
 
 import re
-import time
-from collections import Counter
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from agentsvc_nb.documents.documents import Tolerant
+from agentsvc_nb.documents.markup import TextPieces, box_mark, walk
 
-_UNREAD: Final = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "select", "textarea"})
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
 _BLOCKS: Final = frozenset(
-    {
-        "p",
-        "div",
-        "section",
-        "article",
-        "main",
-        "header",
-        "footer",
-        "nav",
-        "aside",
-        "ul",
-        "ol",
-        "dl",
-        "dt",
-        "dd",
-        "table",
-    }
-    | {"blockquote", "figure", "figcaption", "form", "address", "details", "summary", "pre", "fieldset", "hr"}
+    {"address", "article", "aside", "blockquote", "body", "button", "caption", "dd", "details", "div", "dl", "dt"}
+    | {"fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "main", "nav", "p", "pre"}
+    | {"section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "label"}
 )
-_HEADINGS: Final = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_HEADING: Final = re.compile("h[1-6]")
+_SPAN_MAX: Final = 200
+"""Columns that a cell may span."""
+_INDENT: Final = "   "
+"""Of a list in a list: it fits below items with a bullet and below those with a number."""
 
 
-def to_markdown(html: str, url: str, clock: Callable[[], float] = time.thread_time) -> tuple[str, str]:
-    """The page's title, and its text as Markdown; cut after `PARSE_SECONDS`. Links are made absolute by the page's
-    `url`.
+def to_markdown(root: _Element, url: str | None = None) -> str:
+    """Return the visible text of a page as Markdown.
 
-    >>> to_markdown("<title>Shop</title><h1>Sale</h1><p>All <a href='/tents'>tents</a>.", "https://shop.example/")
-    ('Shop', '# Sale\\n\\nAll [tents](https://shop.example/tents).')
+    Args:
+        root: The tree that `parse_html` returned.
+        url: The page's address, to write its links as absolute ones; None to write no links.
+
+    >>> to_markdown(parse_html("<h1>Sale</h1><p>All <a href='/tents'>tents</a>."), "https://shop.example/")
+    '# Sale\\n\\nAll [tents](https://shop.example/tents).'
     """
-    page = _Page(url)
-    for _ in page.read(html, clock):
-        pass
-    return page.title(), page.text()
+    writer = _Writer(url)
+    for event, element, text in walk(root):
+        if event == "text":
+            writer.text(text)
+        elif event == "start":
+            writer.start(element)
+        else:
+            writer.end(element)
+    writer.end_block()
+    return "\n\n".join(writer.blocks)
 
 
-class _Page(Tolerant):
-    def __init__(self, url: str) -> None:
-        super().__init__()
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as a Markdown table, whose header is the first row; empty without a cell that has text.
+
+    >>> markdown_table([["Day", "Cost"], ["Monday", "1|2"]])
+    '| Day | Cost |\\n| --- | --- |\\n| Monday | 1\\\\|2 |'
+    """
+    width = max((at + 1 for row in rows for at, cell in enumerate(row) if cell), default=0)
+    if not width:
+        return ""
+    lines = [[" ".join(cell.split()).replace("|", "\\|") for cell in row[:width]] for row in rows]
+    lines = [line + [""] * (width - len(line)) for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], ["---"] * width, *lines[1:]])
+
+
+def is_data_table(table: _Element) -> bool:
+    """Return True for a table of data: one that lays out a page has roles, other tables or headings in it, or one
+    column."""
+    if table.get("role") in ("presentation", "none") or next(table.iterdescendants("table"), None) is not None:
+        return False
+    if next(table.iterdescendants("h1", "h2", "h3", "pre"), None) is not None:
+        return False
+    return any(len(row.findall("td") + row.findall("th")) > 1 for row in table.iter("tr"))
+
+
+class _Writer:
+    """Collects blocks of Markdown while the tree is walked."""
+
+    def __init__(self, url: str | None) -> None:
+        self.blocks: list[str] = []
         self._url = url
         self._pieces: list[str] = []
-        self._title: list[str] = []
-        self._unread: Counter[str] = Counter()
-        self._opened: tuple[str, int] | None = None
-        self._in_title = False
-        self._code = False
-        self._depth = 0
+        self._link: tuple[str, int] | None = None
+        self._lists: list[int | None] = []
+        """The number of the last item of each open list; None for bullets."""
+        self._mark = ""
+        """What the next block of a list's item begins with."""
+        self._table: _Rows | None = None
+        self._verbatim = False
 
-    def title(self) -> str:
-        return " ".join("".join(self._title).split())
+    def text(self, text: str) -> None:
+        self._pieces.append(text if self._verbatim else re.sub(r"\s+", " ", text))
 
-    def text(self) -> str:
-        lines = (line.rstrip() for line in "".join(self._pieces).split("\n"))
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _UNREAD:
-            self._unread[tag] += 1
-        elif tag == "title":
-            self._in_title = True
-        elif tag in _HEADINGS:
-            self._pieces += ["\n\n", _HEADINGS[tag]]
-        elif tag == "a" and (href := dict(attrs).get("href")):
-            self._opened = href, len(self._pieces)  # there is no link in a link
-        elif tag in ("td", "th"):
-            self._pieces.append("| ")
-        elif tag in ("br", "tr"):
-            self._pieces.append("\n")
+    def start(self, element: _Element) -> None:
+        tag = element.tag
+        if self._table is not None:
+            self._start_in_table(element, self._table)
+        elif tag == "table" and is_data_table(element):
+            self.end_block()
+            self._table = _Rows(element)
+        elif tag == "pre":
+            self.end_block()
+            self._verbatim = True
+        elif tag in ("ul", "ol"):
+            self.end_block()
+            first = element.get("start", "1")
+            self._lists.append(int(first) - 1 if tag == "ol" and first.isdecimal() else 0 if tag == "ol" else None)
         elif tag == "li":
-            self._pieces.append("\n" + "  " * max(self._depth - 1, 0) + "- ")
-        elif tag in _BLOCKS:
-            self._open(tag)
+            self.end_block()
+            number = self._lists[-1] if self._lists else None
+            if number is not None:
+                self._lists[-1] = number + 1
+            self._mark = "- " if number is None else f"{number + 1}. "
+        elif _HEADING.fullmatch(tag) or tag in _BLOCKS:
+            self.end_block()
+        elif tag == "br":
+            self._pieces.append("\n")
+        elif tag == "a" and self._url is not None and element.get("href"):
+            self._link = element.get("href", ""), len(self._pieces)
+        else:
+            self._pieces.append(box_mark(element))
 
-    def _open(self, tag: str) -> None:
-        nested = tag in ("ul", "ol") and self._depth > 0
-        self._depth += tag in ("ul", "ol")
-        self._pieces.append("" if nested else "\n\n")
-        if tag == "pre":
-            self._code = True
-            self._pieces.append("```\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in _UNREAD:
-            self._unread[tag] = max(self._unread[tag] - 1, 0)
-        elif tag == "title":
-            self._in_title = False
-        elif tag == "a" and self._opened:
-            self._link(*self._opened)
-            self._opened = None
-        elif tag in ("td", "th"):
+    def _start_in_table(self, element: _Element, rows: _Rows) -> None:
+        if element.tag == "tr":
+            rows.add_row()
+        elif element.tag in ("td", "th"):
+            self._pieces.clear()
+        elif element.tag in _BLOCKS or element.tag in ("br", "li"):
             self._pieces.append(" ")
-        elif tag in _HEADINGS or tag in _BLOCKS:
-            self._close(tag)
+        else:
+            self._pieces.append(box_mark(element))
 
-    def _close(self, tag: str) -> None:
-        self._depth = max(self._depth - (tag in ("ul", "ol")), 0)
-        if tag == "pre" and self._code:
-            self._code = False
-            self._pieces.append("\n```")
-        self._pieces.append("\n\n" if self._depth == 0 else "")
+    def end(self, element: _Element) -> None:
+        tag = element.tag
+        if self._table is not None:
+            if tag in ("td", "th"):
+                self._table.add_cell(self._taken(), element)
+            elif tag == "caption":
+                self._add(" ".join(self._taken().split()))
+            elif element is self._table.element:
+                self._add(markdown_table(self._table.rows))
+                self._table = None
+        elif tag == "pre":
+            if text := self._taken().strip("\n"):
+                self.blocks.append(f"```\n{text}\n```")
+            self._verbatim = False
+        elif tag in ("ul", "ol"):
+            self.end_block()
+            if self._lists:
+                self._lists.pop()
+        elif _HEADING.fullmatch(tag):
+            if text := " ".join(self._taken().split()):
+                self._add("#" * int(tag[1]) + f" {text}")
+        elif tag == "a" and self._link is not None:
+            self._end_link(*self._link)
+            self._link = None
+        elif tag == "li" or tag in _BLOCKS:
+            self.end_block()
 
-    def _link(self, href: str, begun: int) -> None:
+    def _end_link(self, href: str, begun: int) -> None:
         text = " ".join("".join(self._pieces[begun:]).split())
         try:
-            url = urljoin(self._url, href.strip())
+            url = urljoin(self._url or "", href.strip())
         except ValueError:
-            url = ""
+            return
         if text and url.startswith(("http://", "https://")) and " " not in url:
-            self._pieces[begun:] = [f"[{text}]({url})"]
+            before = " " if "".join(self._pieces[begun:]).startswith(" ") else ""
+            self._pieces[begun:] = [f"{before}[{text}]({url})"]
 
-    def handle_data(self, data: str) -> None:
-        if self._in_title:
-            self._title.append(data)
-        elif self._code:
-            self._pieces.append(data)
-        elif not any(self._unread.values()):
-            text = re.sub(r"\s+", " ", data)
-            after = "".join(self._pieces[-1:])
-            self._pieces.append(text.lstrip() if not after or after.endswith(("\n", " ")) else text)
+    def end_block(self) -> None:
+        """End a paragraph, or a block of an item."""
+        lines = (" ".join(line.split()) for line in self._taken().split("\n"))
+        if text := "\n".join(line for line in lines if line):
+            self._add(text)
+        self._link = None
+
+    def _add(self, block: str) -> None:
+        """Add a block, indented in lists; items follow each other without a blank line."""
+        if not block:
+            return
+        if not self._lists:
+            self.blocks.append(block)
+            return
+        outer = _INDENT * (len(self._lists) - 1)
+        first, rest = (outer + self._mark, outer + _INDENT) if self._mark else (outer + _INDENT, outer + _INDENT)
+        lines = block.split("\n")
+        item = "\n".join([first + lines[0], *(rest + line for line in lines[1:])])
+        if self._mark and self.blocks and _is_item(self.blocks[-1]):
+            self.blocks[-1] += f"\n{item}"
+        else:
+            self.blocks.append(item)
+        self._mark = ""
+
+    def _taken(self) -> str:
+        pieces = TextPieces()
+        pieces.add("".join(self._pieces))
+        self._pieces.clear()
+        return pieces.joined()
+
+
+def _is_item(block: str) -> bool:
+    return re.match(r"\s*(?:-|\d+\.) ", block.rpartition("\n")[2]) is not None
+
+
+class _Rows:
+    """The rows of a table: a cell that spans rows is in each of them, one that spans columns in the first."""
+
+    def __init__(self, element: _Element) -> None:
+        self.element = element
+        self.rows: list[list[str]] = []
+        self._spanning: dict[int, tuple[str, int]] = {}
+        """By column the text of a cell above, and how many rows it still spans."""
+
+    def add_row(self) -> None:
+        self._fill()
+        self.rows.append([])
+        self._fill()
+
+    def add_cell(self, text: str, cell: _Element) -> None:
+        if not self.rows:
+            return
+        text, row = " ".join(text.split()), self.rows[-1]
+        for at in range(_span(cell, "colspan")):
+            if (high := _span(cell, "rowspan")) > 1:
+                self._spanning[len(row)] = (text if at == 0 else "", high - 1)
+            row.append(text if at == 0 else "")
+        self._fill()
+
+    def _fill(self) -> None:
+        """Write the cells from above that follow in this row, before the next cell of its own."""
+        if not self.rows:
+            return
+        row = self.rows[-1]
+        while found := self._spanning.pop(len(row), None):
+            text, left = found
+            if left > 1:
+                self._spanning[len(row)] = (text, left - 1)
+            row.append(text)
+
+
+def _span(cell: _Element, name: str) -> int:
+    given = cell.get(name, "1")
+    return min(int(given), _SPAN_MAX) if given.isdecimal() and given.isascii() and int(given) else 1

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from pydantic import BaseModel
 
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
-from agentsvc_nb.tools.support import funnel, landing
+from agentsvc_nb.tools.support import funnel, landing, pages
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher, resolve_link
 from agentsvc_nb.tools.support.funnel import FunnelPage, FunnelPagesReview, ReviewPagesInput
 from agentsvc_nb.tools.support.landing import PageFacts, Weight
@@ -59,7 +59,7 @@ class ReviewFunnel(BaseTool):
         if fetched.media_type not in _PAGES:
             raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type}, not a page.")
         await context.progress(1, 3, "reading the page")
-        page = await asyncio.to_thread(_read, fetched)
+        page = await pages.read_facts(fetched)
         weight = await self._weight(fetcher, fetched, page, context, given.weigh)
         following = await self._follow(fetcher.within(fetched.url, ()), fetched.url, page, given.pages, context)
         review = _review(await context.keep_page(given.url), given.url, fetched, page, weight, following)
@@ -108,10 +108,6 @@ class ReviewFunnel(BaseTool):
         )
 
 
-def _read(fetched: Fetched) -> PageFacts:
-    return landing.facts(fetched.decode())
-
-
 async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[FunnelPage, PageFacts | None]:
     """A page, and what it holds; None when it can't be fetched or is none."""
     try:
@@ -123,7 +119,7 @@ async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[Fun
     if fetched.media_type not in _PAGES:
         fault = f"It is {fetched.media_type[:100]}, not a page."
         return FunnelPage(url=url, said=said, source=source, status=fetched.status, fault=fault), None
-    page = await asyncio.to_thread(_read, fetched)
+    page = await pages.read_facts(fetched)
     size = fetched.transferred
     weight = Weight(html_bytes=size, total_bytes=size, files={}, measured=0, unreachable=[])
     checks = landing.checks(page, fetched.url, fetched.status, len(fetched.redirects), weight)

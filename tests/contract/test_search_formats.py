@@ -10,7 +10,8 @@ import pytest
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.routes.route import V1
 from tests.contract.conftest import Wire
-from tests.service.test_reading import EXCEL, SLIDES, WORD, W, packed, pdf
+from tests.documents.word_files import paragraph, word_file
+from tests.notebook import samples
 from tests.waiting import until
 
 FILES = {
@@ -19,10 +20,10 @@ FILES = {
     "page.html": (b"<html><script>hidden()</script><body><p>Free <b>shipping</b> today</p></body></html>", "shipping"),
     "spend.csv": ("channel;spend\nS\u00fcche;12\n".encode("latin-1"), "suche"),
     "facts.json": (json.dumps({"claims": ["\u5909\u308f\u308b\u5473"]}).encode(), "\u5909\u308f"),
-    "offer.pdf": (pdf("First page", "Warranty of ten years"), "warranty"),
-    "brief.docx": (packed(WORD), "gro\u00dfe"),
-    "budget.xlsx": (packed(EXCEL), "calc"),
-    "deck.pptx": (packed(SLIDES), '"say it"'),
+    "offer.pdf": (samples.pdf(["First page", "Warranty of ten years"]), "warranty"),
+    "brief.docx": (word_file(paragraph("Gr\u00f6\u00dfe")), "gro\u00dfe"),
+    "budget.xlsx": (samples.workbook([["calc", 1]]), "calc"),
+    "deck.pptx": (samples.deck(("Plan", "Say it")), '"say it"'),
 }
 
 
@@ -54,7 +55,7 @@ def test_what_a_run_wrote_is_found_by_its_words_once_the_run_has_ended(wire: Wir
 
 def test_a_stop_waits_for_no_document() -> None:
     """Documents that are still to be read do not hold up the service's stop, and are read after its next start."""
-    hungry = packed({"word/document.xml": f"<w:d {W}><w:p><w:t>late</w:t></w:p>" + "<w:p><w:t/></w:p>" * 1_500_000})
+    hungry = word_file(paragraph("late") + "<w:p/>" * 300_000)
     with (
         running_service(model="scripted") as running,
         httpx.Client(

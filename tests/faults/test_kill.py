@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes.route import V1
-from tests.service.test_reading import WORD, packed
+from tests.documents.word_files import paragraph, word_file
 from tests.waiting import until
 
 
@@ -149,7 +149,7 @@ def test_another_model_does_not_finish_a_run() -> None:
 
 def test_a_document_that_was_not_read_yet_is_read_after_the_restart(crashing_server: RunningService) -> None:
     """Killed when the upload was answered: the documents are found by their words later."""
-    many = [("files", (f"{number}.docx", packed(WORD))) for number in range(10)]
+    many = [("files", (f"{number}.docx", word_file(paragraph("Summer")))) for number in range(10)]
     with httpx.Client(
         base_url=crashing_server.base_url + V1, headers={"Authorization": f"Bearer {crashing_server.api_key}"}
     ) as http:

@@ -12,6 +12,7 @@ import pytest
 from agentsvc_nb.documents import indexing
 from agentsvc_nb.documents.child_process import Limits, NoAnswer
 from agentsvc_nb.documents.indexing import DocumentReader, IndexedText
+from agentsvc_nb.documents.media_types import OFFICE
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import chats
 from agentsvc_nb.service.records import files as records
@@ -21,12 +22,13 @@ from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.usecases import files as usecase
 from tests import databases
+from tests.documents.word_files import paragraph, word_file
+from tests.notebook import samples
 from tests.service import contexts
-from tests.service.test_reading import DOCX, WORD, W, packed, pdf
 
-REPORT = packed(WORD)
-HUNGRY = packed({"word/document.xml": f"<w:d {W}>" + "".join(f"<a{number}/>" for number in range(300_000))})
-"""The parser keeps each name: some 80 MB."""
+DOCX = OFFICE + "wordprocessingml.document"
+REPORT = word_file(paragraph("Größe"))
+HUNGRY = word_file(paragraph("x") * 200_000)
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def read(reader: DocumentReader, *files: Path, media_type: str = DOCX) -> list[s
 
     async def text(file: Path) -> str:
         try:
-            return (await reader.read(file, media_type)).text
+            return (await reader.read(file, media_type, file.name)).text
         except NoAnswer:
             return "unread"
 
@@ -58,11 +60,11 @@ def report(tmp_path: Path) -> Path:
 
 
 def test_a_document_is_read_with_its_tokens(reader: DocumentReader, report: Path) -> None:
-    found = asyncio.run(reader.read(report, DOCX))
+    found = asyncio.run(reader.read(report, DOCX, "report.docx"))
     assert "Größe" in found.text
-    assert " grosse " in found.words
+    assert found.words == "grosse"
     assert found.levels
-    (report.parent / "a.pdf").write_bytes(pdf("Summer sale"))
+    (report.parent / "a.pdf").write_bytes(samples.pdf(["Summer sale"]))
     assert read(reader, report.parent / "a.pdf", media_type="application/pdf") == ["Summer sale\f"]
 
 
@@ -163,7 +165,7 @@ def test_what_replaces_a_document_is_what_is_read(folder: Folder) -> None:
     asyncio.run(folder.write("a.docx", REPORT))
     file = folder.database.read(lambda tx: records.get(tx, folder.chat, "a.docx"))
     assert file is not None
-    asyncio.run(folder.write("a.docx", packed({"word/document.xml": f"<w:d {W}><w:p><w:t>second</w:t></w:p></w:d>"})))
+    asyncio.run(folder.write("a.docx", word_file(paragraph("second"))))
 
     async def late() -> None:
         await folder.storage.readings._read(file)  # begun before the second was written

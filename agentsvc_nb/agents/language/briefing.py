@@ -121,8 +121,14 @@ async def _files(turn: RunContext) -> str:
     grids = [entry for entry in entries if is_table(entry) and entry.path not in attached]
     told = await tables(turn, [entry.path for entry in grids[:TABLES_TOLD]], rows=0)
     lines = [told.get(entry.path) or f"- {entry.path}" for entry in entries[:FILES_NAMED]]
+    lines = [_with_reason(line, entry) for line, entry in zip(lines, entries, strict=False)]
     more = [f"and {len(entries) - FILES_NAMED} more: list_files"] if len(entries) > FILES_NAMED else []
     return "\n".join(["[Files in the workspace:", *lines, *more]) + "]"
+
+
+def _with_reason(line: str, entry: WorkspaceEntry) -> str:
+    """Add why the file can't be read."""
+    return f"{line}: {entry.unreadable}" if entry.unreadable else line
 
 
 def is_table(entry: WorkspaceEntry) -> bool:

@@ -17,7 +17,6 @@ from agentsvc_nb.agents.language.lengths import Budget, Lengths
 from agentsvc_nb.agents.language.outlines import outline
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.documents.documents import scanned
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
@@ -150,8 +149,8 @@ class _Texts:
         """Return the part of a file's text, or its outline, that the model gets."""
         named, lengths = _named(entry), self._lengths
         text = await self._turn.workspace.text(entry.path)
-        if pages := scanned(text):
-            return f"{named}: scanned, its {pages} pages are pictures without text"
+        if unreadable := await self._turn.workspace.unreadable(entry.path):
+            named = f"{named}: {unreadable}"
         if not text.strip():
             return named
         if not self._served.tools:

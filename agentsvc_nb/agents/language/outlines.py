@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from agentsvc_nb.agents.language.lengths import Lengths
-from agentsvc_nb.documents.documents import PAGE_END
+from agentsvc_nb.documents.texts import PAGE_END
 
 PLACES_TOLD: Final = 40
 """Headings or pages that are named."""

@@ -87,7 +87,7 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
     pictures = f'{title}<div style="margin:8px 0">{figures}</div>' if figures else ""
     table = f"{_head('' if figures else caption)}<tbody>{rows}</tbody>"
     more = f'<div style="{SMALL}">… and {len(files) - ROWS} more</div>' if len(files) > ROWS else ""
-    lines = [f"  {label(file.path)}  ({size(file.size_bytes)}{_version(file)})" for file in shown]
+    lines = [f"  {label(file.path)}  ({size(file.size_bytes)}{_version(file)}){_reason(file)}" for file in shown]
     return {
         "text/plain": "\n".join(
             [f"{label(caption)}:", *lines] + ([f"  … and {len(files) - ROWS} more"] if more else [])
@@ -101,6 +101,11 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
 def _version(file: WorkspaceFile) -> str:
     """What stands behind a file that is no longer the first of its path."""
     return f", version {int(file.version)}" if file.version > 1 else ""
+
+
+def _reason(file: WorkspaceFile) -> str:
+    """Say why the file can't be read, as plain text."""
+    return f": {label(file.unreadable, 300)}" if file.unreadable else ""
 
 
 def _is_schema(file: WorkspaceFile) -> bool:
@@ -169,8 +174,9 @@ def _head(caption: str) -> str:
 
 def _row(file: WorkspaceFile) -> str:
     size_style, kind_style = f"{_NUMBER};white-space:nowrap", f"{_CELL};white-space:nowrap"
+    reason = f'<div style="{SMALL}">{escape(file.unreadable, 300)}</div>' if file.unreadable else ""
     return (
-        f'<tr><td style="{_CELL};{wrapping(file.path)}"><code>{escape(file.path)}</code>{_version(file)}</td>'
+        f'<tr><td style="{_CELL};{wrapping(file.path)}"><code>{escape(file.path)}</code>{_version(file)}{reason}</td>'
         f'<td style="{size_style}" title="{int(file.size_bytes)} bytes">{size(file.size_bytes)}</td>'
         f'<td style="{kind_style}" title="{escape(file.media_type, 80)}">{escape(kind_of(file))}</td></tr>'
     )

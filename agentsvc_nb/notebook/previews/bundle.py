@@ -129,7 +129,7 @@ def _document_preview(subject: Subject, kind: Kind) -> Bundle:
 
     Raises `CannotShow` when the file cannot be decoded.
     """
-    with subject.on_disk() as path:
+    with subject.on_disk(kind.endings.split()[0]) as path:
         whole = plain(str(decoding.asked("documents", path).get("text", "")))
     return markdown_bundle(whole[:CHARS], "its text" + (", the beginning" if len(whole) > CHARS else ""))
 

@@ -1,7 +1,7 @@
 """The process that decodes files which may be hostile (docs/decisions/0022): `python -m ...child DECODER`.
 
 For each line with a path as JSON, it prints a line with the answer or `{"error": ...}` as JSON. Decoders are Pillow for
-pictures, PDFium for pages of PDFs, our own for Word and PowerPoint, and for tables the one reader
+pictures, PDFium for pages of PDFs, `documents.reading` for Word and PowerPoint, and for tables the one reader
 (docs/decisions/0050-where-tables-are-read.md); each is imported by its function, so only what is needed is loaded, and
 after the limits are set.
 """
@@ -181,7 +181,7 @@ def read_pages(path: str) -> dict[str, Any]:
     try:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
-        raise CannotDecode("it wants a password." if "assword" in str(error) else f"it is damaged: {error}") from None
+        raise CannotDecode("it needs a password." if "assword" in str(error) else f"it is damaged: {error}") from None
     count = len(document)
     if not count:
         raise CannotDecode("it has no pages.")
@@ -204,17 +204,16 @@ def read_document(path: str) -> dict[str, Any]:
 
     Raises `CannotDecode` when it has none, or can't be read within bounds.
     """
-    from agentsvc_nb.documents.office import Damaged
-    from agentsvc_nb.documents.office_markdown import formatted
+    from agentsvc_nb.documents import reading
+    from agentsvc_nb.documents.media_types import HEAD_BYTES, guess
+    from agentsvc_nb.documents.texts import PAGE_END
 
     with open(path, "rb") as file:
-        try:
-            text = formatted(file, DOCUMENT_CHARS)
-        except Damaged as error:
-            raise CannotDecode(f"it is damaged: {error}.") from None
-    if not text.strip():
-        raise CannotDecode("it has no text.")
-    return {"text": text[: 2 * DOCUMENT_CHARS]}
+        media_type = guess(Path(path).name, file.read(HEAD_BYTES))
+    found = reading.read_document(Path(path), media_type, limit=DOCUMENT_CHARS)
+    if not found.text:
+        raise CannotDecode(found.unreadable[:1].lower() + found.unreadable[1:])
+    return {"text": found.text.replace(PAGE_END, "\n\n")}
 
 
 ROWS: Final = 20

@@ -10,14 +10,15 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.child_process import NoAnswer, NoChild
-from agentsvc_nb.documents.documents import has_text, is_quick, read_text
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.indexing import DocumentReader, IndexedText, indexed_text
 from agentsvc_nb.documents.media_types import table_ending
+from agentsvc_nb.documents.texts import has_text, is_quick, read_quick
 from agentsvc_nb.service.ports import Blob, Blobs
 from agentsvc_nb.service.records.files import Content, FileRecord, UploadRecord
 from agentsvc_nb.service.usecases import UseCaseContext, files
@@ -116,7 +117,12 @@ class Readings:
     async def _text(self, file: FileRecord) -> IndexedText:
         """Raises `NoAnswer` and `NoChild`."""
         async with self._blobs.file(file.sha256) as content:
-            return await self._reader.read(content, file.media_type)
+            return await self._reader.read(content, file.media_type, file.file_name)
+
+
+def _index(file: Path, media_type: str) -> IndexedText:
+    document = read_quick(file, media_type)
+    return indexed_text(document.text, document.unreadable)
 
 
 _LARGE_TABLE_BYTES: Final = 300_000
@@ -158,4 +164,4 @@ class Storage:
         if not is_quick(media_type, size_bytes):
             return None
         async with self.blobs.file(sha256) as file:
-            return await asyncio.to_thread(lambda: indexed_text(read_text(file, media_type)))
+            return await asyncio.to_thread(_index, file, media_type)

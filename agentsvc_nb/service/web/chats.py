@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from agentsvc_nb.documents.documents import is_cut
 from agentsvc_nb.documents.safe_text import blocks
 from agentsvc_nb.documents.tables.plain import Table, is_table, parse
+from agentsvc_nb.documents.texts import is_cut
 from agentsvc_nb.service.http import bodies, endpoints
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.ports import Blobs
@@ -163,6 +163,7 @@ async def show_text(context: RequestContext) -> Response:
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
     text = await ChatWorkspace(context.services.storage, chat).text(path)
+    record = await files.get(context.use_case, context.account, chat, path)  # with the reason if it was read only now
     return await asyncio.to_thread(_text_page, record, text)
 
 

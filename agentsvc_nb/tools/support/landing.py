@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import Field
 
-from agentsvc_nb.documents.documents import Tolerant
 from agentsvc_nb.tools.port import Check, ToolInput, ToolOutput, WebAddress
 from agentsvc_nb.wire.limits import MB
 
@@ -78,8 +76,7 @@ FileKind = Literal["script", "style", "image"]
 _LISTED: Final = 200
 """At most so many headings, actions and so on are kept of a page."""
 _TEXT_CHARS: Final = 300
-_DEPTH: Final = 12
-_CONTROLS: Final = frozenset({"input", "select", "textarea"})
+_CONTROLS: Final = ("input", "select", "textarea")
 _SILENT: Final = frozenset({"hidden", "submit", "button", "image", "reset"})
 _ACTION = re.compile(
     r"\b(?:buy|order|shop|get|start|try|sign up|register|subscribe|download|book|request|join|claim|add to cart|"
@@ -89,20 +86,18 @@ _ACTION = re.compile(
     re.I,
 )
 _LOOKS: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta)(?:$|[\s_-])", re.I)
-Attributes = dict[str, str]
 
 
-@dataclass
-class PageFacts:
+class PageFacts(ToolOutput):
     """The contents of a page as its server sends it, before any script runs."""
 
     language: str | None = None
     title: str = ""
-    metas: dict[str, str] = field(default_factory=dict)
-    headings: list[Heading] = field(default_factory=list)
-    actions: list[Action] = field(default_factory=list)
-    forms: list[Form] = field(default_factory=list)
-    files: list[tuple[FileKind, str]] = field(default_factory=list)
+    metas: dict[str, str] = Field(default_factory=dict)
+    headings: list[Heading] = Field(default_factory=list)
+    actions: list[Action] = Field(default_factory=list)
+    forms: list[Form] = Field(default_factory=list)
+    files: list[tuple[FileKind, str]] = Field(default_factory=list)
     images: int = 0
     images_without_alt: int = 0
     words: int = 0
@@ -114,127 +109,83 @@ class PageFacts:
 
 
 def facts(html: str) -> PageFacts:
-    """The facts of a page's HTML.
+    """Return the facts of a page's HTML; run it in a process with limits (`tools.support.pages`).
+
+    Raises:
+        ValueError: Elements are nested too deeply.
 
     >>> facts("<html lang=en><title>Tents</title><h1>Pack light</h1><a class=btn href=/buy>Buy now</a>").actions
     [Action(text='Buy now', kind='link', url='/buy')]
     """
-    parser = _Outline()
-    for _ in parser.read(html):
-        pass
-    return parser.finished()
+    from agentsvc_nb.documents.markup import parse_html, visible_text
+
+    page, whole = PageFacts(), parse_html(html, keep_hidden=True)
+    page.language = whole.get("lang") or None
+    page.title = (whole.get("title") or "")[:_TEXT_CHARS]
+    for element in whole.iter("meta", "link", "script", "img"):
+        _add_from_head(page, element)
+    seen = parse_html(html)
+    page.words = sum(len(text.split()) for text in seen.itertext())
+    for element in seen.iter("h1", "h2", "h3", "h4", "h5", "h6", "a", "button", "input"):
+        text = visible_text(element)[:_TEXT_CHARS]
+        if element.tag in ("a", "button"):
+            _add_action(page, text, element)
+        elif element.tag == "input":
+            if element.get("type", "").lower() in ("submit", "image"):
+                said = element.get("value") or element.get("alt") or "Submit"
+                _keep(page.actions, Action(text=said[:_TEXT_CHARS], kind="button"))
+        elif text:
+            _keep(page.headings, Heading(level=int(element.tag[1]), text=text))
+    for form in whole.iter("form"):
+        _keep(page.forms, _form(form))
+    return page
 
 
-@dataclass
-class _Open:
-    """An open element whose text is being collected."""
-
-    tag: str
-    attributes: Attributes
-    collected: str = ""
-
-    def add(self, text: str) -> None:
-        if (room := _TEXT_CHARS * 4 - len(self.collected)) > 0:
-            self.collected += text[:room]
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.collected.split())[:_TEXT_CHARS]
+def _add_from_head(page: PageFacts, element: Any) -> None:
+    """Add a `<meta>`, or a file that the page loads."""
+    if element.tag == "meta" and (name := element.get("name", element.get("property", "")).lower()):
+        page.metas.setdefault(name, element.get("content", "").strip()[:_TEXT_CHARS])
+    elif element.tag == "link" and "stylesheet" in element.get("rel", "").lower().split():
+        _load(page, "style", element.get("href"))
+    elif element.tag == "script":
+        page.scripts += 1
+        _load(page, "script", element.get("src"))
+    elif element.tag == "img":
+        page.images += 1
+        page.images_without_alt += element.get("alt") is None
+        _load(page, "image", element.get("src"))
 
 
-class _Outline(Tolerant):
-    def __init__(self) -> None:
-        super().__init__()
-        self.page = PageFacts()
-        self._open: list[_Open] = []
-        self._labels: dict[str, str] = {}
-        self._fields: list[tuple[FormField, str]] = []
-        self._form: Form | None = None
-        self._unseen = False
+def _add_action(page: PageFacts, text: str, element: Any) -> None:
+    """Add a button, or a link that reads or looks like one."""
+    said = text or element.get("aria-label", "")
+    styled = _LOOKS.search(element.get("class", "")) or element.get("role") == "button"
+    if said and (element.tag == "button" or styled or (_ACTION.search(said) and len(said) <= 40)):
+        url = element.get("href", "").strip() or None
+        _keep(page.actions, Action(text=said, kind="button" if element.tag == "button" else "link", url=url))
 
-    def finished(self) -> PageFacts:
-        for found, id_ in self._fields:
-            found.label = found.label or self._labels.get(id_, "")
-        return self.page
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: (value or "").strip() for name, value in reversed(attrs)}
-        self._unseen = tag in self.CDATA_CONTENT_ELEMENTS
-        if tag in _CONTROLS:
-            self._control(tag, given)
-        elif tag == "form":
-            self._form = Form(method=given.get("method", "get").lower(), action=given.get("action", ""), fields=[])
-            _keep(self.page.forms, self._form)
-        elif tag in ("a", "button", "title", "label") or re.fullmatch("h[1-6]", tag):
-            if len(self._open) < _DEPTH:
-                self._open.append(_Open(tag, given))
-        else:
-            self._head(tag, given)
+def _form(form: Any) -> Form:
+    """Return a form with the fields that a visitor fills in, each with the words that label it."""
+    from agentsvc_nb.documents.markup import visible_text
 
-    def handle_endtag(self, tag: str) -> None:
-        self._unseen = False
-        if tag == "form":
-            self._form = None
-        places = [at for at, one in enumerate(self._open) if one.tag == tag]
-        if places:
-            self._closed(self._open.pop(places[-1]))
-
-    def handle_data(self, data: str) -> None:
-        if self._unseen:
-            return
-        if not any(one.tag == "title" for one in self._open):
-            self.page.words += len(data.split())
-        for one in self._open:
-            one.add(data)
-
-    def _closed(self, one: _Open) -> None:
-        if one.tag == "title":
-            self.page.title = self.page.title or one.text
-        elif one.tag == "label":
-            self._labels.setdefault(one.attributes.get("for", ""), one.text)
-        elif one.tag in ("a", "button"):
-            self._action(one.text, one.tag, one.attributes)
-        elif one.text:
-            _keep(self.page.headings, Heading(level=int(one.tag[1]), text=one.text))
-
-    def _action(self, text: str, tag: str, given: Attributes) -> None:
-        said = text or given.get("aria-label", "")
-        styled = _LOOKS.search(given.get("class", "")) or given.get("role") == "button"
-        if said and (tag == "button" or styled or (_ACTION.search(said) and len(said) <= 40)):
-            url = given.get("href") or None
-            _keep(self.page.actions, Action(text=said, kind="button" if tag == "button" else "link", url=url))
-
-    def _control(self, tag: str, given: Attributes) -> None:
-        type_ = given.get("type", "text").lower() if tag == "input" else tag
-        if type_ in ("submit", "image"):
-            self._action(given.get("value") or given.get("alt") or "Submit", "button", {})
-        if self._form is None or type_ in _SILENT:
-            return
-        around = next((one.text for one in reversed(self._open) if one.tag == "label"), "")
-        label = given.get("aria-label") or given.get("placeholder") or around
-        made = FormField(name=given.get("name", ""), type=type_, label=label, required="required" in given)
-        _keep(self._form.fields, made)
-        if "id" in given:
-            _keep(self._fields, (made, given["id"]))
-
-    def _head(self, tag: str, given: Attributes) -> None:
-        page = self.page
-        if tag == "html":
-            page.language = given.get("lang") or None
-        elif tag == "meta" and (name := (given.get("name") or given.get("property", "")).lower()):
-            page.metas.setdefault(name, given.get("content", "")[:_TEXT_CHARS])
-        elif tag == "link" and "stylesheet" in given.get("rel", "").lower().split():
-            _load(page, "style", given.get("href"))
-        elif tag == "script":
-            page.scripts += 1
-            _load(page, "script", given.get("src"))
-        elif tag == "img":
-            page.images += 1
-            page.images_without_alt += "alt" not in given
-            _load(page, "image", given.get("src"))
+    found = Form(method=form.get("method", "get").lower(), action=form.get("action", ""), fields=[])
+    root = form.getroottree().getroot()
+    labels = {label.get("for"): visible_text(label) for label in root.iter("label") if label.get("for")}
+    for control in form.iter(*_CONTROLS):
+        kind = control.get("type", "text").lower() if control.tag == "input" else str(control.tag)
+        if kind in _SILENT:
+            continue
+        around = next((visible_text(label) for label in control.iterancestors("label")), "")
+        label = control.get("aria-label") or control.get("placeholder") or around or labels.get(control.get("id"), "")
+        required = control.get("required") is not None
+        field = FormField(name=control.get("name", ""), type=kind, label=label[:_TEXT_CHARS], required=required)
+        _keep(found.fields, field)
+    return found
 
 
 def _load(page: PageFacts, kind: FileKind, url: str | None) -> None:
+    url = (url or "").strip()
     if url and not url.startswith("data:") and (kind, url) not in page.files:
         _keep(page.files, (kind, url))
 

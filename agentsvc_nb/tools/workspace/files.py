@@ -9,8 +9,8 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.documents import search_query
-from agentsvc_nb.documents.documents import is_cut, scanned
 from agentsvc_nb.documents.snippets import snippets
+from agentsvc_nb.documents.texts import is_cut
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB, SEARCH_SECONDS
@@ -36,7 +36,10 @@ class ListFiles(BaseTool):
 
     async def run(self, given: ListFilesInput, context: ToolContext) -> Outcome:
         found = [entry for entry in await context.workspace.list() if entry.path.startswith(given.under)]
-        lines = [f"{entry.path} ({entry.media_type}, {entry.size_bytes} bytes)" for entry in found[:LISTED_MAX]]
+        lines = [
+            f"{entry.path} ({entry.media_type}, {entry.size_bytes} bytes) {entry.unreadable}".rstrip()
+            for entry in found[:LISTED_MAX]
+        ]
         if len(found) > LISTED_MAX:
             lines.append(f"and {len(found) - LISTED_MAX} more: search for what you need.")
         return _text("\n".join(lines) or "There are no such files.")
@@ -58,7 +61,10 @@ class SearchFiles(BaseTool):
         query = search_query.parse(given.query)
         found = await context.workspace.search(given.query)
         if query is None or not found:
-            return _text(f"Nothing found for {given.query!r}.")
+            unread = [entry for entry in await context.workspace.list() if entry.unreadable]
+            lines = [f"- {entry.path}: {entry.unreadable}" for entry in unread[:FOUND_MAX]]
+            note = ["These files are not searched, or not whole:", *lines] if lines else []
+            return _text("\n".join([f"Nothing found for {given.query!r}.", *note]))
         texts = [(path, await text_of(context, path)) for path, _ in found[:FOUND_MAX]]
         try:
             shown = await asyncio.to_thread(_shown, query, texts)
@@ -84,13 +90,13 @@ class ReadFile(BaseTool):
 
     async def run(self, given: ReadFileInput, context: ToolContext) -> Outcome:
         text = await text_of(context, given.path)
-        if pages := scanned(text):
-            said = f"{given.path} is scanned: its {pages} pages are pictures without text, which look_at shows."
-            raise WorkFailure("no_text", said)
-        if not text:
-            raise WorkFailure("no_text", f"{given.path} has no text that can be read.")
+        unreadable = await context.workspace.unreadable(given.path)
+        if not text.strip():
+            said = f"{given.path} can't be read. {unreadable}" if unreadable else f"{given.path} holds no text."
+            raise WorkFailure("no_text", f"{said} look_at shows pages of PDFs and pictures.")
         part = part_of_text(given.path, text, given.start, given.length)
-        return _text(part + _MORE if is_cut(text) else part)
+        note = f"\n[{unreadable}]" if unreadable else ""
+        return _text(part + note + (_MORE if is_cut(text) else ""))
 
 
 _MORE: Final = (

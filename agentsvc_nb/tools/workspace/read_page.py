@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.documents.page_markdown import to_markdown
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WebAddress, WorkFailure
+from agentsvc_nb.tools.support import pages
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
 
 READ_CHARS: Final = 20_000
@@ -45,8 +44,7 @@ class ReadPage(BaseTool):
         )
         if found.status != 200:
             raise WorkFailure("fetch_failed", f"{found.url} answered with status {found.status}.")
-        # In a thread: a page may have megabytes.
-        title, text = await asyncio.to_thread(_read, found)
+        title, text = await _read(found)
         if given.start >= max(len(text), 1):
             raise WorkFailure("invalid_tool_input", f"start: the page has {len(text)} characters.")
         end = min(given.start + given.length, len(text))
@@ -55,11 +53,11 @@ class ReadPage(BaseTool):
         return Outcome(content=[{"type": "text", "text": head + text[given.start : end] + part}])
 
 
-def _read(found: Fetched) -> tuple[str, str]:
+async def _read(found: Fetched) -> tuple[str, str]:
     """The title and the text of what was fetched. Raises `WorkFailure("no_text")`."""
     kind = found.media_type
     if kind in _PAGES:
-        title, text = to_markdown(found.decode(), found.url)
+        title, text = await pages.read_text(found)
     elif kind.startswith("text/") or kind in _TEXTS:
         title, text = "", found.decode()
     else:

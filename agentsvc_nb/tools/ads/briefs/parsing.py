@@ -3,11 +3,11 @@ light`, or `with headline 'Pack light'`), and what only speaks to whoever makes 
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Final
 
-from agentsvc_nb.documents.documents import visible_text
 from agentsvc_nb.tools.ads.briefs.languages import any_of
 
 _MAKING: Final = rf"\b(?:{any_of('making')})\b"
@@ -74,6 +74,7 @@ _COLOR_KEY = re.compile(r"(?i)(?:brand[ _-]?)?(?:colou?rs?|palette|farben?|coule
 _TITLES = re.compile(r"(?i)(?:title|titel|titre|título|message)\s*:")
 _HTML = re.compile(r"(?i)<(?:!doctype|html|head|body|main|section|article|div|h[1-6]|p|ul|ol|table)\b[^>]*>")
 _UNSHOWN = re.compile(r"(?is)<(head|title|template|nav|script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)")
+_BLOCK_TAG: Final = re.compile(r"(?i)</?(?:article|br|dd|div|dt|h[1-6]|li|ol|p|section|t(?:able|d|h|r)|ul)\b[^<>]*>")
 _FENCED = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)")
 _ROW = re.compile(r"[ \t]*\|[ \t]*([^|\n]+?)[ \t]*\|[ \t]*([^|\n]+?)[ \t]*\|[ \t]*")
 _RULE_OF_A_TABLE = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*\|?[ \t]*")
@@ -131,7 +132,8 @@ def _shown(text: str) -> str:
     marked = re.sub(
         r"(?i)<h([1-6])\b[^>]*>", "\n<p>\ue000 ", re.sub(r"(?i)<li\b[^>]*>", "<li>- ", _UNSHOWN.sub("", text))
     )
-    shown = "".join(visible_text(marked)).replace("\ue000", "#")
+    bare = re.sub(r"<[^<>]{0,1000}>", "", re.sub(_BLOCK_TAG, "\n", marked))
+    shown = html.unescape(bare).replace("\ue000", "#")
     return "\n".join(" ".join(line.split()) for line in shown.splitlines())
 
 

@@ -1,0 +1,119 @@
+"""Read the text of PDF files page by page, with the values of their form fields.
+
+Untrusted input: call this only in a process with limits on memory and time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+_PAGES_MAX: Final = 1_000
+_FIELDS_MAX: Final = 500
+"""Form fields that are read of a page."""
+_PLAIN: Final = {
+    **dict.fromkeys((0x02, 0xFFFE)),  # PDFium's signs for a hyphen at the end of a line; the rest of the word follows
+    **{0xFB00 + at: letters for at, letters in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))},
+}
+
+
+class PasswordNeeded(ValueError):
+    """The PDF can't be opened without a password."""
+
+
+def read_pages(path: str) -> Iterator[tuple[str, bool]]:
+    """Yield the text of each page, and whether the page shows something, such as a picture; a damaged page is empty.
+
+    Raises:
+        PasswordNeeded: The file needs a password to be opened.
+        ValueError: The file is damaged.
+    """
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        if "assword" in str(error):
+            raise PasswordNeeded from None
+        raise ValueError(str(error)) from None
+    with document:
+        document.init_forms()
+        for number in range(min(len(document), _PAGES_MAX)):
+            try:
+                page = document[number]
+                text = page.get_textpage().get_text_bounded().translate(_PLAIN).replace("\r\n", "\n")
+                fields = "\n".join(_fields(document, page))
+                yield (
+                    f"{text}\n{fields}" if text and fields else text or fields,
+                    next(page.get_objects(), None) is not None,
+                )
+            except pypdfium2.PdfiumError:
+                yield "", False
+                continue
+            page.close()  # frees what PDFium holds for it: a thousand open pages would take too much memory
+
+
+def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[str]:
+    """Yield the form fields of a page that have a value, as `label: value`, and the texts that were typed onto it."""
+    import pypdfium2.raw as pdfium
+
+    form = document.formenv.raw if document.formenv else None
+    buttons = (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON)
+    for number in range(min(pdfium.FPDFPage_GetAnnotCount(page.raw), _FIELDS_MAX)):
+        annotation = pdfium.FPDFPage_GetAnnot(page.raw, number)
+        try:
+            subtype = pdfium.FPDFAnnot_GetSubtype(annotation)
+            if subtype == pdfium.FPDF_ANNOT_FREETEXT:
+                yield _string(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents")
+            if subtype != pdfium.FPDF_ANNOT_WIDGET or form is None:
+                continue
+            if pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation) & pdfium.FPDF_FORMFLAG_TEXT_PASSWORD:
+                continue
+            value = _string(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation)
+            if pdfium.FPDFAnnot_GetFormFieldType(form, annotation) in buttons:
+                value = "yes" if pdfium.FPDFAnnot_IsChecked(form, annotation) else ""
+            names = (pdfium.FPDFAnnot_GetFormFieldAlternateName, pdfium.FPDFAnnot_GetFormFieldName)
+            label = _label_on_page(page, annotation) or next(
+                filter(None, (_string(get, form, annotation) for get in names)), ""
+            )
+            if value.strip():
+                yield f"{label.rstrip(': ')}: {value}" if label else value
+        finally:
+            pdfium.FPDFPage_CloseAnnot(annotation)
+
+
+_LABEL_WIDTH: Final = 300
+_LABEL_HEIGHT: Final = 18
+"""How far from a field its label may be, in points."""
+
+
+def _label_on_page(page: pypdfium2.PdfPage, annotation: Any) -> str:
+    """Return the text that ends with a colon to the left of a form field, or above it."""
+    import pypdfium2.raw as pdfium
+
+    box = pdfium.FS_RECTF()
+    if not pdfium.FPDFAnnot_GetRect(annotation, box):
+        return ""
+    text = page.get_textpage()
+    left = text.get_text_bounded(box.left - _LABEL_WIDTH, box.bottom, box.left, box.top)
+    above = text.get_text_bounded(box.left - 5, box.top, box.right, box.top + _LABEL_HEIGHT)
+    for near in (left, above):
+        found = re.search(r"([^:\n]{1,80}):\s*$", near.translate(_PLAIN).replace("\r\n", "\n"))
+        if found:
+            return " ".join(found[1].split())
+    return ""
+
+
+def _string(get: Callable[..., int], *arguments: Any) -> str:
+    """Return a string of PDFium, which is written into a buffer as UTF-16."""
+    size = get(*arguments, None, 0)
+    if size <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    get(*arguments, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "replace")

@@ -1,0 +1,132 @@
+"""The text of a document with its places, which files have one, and the reading of plain text.
+
+Other documents are read in a limited process by `documents.reading`, whose libraries the service does not import.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.documents.decoding import decode
+from agentsvc_nb.documents.media_types import OFFICE, SPREADSHEETS
+from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
+
+PAGE_END: Final = "\f"
+"""Ends each page of a PDF and each slide of a deck in a document's text."""
+QUICK_BYTES: Final = 64_000
+"""Plain text up to this size takes some milliseconds to read and index."""
+BYTES_PER_CHARACTER: Final = 4
+NO_TEXT: Final = "It holds no text."
+NOT_TEXT: Final = "It holds bytes that are no text, though its name says so."
+EMPTY: Final = "It is empty."
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+"""A NUL would end the text in some databases, and a lone surrogate cannot be encoded."""
+_PLAIN: Final = re.compile(r"text/|application/(?:.*\+)?(?:json|xml|yaml|toml|x-ndjson|javascript|sql)\b")
+_JSON: Final = ("application/json", "application/x-ipynb+json")
+DOCUMENTS: Final = SPREADSHEETS | {
+    *("text/html", "application/xhtml+xml", "message/rfc822", "application/pdf", "application/gzip"),
+    *("application/msword", "application/vnd.ms-powerpoint", "application/vnd.ms-outlook", "application/rtf"),
+    *("application/x-ole-storage", "application/vnd.oasis.opendocument.text"),
+    "application/vnd.oasis.opendocument.presentation",
+}
+"""Media types, beside those of Office and of plain text, whose files have text, or say why it is not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file's text as Markdown. `unreadable` is a sentence that says why the text, or a part of it, is missing."""
+
+    text: str = ""
+    unreadable: str = ""
+
+
+def read_quick(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> Document:
+    """Read plain text or JSON. Raises `OSError` when there is no such file."""
+    found = read_json(path, limit) if bare(media_type) in _JSON else read_plain(path, limit)
+    return tidied(found, limit)
+
+
+def tidied(found: Document, limit: int) -> Document:
+    """Return a document whose text can be stored, and which says so if it has none."""
+    text = _UNSTORABLE.sub(" ", found.text)[:limit]
+    return Document(text, found.unreadable or ("" if text.strip() else NO_TEXT))
+
+
+def is_plain(kind: str) -> bool:
+    """Return True for a media type of plain text."""
+    return kind not in DOCUMENTS and not kind.startswith("image/") and _PLAIN.match(kind) is not None
+
+
+def has_text(media_type: str) -> bool:
+    """Return True if files of the type have text that is read."""
+    kind = bare(media_type)
+    return is_plain(kind) or kind in DOCUMENTS or kind.startswith(OFFICE)
+
+
+def is_quick(media_type: str, size_bytes: int) -> bool:
+    """Return True if a file is read in a few milliseconds, whatever it holds."""
+    return size_bytes <= QUICK_BYTES and is_plain(bare(media_type))
+
+
+def is_cut(text: str) -> bool:
+    """Return True if a text of the index fills its room: the file's own text may go on.
+
+    The index cuts texts at that size, but never within a character. Most are short enough to tell without encoding.
+    """
+    most = BYTES_PER_CHARACTER
+    return len(text) * most >= INDEXED_TEXT_BYTES <= len(text.encode()) + most
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a passage is: its page (or slide) if the document has pages, the heading above it, and its line, from 1."""
+
+    page: int | None
+    heading: str
+    line: int
+
+
+def place_of(text: str, offset: int) -> Place:
+    """Return the place of a character in the text of a document.
+
+    >>> place_of("# Costs\\n\\n42 euros.\\f# Later\\f", 9), place_of("plain", 3)
+    (Place(page=1, heading='Costs', line=3), Place(page=None, heading='', line=1))
+    """
+    before = text[:offset]
+    page = before.count(PAGE_END) + 1 if PAGE_END in text else None
+    headings = _HEADING.findall(before)
+    return Place(page, headings[-1] if headings else "", before.count("\n") + 1)
+
+
+_HEADING: Final = re.compile(r"^\f?#{1,6} +(\S.*?) *(?:\n|\f|$)", re.MULTILINE)
+
+
+def bare(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()
+
+
+def read_plain(path: Path, limit: int) -> Document:
+    with path.open("rb") as file:
+        data = file.read(limit * BYTES_PER_CHARACTER)
+    return Document(text) if (text := decoded(data)) is not None else Document(unreadable=NOT_TEXT)
+
+
+def read_json(path: Path, limit: int) -> Document:
+    """Read JSON as it is, but with escapes such as `caf\\u00e9` written as the letters they mean."""
+    found = read_plain(path, limit)
+    if "\\u" not in found.text:
+        return found
+    try:
+        return Document(json.dumps(json.loads(found.text), ensure_ascii=False, indent=1))
+    except (ValueError, RecursionError):
+        return found
+
+
+def decoded(data: bytes, charset: str = "cp1252") -> str | None:
+    """Return the text of the beginning of a file; None if it is none. Guessing the charset would take too long."""
+    found = decode(data, cut=True, declared=charset)
+    return found.text if found else None
