@@ -89,11 +89,13 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
         return Document(unreadable=EMPTY)
     try:
         found = reader(path, limit)
-    except MemoryError:
+    except (MemoryError, ImportError):  # the second one when a library can't be loaded for want of memory
         raise
     except Unreadable as error:
         found = Document(unreadable=str(error))
     except Exception as error:  # the file is damaged, or hostile: any parser may fail in any way
+        if re.search(r"memory|unknown error", str(error)):  # how the parsers of XML say that there is no more
+            raise MemoryError from None
         log.debug("A %s can't be read: %r", kind, error)
         found = Document(unreadable=DAMAGED)
     found = tidied(found, limit)
@@ -229,7 +231,7 @@ def _about_pictures(pages: list[int], count: int) -> str:
     if not pages:
         return ""
     named = ", ".join(map(str, pages[:10])) + (" and others" if len(pages) > 10 else "")
-    return f"{len(pages)} of its {count} pages are pictures without text: {named}."
+    return f"Some of its {count} pages are pictures without text: {named}."
 
 
 def _is_garbled(text: str) -> bool:

@@ -102,7 +102,7 @@ def place_of(text: str, offset: int) -> Place:
     return Place(page, headings[-1] if headings else "", before.count("\n") + 1)
 
 
-_HEADING: Final = re.compile(r"^\f?#{1,6} +(\S.*?) *(?:\n|\f|$)", re.MULTILINE)
+_HEADING: Final = re.compile(r"(?:^|\f)#{1,6} +(\S.*?) *(?=\n|\f|$)", re.MULTILINE)
 
 
 def bare(media_type: str) -> str:
