@@ -14,6 +14,11 @@ _NAMESPACES: Final = (
     ' xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
     ' xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 )
+_TYPES: Final = (
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
+)
 _RELATIONSHIPS: Final = (
     '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type='
     '"http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>'
@@ -25,6 +30,7 @@ def word_file(body: str, **parts: str) -> bytes:
     """Return a .docx file with this body; `parts` are the contents of `word/<name>.xml`, such as `styles`."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("[Content_Types].xml", _TYPES)
         archive.writestr("_rels/.rels", _RELATIONSHIPS)
         archive.writestr("word/document.xml", f"<w:document {_NAMESPACES}><w:body>{body}</w:body></w:document>")
         for name, content in parts.items():
