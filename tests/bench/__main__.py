@@ -34,7 +34,6 @@ from tests.bench import (
     uploads,
 )
 from tests.bench.cluster import __main__ as cluster
-from tests.bench.quality import __main__ as quality
 
 if __name__ == "__main__":
     client = (first_call, calls, decoding, deadlines, transfers, frames, previews)
@@ -57,7 +56,6 @@ if __name__ == "__main__":
         asking,
         context,
         notebook,
-        quality,
     )
     for benchmark in (*client, *service):
         benchmark.main("--quick" in sys.argv)

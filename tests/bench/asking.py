@@ -21,11 +21,22 @@ from typing import Final
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import running_service
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 from tests.bench.process import cpu_seconds, resident_mb
-from tests.bench.quality.questions import FILES, questions
 from tests.bench.tables import ROWS, write
 
+_BRIEF: Final = "# Brief {0}\n\n## Budget\n\nThe budget of campaign {0} is {0},000 euros.\n\n## Tone\n\nWarm and dry.\n"
+_TABLE: Final = "day,channel,cost{0}\n" + "".join(f"2026-01-{day:02},Search,{day}\n" for day in range(1, 29))
+FILES: Final = {
+    **{f"brief{number}.md": _BRIEF.format(number).encode() for number in range(1, 6)},
+    **{f"table{number}.csv": _TABLE.format(number).encode() for number in range(1, 6)},
+}
+QUESTIONS: Final = (
+    "What is the budget of campaign 3?",
+    "What is the total cost2?",
+    "average cost4 per week",
+    "Who is the chief zebra officer?",
+    "top 3 days by cost1",
+)
 VERSIONS: Final = 200
 GROWTH_MB: Final = 15.0
 """Over the later half. A kept text of each question's files, 12 kB, would be less: what grows is what is made of it."""
@@ -66,11 +77,8 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _ask(client: AgentService, number: int) -> float:
-    asked = questions()[number % len(questions())]
-    mine = [FILES / asked.file] if asked.file else []
-    paths = [*mine, *(path for path in sorted(FILES.iterdir()) if path not in mine)][:ATTACHMENTS_MAX]
-    files = [(path.name, path.read_bytes() + b"\n" * (number % VERSIONS)) for path in paths]
-    return _seconds(partial(client.runs.start, asked.question, files=files, sync=True))
+    files = [(name, content + b"\n" * (number % VERSIONS)) for name, content in FILES.items()]
+    return _seconds(partial(client.runs.start, QUESTIONS[number % len(QUESTIONS)], files=files, sync=True))
 
 
 def _family(pid: int) -> Sequence[int]:

@@ -18,9 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from agentsvc_nb.documents.plans.plan import Aggregate, Column, Group, Plan
-
-from agentsvc_nb.documents.engine.messages import ComputeQuestion, TableFile, UsedTable
+from agentsvc_nb.documents.engine.messages import SqlQuestion, TableFile, UsedTable
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.tables.profiles import file_names, named
 
@@ -56,11 +54,10 @@ class _Asker:
         """The revenue by channel, of a file that may not have been read."""
         read = await self.tables.read(file)
         (table,) = named({file.file: read.tables}, file_names([file.file]))[file.file]
-        channel, revenue = Column(table.name, "channel"), Column(table.name, "revenue")
-        plan = Plan(table.name, (Aggregate("sum", revenue),), (Group(channel),))
-        said = await self.tables.ask(ComputeQuestion(plan, (UsedTable(file, 0, table),)))
-        assert said.result is not None, said
-        return said.result.rows
+        sql = f"SELECT channel, sum(revenue) FROM {table.name} GROUP BY 1"
+        said = await self.tables.ask(SqlQuestion(sql, (UsedTable(file, 0, table),)))
+        assert said.query is not None, said
+        return said.query.rows
 
 
 async def _times(asker: _Asker, path: Path) -> list[float]:

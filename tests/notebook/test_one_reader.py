@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from agentsvc_nb.documents.plans.plan import Aggregate, Column, Plan
 
 from agentsvc_nb import read_table
 from agentsvc_nb.client.batch import rows
 from agentsvc_nb.client.batch.mapping import grid_of
 from agentsvc_nb.documents.engine.child import answer
-from agentsvc_nb.documents.engine.messages import ComputeQuestion, ReadQuestion, TableFile, UsedTable
+from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, TableFile, UsedTable
 from agentsvc_nb.documents.tables.profiles import named
 from agentsvc_nb.notebook.errors import AskError
 from tests.notebook import samples
@@ -75,10 +73,10 @@ def test_an_export_looks_the_same_everywhere(name: str, tmp_path: Path) -> None:
 
     file = TableFile("0" * 64, place.suffix, str(place))
     (table,) = named({name: answer(ReadQuestion(file), tmp_path).tables}, {name: "ads"})[name]
-    plan = Plan("ads", (Aggregate("sum", Column("ads", "Cost")), Aggregate("sum", Column("ads", "Clicks"))))
-    result = answer(ComputeQuestion(plan, (UsedTable(file, 0, table),)), tmp_path).result
-    assert result is not None
-    assert result.rows == ((Decimal("1237.60"), Decimal(1012)),)
+    question = SqlQuestion("SELECT sum(Cost), sum(Clicks) FROM ads", (UsedTable(file, 0, table),))
+    found = answer(question, tmp_path).query
+    assert found is not None
+    assert [tuple(map(float, row)) for row in found.rows] == [(1237.60, 1012)]
     assert frame.attrs["notes"] == list(table.notes)
 
 

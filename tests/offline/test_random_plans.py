@@ -50,7 +50,7 @@ def computed(plan: Plan, frame: pd.DataFrame) -> list[tuple[Any, ...]]:
     if plan.share:
         return [(100 * int(kept(rows, plan.share).sum()) / len(rows) if len(rows) else None,)]
     if plan.mean_per:
-        sums = rows.groupby(key(rows, plan.mean_per))[plan.measures[0].column].sum(min_count=1)
+        sums = rows.groupby(key(rows, plan.mean_per))[str(plan.measures[0].column)].sum(min_count=1)
         return [(sums.mean(),)]
     if plan.rank:
         groups = rows.groupby(key(rows, plan.groups[0]))
@@ -105,13 +105,14 @@ def key(frame: pd.DataFrame, group: Group) -> pd.Series:
 def measured(measure: Measure, frame: pd.DataFrame) -> Any:
     if measure.agg == "count":
         return len(frame)
-    cells = frame[measure.column]
+    cells = frame[str(measure.column)]
     match measure.agg:
         case "distinct":
             return cells.nunique()
         case "ratio":
-            both = frame[[measure.column, measure.over]].dropna().sum()
-            return both[measure.column] / both[measure.over] if both[measure.over] else None
+            over = str(measure.over)
+            both = frame[[str(measure.column), over]].dropna().sum()
+            return both[str(measure.column)] / both[over] if both[over] else None
         case "sum":
             return cells.sum(min_count=1)
     return getattr(cells, measure.agg)()

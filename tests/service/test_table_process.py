@@ -9,17 +9,15 @@ import signal
 import sys
 import time
 from collections.abc import Coroutine, Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from agentsvc_nb.documents.plans.plan import Aggregate, Column, Criterion, Plan
 
 from agentsvc_nb.documents.engine import process
-from agentsvc_nb.documents.engine.messages import ComputeQuestion, SqlQuestion, TableAnswer, TableFile, UsedTable
+from agentsvc_nb.documents.engine.messages import SqlQuestion, TableAnswer, TableFile, UsedTable
 from agentsvc_nb.documents.engine.process import TableProcess
-from agentsvc_nb.documents.tables.profiles import TableProfile, file_names, named
+from agentsvc_nb.documents.tables.profiles import file_names, named
 from tests.service.test_sandbox import children, gone
 
 T = TypeVar("T")
@@ -73,10 +71,6 @@ def asked(tmp_path: Path) -> Iterator[Asked]:
     made.loop.close()
 
 
-def total(table: TableProfile, column: str) -> Plan:
-    return Plan(table.name, (Aggregate("sum", Column(table.name, column)),))
-
-
 def rows(said: TableAnswer) -> list[tuple[Any, ...]]:
     assert said.query is not None, said
     return list(said.query.rows)
@@ -86,10 +80,8 @@ def test_a_file_is_read_once(asked: Asked) -> None:
     file = asked.put("sales.csv", SALES)
     used = asked.used(file)
     Path(file.file).unlink()
-    question = ComputeQuestion(plan=total(used[0].profile, "revenue"), tables=used)
-    said = asked.run(asked.tables.ask(question))
-    assert said.result is not None
-    assert said.result.rows == ((Decimal("170.50"),),)
+    question = SqlQuestion(sql="SELECT sum(revenue) FROM sales", tables=used)
+    assert rows(asked.run(asked.tables.ask(question))) == [("170.50",)]
     assert asked.read(asked.put("copy.csv", SALES)).tables == (asked.read(file).tables)
 
 
@@ -232,8 +224,8 @@ def test_what_was_not_used_for_long_is_removed_and_read_again(asked: Asked, monk
     monkeypatch.setattr(process, "KEPT_BYTES", 0)
     asked.tables.sweep()
     assert asked.kept() == {}
-    question = ComputeQuestion(plan=total(used[0].profile, "revenue"), tables=used[:1])
-    assert asked.run(asked.tables.ask(question)).result is not None
+    question = SqlQuestion(sql="SELECT sum(revenue) FROM sales", tables=used[:1])
+    assert rows(asked.run(asked.tables.ask(question))) == [("170.50",)]
 
 
 def test_a_file_that_can_not_be_read_says_why(asked: Asked) -> None:
@@ -242,17 +234,6 @@ def test_a_file_that_can_not_be_read_says_why(asked: Asked) -> None:
     lost = asked.put("lost.csv", SALES)
     Path(lost.file).unlink()
     assert asked.read(lost).error == ("unreadable", "", "The file is gone.")
-
-
-def test_a_plan_that_can_not_be_computed_says_why(asked: Asked) -> None:
-    used = asked.used(asked.put("large.csv", f"n\n{'9' * 26}\n{'9' * 26}\n"))
-    table = used[0].profile
-    number = Column(table.name, "n")
-    other = Plan(table.name, select=(number,), where=Criterion(number, "=", "x"))
-    for plan, code in ((total(table, "none"), "unknown_column"), (other, "wrong_kind")):
-        said = asked.run(asked.tables.ask(ComputeQuestion(plan=plan, tables=used)))
-        assert said.error is not None
-        assert said.error[:2] == ("plan", code)
 
 
 def test_the_next_server_removes_what_was_kept(asked: Asked) -> None:

@@ -185,11 +185,17 @@ class _Answer:
 
     async def _unreadable(self, paths: Sequence[str], tables: TableQuestions) -> str:
         """Return why the files that a question is about can't be read; empty if one can."""
-        reasons = {file.path: file.unreadable for file in tables.files if file.unreadable and not file.tables}
-        unread = [path for path in paths if path in reasons and _is_data(path)]
-        if not unread or len(unread) < len(paths):
+        by_path = {file.path: file for file in tables.files}
+        reasons: dict[str, str] = {}
+        for path in paths:
+            file = by_path.get(path)
+            if file and file.tables:
+                return ""
+            reason = await self._turn.workspace.unreadable(path)
+            reasons[path] = reason or (file.unreadable if file and _is_data(path) else "")
+        if not all(reasons.values()):
             return ""
-        return "".join(f"{code(path)} could not be read: {escape(reasons[path])}\n\n" for path in unread)
+        return "".join(f"{code(path)} can't be read: {escape(reason)}\n\n" for path, reason in reasons.items())
 
     async def _leave_table(self, table: Result, question: str) -> None:
         """Leave a result as a typed output `table` named after the question. A run that is resumed writes the same

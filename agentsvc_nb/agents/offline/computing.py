@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from agentsvc_nb.agents.offline import wording
 from agentsvc_nb.agents.offline.lexicon import tokens_of
@@ -18,7 +18,6 @@ from agentsvc_nb.agents.offline.sql import SqlWriter, compared_conditions, measu
 from agentsvc_nb.agents.offline.writing import HOW_TO_SWITCH, AnswerPart, block, code, result, without_result
 from agentsvc_nb.documents.engine.messages import FileTables, QueryAnswer
 from agentsvc_nb.documents.safe_text import escape
-from agentsvc_nb.documents.tables.profiles import Kind
 from agentsvc_nb.documents.tables.results import Result, ResultColumn, markdown, plain, shown
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
@@ -102,13 +101,14 @@ class TableQuestions:
                 f"{len(found.rows):,} different values fit: {values}{more}. Ask for one row, a total or an average.\n\n"
             )
             return without_result("asked_back", said + rest)
-        shown_table = f"{markdown(found)}\n" if len(found.rows) > 1 or len(columns) > 2 else ""
-        line = wording.headline(plan, table, found, account)
+        written = wording.with_durations(found)
+        shown_table = f"{markdown(written)}\n" if len(found.rows) > 1 or len(columns) > 2 else ""
+        line = wording.headline(plan, table, written, account)
         if unread := wording.unread_sentence(plan, table):
             return without_result("asked_back", f"{unread}\n\n{escape(label(line))}\n\n{shown_table}{rest}")
         basis: Basis = "looked_up" if plan.select else "computed"
         left = found if len(found.rows) > 1 else None
-        return result(basis, line, wording.values_of(plan, found), shown_table + rest, left)
+        return result(basis, line, wording.values_of(plan, written), shown_table + rest, left)
 
     async def suggestions(self, reading: Reading, question: str) -> list[str]:
         """Return questions about a table that were tried: each parses to its plan, and its SQL runs."""
@@ -166,7 +166,11 @@ class TableQuestions:
         return result("computed", line, values, f"{markdown(found)}\n{notes}", found if found.rows else None)
 
 
-_RESULT_KINDS: Final[dict[str, Kind]] = {"integer": "number", "number": "number", "boolean": "boolean"}
+_RESULT_KINDS: Final[dict[str, Literal["number", "boolean"]]] = {
+    "integer": "number",
+    "number": "number",
+    "boolean": "boolean",
+}
 
 
 def typed_sql(message: str) -> str | None:

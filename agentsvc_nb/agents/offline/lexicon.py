@@ -139,9 +139,11 @@ RATIOS: Final[tuple[tuple[str, str, str, int], ...]] = (
 NOT_ADDITIVE: Final = words_of(
     "price rate ratio score age rat rating satisfaction percent percentage pct average avg mean median year rank "
     "position temperature level discount id no number margin index latitude longitude size height share ctr cpc "
-    "cpm cpa roas balance stock zip code month day hour quarter week star grade weight width depth speed"
+    "cpm cpa roas balance stock zip code star grade weight width depth speed"
 )
 """Stems of headers whose numbers do not add up over rows: a sum of prices is rarely what somebody wants."""
+PERIODS: Final = words_of("month day hour quarter week date")
+"""Stems of headers that, alone, number periods: `Month` does not add up, `Hours worked` does."""
 QUANTITIES: Final = frozenset({"unit", "quantity", "qty", "piece"})
 YES_NO: Final = (("yes", "no"), ("y", "n"), ("true", "false"))
 ROW_NOUNS: Final = frozenset({"row", "record", "entry", "line", "response"})

@@ -7,8 +7,7 @@ from datetime import date
 from functools import cached_property
 from typing import Literal
 
-from agentsvc_nb.agents.offline.lexicon import NOT_ADDITIVE, PEOPLE, ROW_NOUNS, YES_NO, split_header, stem
-from agentsvc_nb.documents.engine.dialect import engine_names
+from agentsvc_nb.agents.offline.lexicon import NOT_ADDITIVE, PEOPLE, PERIODS, ROW_NOUNS, YES_NO, split_header, stem
 from agentsvc_nb.documents.tables.profiles import ColumnProfile, TableProfile
 
 Kind = Literal["text", "number", "date", "time", "bool"]
@@ -16,10 +15,9 @@ Kind = Literal["text", "number", "date", "time", "bool"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its profile, its name in SQL, and whether each row has a value of its own."""
+    """A column: its profile, and whether each row has a value of its own."""
 
     profile: ColumnProfile
-    sql_name: str
     unique: bool
 
     @property
@@ -60,7 +58,8 @@ class Column:
     @cached_property
     def additive(self) -> bool:
         """Return True if a sum over rows means something: costs add up, prices and percentages do not."""
-        return self.is_amount and self.profile.unit != "%" and not set(self.words) & NOT_ADDITIVE
+        rarely = set(self.words) & NOT_ADDITIVE or set(self.words) <= PERIODS
+        return self.is_amount and self.profile.unit != "%" and not rarely
 
     @cached_property
     def truths(self) -> tuple[str | bool, str | bool] | None:
@@ -94,10 +93,9 @@ class Table:
     def __init__(self, profile: TableProfile) -> None:
         self.profile = profile
         self.name = profile.name
-        names = engine_names(profile)
         self.columns = tuple(
-            Column(column, name, column.distinct == profile.rows > 1 and not column.empty and not column.unread)
-            for column, name in zip(profile.columns, names, strict=True)
+            Column(column, column.distinct == profile.rows > 1 and not column.empty and not column.unread)
+            for column in profile.columns
         )
         self._by_name = {column.name: column for column in self.columns}
 

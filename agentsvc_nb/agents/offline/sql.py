@@ -9,7 +9,6 @@ from typing import Final
 
 from agentsvc_nb.agents.offline.plan import Condition, Conditions, Constant, Group, Measure, Plan
 from agentsvc_nb.agents.offline.profile import Table
-from agentsvc_nb.documents.engine.dialect import quoted, text
 
 _PARTS: Final = {
     "day": "strftime({0}, '%Y-%m-%d')",
@@ -142,7 +141,7 @@ class SqlWriter:
         return f"{column} {op} {constant(condition.values[0])}"
 
     def _name(self, column: str) -> str:
-        return quoted(self._table.column(column).sql_name)
+        return quoted(self._table.column(column).name)
 
     def _values(self, column: str) -> str:
         """Return a column's values as they are compared. The table has months as `2026-03`: take their first day."""
@@ -172,8 +171,13 @@ def constant(value: Constant) -> str:
         case date():
             return f"DATE '{value}'"
         case str():
-            return text(value)
+            return "'" + value.replace("'", "''") + "'"
     return str(value)
+
+
+def quoted(name: str) -> str:
+    """Write a name."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _select(columns: Sequence[str], titles: Sequence[str], distinct: bool = False) -> str:

@@ -22,6 +22,33 @@ NOTES_CHARS: Final = 400
 UNREAD_MAX: Final = 3
 
 
+def with_durations(result: Result) -> Result:
+    """Return the result with durations, which are numbers of seconds, written as `1:02:03`."""
+    timed = [column.unit == "s" and not column.decimals for column in result.columns]
+    if not any(timed):
+        return result
+    columns = tuple(
+        replace(column, kind="text", unit="") if is_timed else column
+        for column, is_timed in zip(result.columns, timed, strict=True)
+    )
+    rows = tuple(
+        tuple(
+            _duration(value) if is_timed and isinstance(value, Decimal) else value
+            for value, is_timed in zip(row, timed, strict=True)
+        )
+        for row in result.rows
+    )
+    return replace(result, columns=columns, rows=rows)
+
+
+def _duration(value: Decimal) -> str:
+    """Write seconds. Whole minutes of an hour or more are `75:45`, as time sheets have them."""
+    sign, seconds = "-" if value < 0 else "", round(abs(value))
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{sign}{hours}:{minutes:02}" if hours and not rest else f"{sign}{hours}:{minutes:02}:{rest:02}"
+
+
 def result_columns(plan: Plan, table: Table) -> tuple[ResultColumn, ...]:
     """Return what the columns of a plan's result are called, and how their numbers are shown."""
     if plan.select:
@@ -76,8 +103,9 @@ def _measure_column(measure: Measure, plan: Plan, table: Table) -> ResultColumn:
     if column.kind != "number":
         return ResultColumn(title, "text")
     profile = column.profile
+    # A quotient is shown with two decimals, or three digits: an average of cents needs no tenths of them.
     inexact = profile.decimals is None or plan.mean_per is not None or measure.agg in ("mean", "median")
-    return ResultColumn(title, "number", profile.unit, profile.decimals or 0, quotient=inexact)
+    return ResultColumn(title, "number", profile.unit, 0 if inexact else profile.decimals or 0, quotient=inexact)
 
 
 def measure_title(measure: Measure) -> str:
