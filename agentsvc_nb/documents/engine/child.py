@@ -22,8 +22,8 @@ from typing import Any, Final
 import duckdb
 
 from agentsvc_nb.documents.child_process import answer_questions
-from agentsvc_nb.documents.engine.keeping import attach, read
-from agentsvc_nb.documents.engine.loading import sql_view
+from agentsvc_nb.documents.engine.cache import attach, read
+from agentsvc_nb.documents.engine.loading import quoted
 from agentsvc_nb.documents.engine.messages import (
     ROWS_MAX,
     SAVED_ROWS_MAX,
@@ -36,8 +36,7 @@ from agentsvc_nb.documents.engine.messages import (
     UsedTable,
 )
 from agentsvc_nb.documents.tables.model import UnreadableTable
-from agentsvc_nb.documents.tables.profiles import PlanError
-from agentsvc_nb.documents.tables.typed import ENGINE
+from agentsvc_nb.documents.tables.records import ENGINE
 
 CPU_SECONDS: Final = 20
 SAVED_CHARS: Final = 20_000_000
@@ -62,8 +61,6 @@ def answer(question: Question, folder: Path) -> TableAnswer:
         return TableAnswer(error=("unreadable", "", str(error)))
     except FileNotFoundError:
         return TableAnswer(error=("unreadable", "", "The file is gone."))
-    except PlanError as error:
-        return TableAnswer(error=("query", error.code, str(error)))
     except (duckdb.OutOfMemoryException, MemoryError):
         return TableAnswer(error=("too_much", "", "This takes too much memory: ask for less."))
 
@@ -71,7 +68,7 @@ def answer(question: Question, folder: Path) -> TableAnswer:
 def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
     with duckdb.connect(":memory:", config=ENGINE) as engine:
         for table, source in _attached(engine, folder, question.tables):
-            engine.execute(sql_view(table.profile, source))
+            engine.execute(f"CREATE VIEW {quoted(table.profile.name)} AS SELECT * FROM {source}")
         # Locked, for the SQL that follows could switch them on again.
         engine.execute("SET enable_external_access = false")
         engine.execute("SET lock_configuration = true")

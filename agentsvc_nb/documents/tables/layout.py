@@ -1,265 +1,468 @@
-"""Where a table stands among its rows: title lines above the header, footers below; names and widths of its columns."""
+"""Find where the tables of a sheet are: titles above them, header rows, rows of data, notes below them."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import compress, pairwise, zip_longest
-from typing import Any, Final
+from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from itertools import groupby
+from typing import Final, NamedTuple
 
-from agentsvc_nb.documents.tables.columns import plain_value, text_of
-from agentsvc_nb.documents.tables.dates import read_dates
-from agentsvc_nb.documents.tables.model import CELLS_MAX, COLUMNS_MAX, RawTable, TableNotes, is_empty
-from agentsvc_nb.documents.tables.numbers import number_of
+from agentsvc_nb.documents.tables.model import Cell, Sheet, cell_at, count_filled, is_filled, row_text, text_of
+from agentsvc_nb.documents.tables.values import CURRENCY_CODES, is_date, is_empty, parse_amount
 
-_SAMPLE: Final = 200
-_HEADER_ROWS: Final = 60
-"""How far down a header is looked for."""
-_PARTS_MAX: Final = 1_000
-"""Empty lines at which another table is looked for."""
-_UNITS: Final = re.compile(r"\d\s?[^\W\d_]{1,10}$|^[^\W\d_]+\s?\d+$")
-"""Names such as `180s`, `2 credits` and `Q1`, which hold a number."""
-_LINE_CHARS: Final = 300
+_SAMPLE: Final = 500
+_HEADER_MAX: Final = 4
 _NAME_CHARS: Final = 200
+_NOTE: Final = re.compile(r"(?i)\W|source|note|quelle|generated|hinweis|report time|date range|filter|export")
 
 
-def parted(raw: RawTable) -> list[RawTable]:
-    """The rows as they are, or in several parts if there are several tables, with empty lines between them."""
-    if raw.header is not None:
-        return [raw]
-    blank = [at for at, filled in enumerate(_are_filled(raw.rows)) if not filled]
-    starts = [0]
-    for at in blank[:_PARTS_MAX]:
-        if _begins_table(raw.rows[at + 1 : at + 3]) and any(map(_is_record, raw.rows[starts[-1] : at][:_SAMPLE])):
-            starts.append(at + 1)
-    if len(starts) == 1:
-        return [raw]
-    notes = raw.notes.also(f"The file holds {len(starts)} tables, with empty lines between them.")
-    parts = []
-    for number, (start, end) in enumerate(pairwise([*starts, len(raw.rows)]), 1):
-        name = raw.name if number == 1 else f"{raw.name} ({number})"
-        parts.append(RawTable(name, raw.rows[start:end], None, notes, raw.first_number + start))
-    return parts
+class Row(NamedTuple):
+    """A row with its number in the file."""
 
-
-def _begins_table(rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether the first row names columns and the second, as full, has numbers or dates."""
-    if len(rows) < 2 or _filled(rows[0]) < 2 or _filled(rows[0]) != _filled(rows[1]):
-        return False
-    names = [_text(cell) for cell in rows[0] if _text(cell)]
-    return not any(_is_typed(name) or is_empty(name) for name in names) and _is_record(rows[1])
-
-
-def _is_record(row: Sequence[Any]) -> bool:
-    return _filled(row) > 1 and any(map(_is_typed, row))
+    number: int
+    cells: Sequence[Cell]
 
 
 @dataclass(slots=True)
-class TableGrid:
-    """The names of columns and the rows below, all of one width, with the rows' numbers in the file."""
+class Block:
+    """The rows of one table with its header, the lines above it and the lines below."""
+
+    rows: list[Row]
+    titles: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Layout:
+    """A table: the names of its columns, their units, and its rows of data, totals among them, all of one width."""
 
     names: list[str]
-    rows: list[Sequence[Any]]
-    numbers: list[int]
-    notes: TableNotes
+    units: list[str]
+    rows: list[Row]
+    titles: list[str]
+    footers: list[str]
+    notes: list[str]
+    """What was decided about the header and the rows, a sentence each."""
 
 
-def arrange(raw: RawTable) -> TableGrid | None:
-    """The table among the rows; None if there is none."""
-    first = raw.first_number
-    rows, numbers = raw.rows, list(range(first, first + len(raw.rows)))
-    if raw.header is None and not all(filled := _are_filled(rows)):
-        rows, numbers = list(compress(rows, filled)), list(compress(numbers, filled))
-    if not rows:
-        return None
-    header = _header(rows) if raw.header is None else _kept_header(raw, numbers)
-    notes = replace(raw.notes, titles=tuple(_line(row) for row in rows[: max(header, 0)][:_HEADER_ROWS]))
-    body, body_numbers = rows[header + 1 :], numbers[header + 1 :]
-    if raw.header is None and _is_data(rows[header], body):
-        body, body_numbers = rows[header:], numbers[header:]
-        header, notes = -1, notes.also("The table has no header: its columns are numbered.")
-    names = [] if header < 0 else [*rows[header]]
-    return _fitted(names, body, body_numbers, notes, raw.header is None)
+def is_blank(cells: Sequence[Cell]) -> bool:
+    """Return True if no cell of a row is filled."""
+    return not any(map(is_filled, cells))
 
 
-def _are_filled(rows: Sequence[Sequence[Any]]) -> list[bool]:
-    """Which rows have a filled cell; most have one at their beginning."""
+def looks_numeric(cell: Cell) -> bool:
+    """Return True for a number, date or time: what headers seldom have."""
+    if isinstance(cell, str):
+        return len(cell) < 60 and _text_looks_numeric(cell.strip())
+    return isinstance(cell, int | float | Decimal | date | time | timedelta) and not isinstance(cell, bool)
+
+
+@lru_cache(50_000)
+def _text_looks_numeric(text: str) -> bool:
+    amount = parse_amount(text)
+    if amount is not None:
+        return amount.unit in ("", "%", "‰") and not re.search(r"(?i)(st|nd|rd|th)$", text)
+    return any(char.isdigit() for char in text) and is_date(text)
+
+
+def number_rows(numbers: Sequence[int]) -> str:
+    """Name rows by their numbers.
+
+    >>> number_rows([4]), number_rows([4, 7, 8])
+    ('Row 4', 'Rows 4, 7 and 8')
+    """
+    if len(numbers) == 1:
+        return f"Row {numbers[0]}"
+    if len(numbers) > 10:
+        return f"Rows {', '.join(map(str, numbers[:10]))} and {len(numbers) - 10:,} more"
+    return f"Rows {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+# Several tables in one sheet
+
+
+def split_blocks(sheet: Sheet) -> list[Block]:
+    """Divide a sheet at its blank rows into tables with the titles above them and the notes below."""
+    rows = [Row(number, cells) for number, cells in enumerate(sheet.rows, sheet.first_number)]
+    if sheet.header_rows:
+        return [Block(rows)] if rows else []
+
+    def divides(row: Row) -> bool:
+        # In delimited text of one column, `""` is a record without a value; a blank line has no cell at all.
+        return is_blank(row.cells) and (sheet.blank_rows_divide or len(row.cells) != 1)
+
+    parts = [(blank, list(part)) for blank, part in groupby(rows, key=divides)]
+    filled = [part for blank, part in parts if not blank]
+    widths = [max(count_filled(row.cells) for row in part[:_SAMPLE]) for part in filled]
+    found: list[Block] = []
+    titles: list[str] = []
+    gap: list[Row] = []
+    at = -1
+    for blank, part in parts:
+        if blank:
+            gap = part
+            continue
+        at += 1
+        wider_later = at + 1 < len(widths) and widths[at + 1] > widths[at]
+        # A blank row that was written with its delimiters is a record without values.
+        written = [] if sheet.blank_rows_divide else [row for row in gap if row.cells]
+        if found and _continues(found[-1].rows, part, bool(written)):
+            found[-1].rows += [*written, *part]
+        elif found and not wider_later and _are_notes(part, widths[at], found[-1].rows):
+            found[-1].notes += [row_text(row.cells) for row in part]
+        elif wider_later and (widths[at] == 1 or (widths[at] == 2 and not found)):
+            titles += [row_text(row.cells) for row in part]
+        else:
+            found.append(Block(part, titles))
+            titles = []
+        gap = []
+    if found and gap and not sheet.blank_rows_divide and any(is_blank(row.cells) for row in found[-1].rows):
+        found[-1].rows += [row for row in gap if row.cells]
+    return found
+
+
+def _are_notes(part: Sequence[Row], width: int, above: Sequence[Row]) -> bool:
+    """Return True for rows below a gap that are narrow, and no table of their own."""
+    first = text_of(cell_at(part[0].cells, 0))
+    keys = sum(count_filled(row.cells) == 1 or text_of(cell_at(row.cells, 0)).endswith(":") for row in part)
+    usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
+    return width <= 2 and usual > width and (keys * 2 > len(part) or len(part) == 1) and not first.startswith("#")
+
+
+def _continues(above: Sequence[Row], part: Sequence[Row], written: bool) -> bool:
+    """Return True if rows below a gap go on with the table above: as wide, with numbers where it has numbers."""
+    first, body = part[0].cells, [row.cells for row in above[1 : _SAMPLE + 1]]
+    label = text_of(cell_at(first, 0))
+    usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
+    texts_only = not any(looks_numeric(cell) for cells in body for cell in cells)
+    if written and len(first) == len(above[0].cells) == 2 and not label.endswith(":") and texts_only:
+        return True
+    if count_filled(first) * 2 < usual or count_filled(first) < min(usual, 2) or label.startswith("#") or not body:
+        return False
+    body = body[max(0, len(above) // 2 - 1) :] or body
+    numeric = [
+        at for at in range(len(first)) if sum(looks_numeric(cell_at(cells, at)) for cells in body) * 2 > len(body)
+    ]
+    if not numeric:
+        return count_filled(first) == usual
+    if label.endswith(":"):
+        return False
+    fits = all(looks_numeric(cell_at(first, at)) or is_empty(text_of(cell_at(first, at))) for at in numeric)
+    return fits and any(is_filled(cell_at(first, at)) for at in numeric)
+
+
+# The header
+
+
+def arrange(block: Block, sheet: Sheet) -> Layout | None:
+    """Find the header and the rows of data in a block; None if it has neither a value nor a name."""
+    rows = block.rows
+    cells = [row.cells for row in rows]
+    start, end, headed = find_header(cells, sheet)
+    titles = block.titles + [row_text(one) for one in cells[:start]]
+    head, body = cells[start:end], rows[end:]
+    # A header that is printed again on each page is no data.
+    if headed and len(head[-1]) > 1:
+        same = {tuple(map(text_of, one)) for one in head if count_filled(one) > 1}
+        body = [
+            row
+            for row in body
+            if row.cells[0] not in (head[0][0], head[-1][0]) or tuple(map(text_of, row.cells)) not in same
+        ]
+    notes: list[str] = []
+    names, units = _name_columns(head, sheet, _width(head, body), notes, body) if headed else ([], [])
+    if not headed:
+        names = [f"Column {at + 1}" for at in range(max(len(row.cells) for row in body))]
+        units = [""] * len(names)
+        notes.append("The table has no header. Its first line counts as a row.")
+    first = join_names(head[:1], len(names)) if end - start > 1 and not sheet.header_rows else []
+    if first and all(first) and len(set(first)) == len(first):  # the names have nothing of the other header rows
+        described = number_rows([row.number for row in rows[start + 1 : end]])
+        notes.append(f"{described} left out: a description of the columns.")
+    body, footers = _cut_footers(body, len(names))
+    footers += block.notes
+    if len(names) > 1 and not sheet.header_rows:
+        before = len(body)
+        while len(body) > 1 and is_blank(body[-1].cells) and not any(is_blank(row.cells) for row in body[:-1]):
+            body.pop()
+        while body and is_blank(body[-1].cells) and len(body) < before:
+            body.pop()
+    surplus = [row.number for row in body if len(row.cells) > len(names) and not is_blank(row.cells[len(names) :])]
+    if surplus:
+        notes.append(surplus_note(surplus))
+    width = len(names)
+    even = [row if len(row.cells) == width else Row(row.number, _fit_width(row.cells, width)) for row in body]
+    return Layout(names, units, even, titles, footers, notes) if names else None
+
+
+def surplus_note(numbers: Sequence[int]) -> str:
+    """Say which rows have more cells than there are columns."""
+    shown = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
+    return f"Rows with more cells than columns: {len(numbers)} (row {shown}). The surplus cells are left out."
+
+
+def _width(head: Sequence[Sequence[Cell]], body: Sequence[Row]) -> int:
+    """Return how many columns the table has: a column without a name counts if rows commonly fill it."""
+    named = max((at + 1 for cells in head for at, cell in enumerate(cells) if is_filled(cell)), default=0)
+    used = Counter[int]()
+    sample = body[:5000]
+    for row in sample:
+        if len(row.cells) > named:
+            used[max((at + 1 for at, cell in enumerate(row.cells) if is_filled(cell)), default=0)] += 1
+    wide = [count for width, count in used.items() if width > named]
+    return max(named, *used) if wide and sum(wide) * 2 > len(sample) else named or max(map(len, head), default=0)
+
+
+def _fit_width(cells: Sequence[Cell], width: int) -> Sequence[Cell]:
+    blank: Cell = "" if all(isinstance(cell, str) for cell in cells) else None
+    return [*cells[:width], *[blank] * (width - len(cells))]
+
+
+def _cut_footers(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
+    """Part the rows from the lines directly below them, which have one or two cells and begin as notes do."""
+    end = len(rows)
+    while end > 1 and width > 2:
+        filled = [text_of(cell) for cell in rows[end - 1].cells if is_filled(cell)]
+        if not 1 <= len(filled) <= 2 or not _NOTE.match(filled[0]):
+            break
+        if re.fullmatch(r"[-–—\s]+", filled[0]):
+            break
+        end -= 1
+    return rows[:end], [row_text(row.cells) for row in rows[end:]]
+
+
+def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int, bool]:
+    """Return where the header begins and ends, and whether the table has one at all."""
+    if sheet.header_rows:
+        return 0, min(sheet.header_rows, len(rows)), True
+    lower = [count_filled(row) for row in rows[len(rows) // 2 :][:_SAMPLE]]
+    usual = max(set(lower), key=lambda filled: (lower.count(filled), filled))
+    narrow = max(count_filled(row) for row in rows[:_SAMPLE]) == 1
+    need = 1 if narrow else max(2, (usual + 1) // 2)
+
+    def is_banner(row: Sequence[Cell]) -> bool:  # a title in merged cells
+        return sheet.merged_filled and len(row) > 1 and len(set(map(text_of, row))) == 1
+
+    start = next((at for at, row in enumerate(rows) if count_filled(row) >= need and not is_banner(row)), 0)
+    while start and len(rows) > start + 1 and count_filled(rows[start - 1]) and not is_filled(rows[start - 1][0]):
+        start -= 1  # names of groups above the names
+    body = rows[start + 1 :]
+    if not body:
+        return start, start + 1, True
+    width = max(map(len, rows[:_SAMPLE]))
+    numeric = _numeric_columns(body[min(3, len(body) - 1) :][:200], width)
+    first = rows[start]
+    over_numeric = [cell_at(first, at) for at in numeric]
+    if numeric and all(map(looks_numeric, over_numeric)) and not _names_a_series(over_numeric, body, numeric):
+        return start, start, False
+    if not numeric and len(body) > 1 and width > 1 and _repeats_below(first, body[:1000]):
+        return start, start, False
+    end = start + 1
+    while end < len(rows) - 1 and end - start < _HEADER_MAX:
+        if not _belongs_to_header(rows[start:end], rows[end], numeric, width, rows[end + 1 : end + 3]):
+            break
+        end += 1
+    return start, end, True
+
+
+def _numeric_columns(rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
+    """List the columns in which most filled cells are numbers or dates."""
+    found = []
+    for at in range(width):
+        filled = [cell for row in rows if is_filled(cell := cell_at(row, at))]
+        if filled and sum(map(looks_numeric, filled)) * 2 > len(filled):
+            found.append(at)
+    return found
+
+
+def _repeats_below(first: Sequence[Cell], body: Sequence[Sequence[Cell]]) -> bool:
+    """Return True if a cell of the first row appears again in its column, so that it is a value."""
+    names = [text_of(cell) for cell in first]
+    columns = [{text_of(cell_at(row, at)) for row in body} for at in range(len(names))]
+    if names in [[text_of(cell) for cell in row] for row in body]:
+        return False  # the header is printed again
+    return any(name and name in column for name, column in zip(names, columns, strict=True))
+
+
+def _names_a_series(cells: Sequence[Cell], body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
+    """Return True if numbers or dates name columns: 0, 1, 2 as pandas writes them, years above what is no year."""
+    texts = [text_of(cell) for cell in cells]
+    if len(texts) > 1 and texts in ([str(n + first) for n in range(len(texts))] for first in (0, 1)):
+        return True
+
+    def are_years(row: Sequence[Cell]) -> bool:
+        return all(re.fullmatch(r"(19|20)\d\d", text_of(cell)) for cell in row)
+
+    if are_years(cells):
+        sample = [[cell_at(row, at) for at in columns] for row in body[:_SAMPLE]]
+        return len(set(texts)) == len(texts) and not all(map(are_years, sample))
+    dates = [isinstance(cell, date) or (isinstance(cell, str) and is_date(cell)) for cell in cells]
+    below = [cell_at(row, at) for row in body[:20] for at in columns]
+    return (
+        all(dates)
+        and len(set(texts)) == len(texts) > 1
+        and not any(isinstance(cell, date) or (isinstance(cell, str) and is_date(cell)) for cell in below)
+    )
+
+
+_UNIT: Final = re.compile(
+    rf"(?i)[\[(]?(?:{'|'.join(sorted(CURRENCY_CODES))}|[€$£¥%#‰]|count|n(?:umber)?|units?|stück|anzahl|kg|g|grams?|t|km|m|cm|mm|ms"
+    r"|s|sec|min|hours?|h|days?|pcs|k[€$]|mio|tsd|°?[cfk]|[a-z]{1,3}/[a-z]{1,3})[\])]?"
+)
+_IMPORT_ID: Final = '{"ImportId"'
+"""How survey exports begin the cells of their third header row."""
+
+
+def _belongs_to_header(
+    above: Sequence[Sequence[Cell]],
+    row: Sequence[Cell],
+    numeric: Sequence[int],
+    width: int,
+    below: Sequence[Sequence[Cell]],
+) -> bool:
+    """Return True if a row still belongs to the header above it."""
+    names = join_names(above, width)
+    texts = [text_of(cell_at(row, at)) for at in range(width)]
+    if sum(text.startswith(_IMPORT_ID) for text in texts) * 2 >= width:
+        return True
+    unique = all(names) and len(set(names)) == width
+    if not any(texts) or (len(set(texts)) == 1 and width > 1):
+        return False
+    in_numeric = [texts[at] for at in numeric]
+    if not texts[0] and not unique and above[-1]:
+        years_or_words = all(re.fullmatch(r"|(19|20)\d\d", text) or not looks_numeric(text) for text in in_numeric)
+        if not numeric or years_or_words:
+            return any(is_filled(cell_at(one, 0)) for one in below)
+    if _names_index(texts, above, numeric):
+        return True
+    words = any(in_numeric) and not any(map(looks_numeric, in_numeric))
+    complete = all(in_numeric) or not texts[0]
+    if not words or not complete or any(text and is_empty(text) for text in in_numeric):
+        return False
+    if len(numeric) == 1 and unique:  # one odd cell in a column of numbers is a cell
+        return bool(_UNIT.fullmatch(in_numeric[0])) and not texts[0]
+    return True
+
+
+def _names_index(texts: Sequence[str], above: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> bool:
+    """Return True if a row only names the columns of an index, as pandas writes it below the other names."""
+    named = bool(numeric) and bool(texts[0]) and not any(texts[at] for at in numeric)
+    return named and not is_filled(cell_at(above[0], 0))
+
+
+def join_names(rows: Sequence[Sequence[Cell]], width: int, filled: bool = False) -> list[str]:
+    """Join the names of header rows, those of groups first, until each column has a name of its own.
+
+    >>> join_names([["", "Meta", ""], ["Day", "Spend", "Clicks"]], 3)
+    ['Day', 'Meta Spend', 'Meta Clicks']
+    """
+    monthly = _are_months([cell for row in rows for cell in row])
+    lines = [[_name_of(cell_at(row, at), monthly) for at in range(width)] for row in rows]
+    if not filled:
+        for number, line in enumerate(lines[:-1]):
+            _spread_group_names(lines, number, line)
+    names = [""] * width
+    for line in lines:
+        if all(names) and len(set(names)) == width:
+            break
+        names = _append_line(names, line)
+    return names
+
+
+def _append_line(names: Sequence[str], line: Sequence[str]) -> list[str]:
     return [
-        bool(row) and ((row[0].__class__ is str and "!" <= row[0] < "\x7f") or _filled(row) > 0)  # no space between
-        for row in rows
+        name if part and name.endswith(part) else " ".join(dict.fromkeys(filter(None, (name, part))))
+        for name, part in zip(names, line, strict=True)
     ]
 
 
-def _kept_header(raw: RawTable, numbers: Sequence[int]) -> int:
-    """The header that the format told, among the rows that are not empty."""
-    number = raw.first_number + (raw.header or 0)
-    return numbers.index(number) if raw.header is not None and raw.header >= 0 and number in numbers else -1
+def _spread_group_names(lines: Sequence[list[str]], number: int, line: list[str]) -> None:
+    """Give the name of a group, which is in the first of its cells, to the cells without a name behind it."""
+    for at in range(1, len(line)):
+        if line[at] or not line[at - 1] or not any(lower[at] for lower in lines[number + 1 :]):
+            continue
+        above = [upper[at] for upper in lines[:number]]
+        same_group = not number or lines[number - 1][at] == lines[number - 1][at - 1]
+        if not all(above) or same_group:
+            line[at] = line[at - 1]
 
 
-def _fitted(
-    names: list[Any], rows: list[Sequence[Any]], numbers: list[int], notes: TableNotes, loose: bool
-) -> TableGrid | None:
-    """The rows without footers, all as wide as the header."""
-    without_row_names = len(names)
-    while names and not _text(names[-1]):
-        names.pop()
-    widths = Counter(map(len, rows))
-    common = max(widths, key=lambda width: widths[width], default=len(names))
-    if loose:
-        rows, numbers, footers = _without_footers(rows, numbers, max(len(names), 1))
-        notes = replace(notes, footers=footers)
-    if loose and names and common == without_row_names + 1 and _has_row_names(rows, common):
-        names.insert(0, "")
-        notes = notes.also("The first column has no name.")
-    width = max(len(names), _used_width(rows, len(names), common))
-    kept = min(width, COLUMNS_MAX)
-    room = max(1, CELLS_MAX // max(kept, 1))
-    notes = replace(
-        notes,
-        columns_left_out=notes.columns_left_out + width - kept,
-        rows_left_out=notes.rows_left_out + max(0, len(rows) - room),
-        remarks=(*notes.remarks, *(_uneven(rows[:room], numbers, kept) if max(widths, default=0) > kept else ())),
-    )
-    if not kept:
-        return None
-    even = rows[:room]
-    if widths.keys() != {kept}:
-        even = [row if len(row) == kept else _padded(row, kept) for row in even]
-    return TableGrid(_names(names[:kept], kept), even, numbers[:room], notes)
+def _are_months(cells: Sequence[Cell]) -> bool:
+    dates = [cell for cell in cells if isinstance(cell, date)]
+    return bool(dates) and all(cell.day == 1 for cell in dates)
 
 
-def _padded(row: Sequence[Any], width: int) -> Sequence[Any]:
-    blank = "" if all(isinstance(cell, str) for cell in row) else None
-    return [*row[:width], *[blank] * (width - len(row))]
+def _name_of(cell: Cell, monthly: bool) -> str:
+    if isinstance(cell, date) and monthly:
+        return f"{cell:%Y-%m}"
+    return re.sub(r"\s+", " ", text_of(cell).lstrip("\ufeff"))
 
 
-def _used_width(rows: Sequence[Sequence[Any]], named: int, common: int) -> int:
-    """How many columns the rows need: one without a name counts if rows commonly fill it."""
-    if common <= named:
-        return named
-    filled = Counter(_last(row) for row in rows[: 10 * _SAMPLE] if len(row) > named)
-    wide = sum(count for width, count in filled.items() if width > named)
-    return max(filled) if wide * 2 > min(len(rows), 10 * _SAMPLE) else named
+def _name_columns(
+    head: Sequence[Sequence[Cell]], sheet: Sheet, width: int, notes: list[str], body: Sequence[Row]
+) -> tuple[list[str], list[str]]:
+    """Return a name for each column, no two alike, and the units where a row of units is below the names."""
+    units = [""] * width
+    kept = [row for row in head if sum(text_of(cell).startswith(_IMPORT_ID) for cell in row) * 2 < max(len(row), 1)]
+    for row in kept[1:]:
+        texts = [text_of(cell_at(row, at)) for at in range(width)]
+        filled = [text for text in texts if text]
+        matching = sum(bool(_UNIT.fullmatch(text)) for text in filled)
+        repeated = len(set(filled)) < len(texts) or all(join_names(kept[:1], width))
+        above = join_names(kept[: kept.index(row)], width)
+        tells_nothing_apart = (
+            row is not kept[-1] and all(len(text) < 9 for text in texts)
+            and len(set(_append_line(above, texts))) == len(set(above)) < width
+        )  # fmt: skip
+        if (matching and matching >= len(filled) - 1 and repeated) or tells_nothing_apart:
+            units = [text.strip("[]()") if _UNIT.fullmatch(text) or tells_nothing_apart else "" for text in texts]
+            kept = [one for one in kept if one is not row]
+    index = _index_names(kept, width)
+    joined = join_names(kept, width, sheet.merged_filled) if kept else [""] * width
+    if not sheet.header_rows and len(kept) == 1 and _first_name_is_missing(kept[0], body):
+        joined = ["", *joined[:-1]]
+        notes.append("The first column has no name.")
+    return _unique([index[at] or name for at, name in enumerate(joined)]), units
 
 
-def _has_row_names(rows: Sequence[Sequence[Any]], width: int) -> bool:
-    """Whether rows have one cell more than the header names, as where names of rows have no header of their own."""
-    full = sum(1 for row in rows[:_SAMPLE] if len(row) == width and _filled([row[-1]]))
-    return full > 0.9 * min(len(rows), _SAMPLE)
+def _first_name_is_missing(head: Sequence[Cell], body: Sequence[Row]) -> bool:
+    """Return True if the header lacks the name of the first column, which numbers or names the rows."""
+    width = len(head) + 1
+    sample = [row.cells for row in body[:200]]
+    if not sample or not all(map(is_filled, head)) or not all(len(cells) == width for cells in sample):
+        return False
+    first = [text_of(cells[0]) for cells in sample]
+    counted = first in ([str(at + begin) for at in range(len(first))] for begin in (0, 1))
+    named = len(set(first)) == len(first) and not any(map(looks_numeric, first))
+    return all(is_filled(cells[-1]) for cells in sample) and (counted or named)
 
 
-def _uneven(rows: Sequence[Sequence[Any]], numbers: Sequence[int], width: int) -> list[str]:
-    long = [number for number, row in zip(numbers, rows, strict=False) if len(row) > width and _last(row) > width]
-    if not long or width >= COLUMNS_MAX:
-        return []
-    places = ", ".join(map(str, long[:5])) + (", ..." if len(long) > 5 else "")
-    return [f"Rows with more cells than columns: {len(long)} (row {places}); what is beyond is left out."]
+def _index_names(kept: Sequence[Sequence[Cell]], width: int) -> list[str]:
+    """Return the names of an index in the last header row, as pandas writes them below the names of columns."""
+    last = [text_of(cell_at(kept[-1], at)) for at in range(width)] if len(kept) > 1 else []
+    is_index = last and not is_filled(cell_at(kept[0], 0)) and last[0] and sum(map(bool, last)) * 2 < width + 1
+    return last if is_index else [""] * width
 
 
-def _without_footers(
-    rows: list[Sequence[Any]], numbers: list[int], width: int
-) -> tuple[list[Sequence[Any]], list[int], tuple[str, ...]]:
-    """The rows without the lines below the table: those with a text in the first cell only, where others have more."""
-    end = len(rows)
-    while end > 1 and width > 1 and _filled(rows[end - 1]) == 1 and _text(rows[end - 1][0]):
-        end -= 1
-    if width == 2 and end < len(rows) and numbers[end] == numbers[end - 1] + 1:
-        return rows, numbers, ()  # such a row may only lack its second cell, if no empty line is above it
-    if end == len(rows) or _filled(rows[end - 1]) < 2 or len(rows) - end > max(20, end):
-        return rows, numbers, ()
-    return rows[:end], numbers[:end], tuple(_line(row) for row in rows[end:])
-
-
-def _header(rows: Sequence[Sequence[Any]]) -> int:
-    """The index of the row that names the columns: the first that is nearly as full as rows are."""
-    sample = rows[:_SAMPLE]
-    counts = Counter(_filled(row) for row in sample[min(len(sample) // 4, 20) :])
-    typical = max(counts, key=lambda count: (counts[count], count))
-    common = _commonest([_last(row) for row in sample])
-    width = max(typical, common)
-    long = any(_last(row) >= common - 1 and _filled(row) >= 0.6 * width for row in sample[:_HEADER_ROWS])
-    for at, row in enumerate(sample[:_HEADER_ROWS]):
-        filled = _filled(row)
-        enough = (filled >= max(1, 0.6 * width) or filled >= typical) and (_last(row) >= common - 1 or not long)
-        if enough and not (at + 1 < len(sample) and _is_group_row(row, sample[at + 1 : at + 4])):
-            return at
-    return 0
-
-
-def _is_group_row(row: Sequence[Any], below: Sequence[Sequence[Any]]) -> bool:
-    """Whether the row only groups the columns that the row below names, above rows with numbers or dates."""
-    names = below[0][: _last(below[0])]
-    gaps = sum(1 for cell in row[: len(names)] if not _text(cell))
-    full = _filled(names) == len(names) > _filled(row)
-    return gaps > 1 and full and not any(map(_is_typed, names)) and any(map(_is_record, below[1:]))
-
-
-def _commonest(numbers: Sequence[int]) -> int:
-    counts = Counter(numbers)
-    return max(counts, key=lambda number: (counts[number], number))
-
-
-def _is_data(row: Sequence[Any], below: Sequence[Sequence[Any]]) -> bool:
-    """Whether the first row is one like the others: it has numbers or dates in most columns that have them, and these
-    are no labels, such as years."""
-    columns = list(zip_longest(row, *below[:5]))[: len(row)]
-    typed = [cells[0] for cells in columns if _are_typed(cells[1:])]
-    bare = [cell for cell in typed if _is_typed(cell) and not (isinstance(cell, str) and _UNITS.search(cell))]
-    return len(bare) * 2 > len(typed) and not _are_labels([_text(cell) for cell in bare])
-
-
-def _are_typed(cells: Sequence[Any]) -> bool:
-    filled = [cell for cell in cells if _text(cell)]
-    return bool(filled) and all(map(_is_typed, filled))
-
-
-def _are_labels(cells: Sequence[str]) -> bool:
-    """Whether these are years, dates in order, or numbers that count up: the names of columns of a crosstab."""
-    if not all(cell.isascii() and cell.isdigit() and len(cell) < 9 for cell in cells):
-        dates = read_dates(dict.fromkeys(cells, 1))
-        return dates is not None and len(dates.values) == len(cells) > 1
-    numbers = [int(cell) for cell in cells]
-    if all(1800 <= number <= 2200 for number in numbers):
-        return len(set(numbers)) == len(numbers)
-    return len(numbers) > 1 and numbers[0] in (0, 1) and all(b - a == 1 for a, b in pairwise(numbers))
-
-
-def _is_typed(cell: Any) -> bool:
-    if not isinstance(cell, str):
-        return cell is not None
-    return not is_empty(cell) and (number_of(cell, ".") is not None or read_dates({cell: 1}) is not None)
-
-
-def _text(cell: Any) -> str:
-    return cell.strip() if isinstance(cell, str) else text_of(plain_value(cell))
-
-
-def _filled(row: Sequence[Any]) -> int:
-    return sum(1 for cell in row if cell is not None and cell != "" and not (cell.__class__ is str and cell.isspace()))
-
-
-def _last(row: Sequence[Any]) -> int:
-    """How many cells the row has up to the last that is filled."""
-    return next((at for at in range(len(row), 0, -1) if _text(row[at - 1])), 0)
-
-
-def _line(row: Sequence[Any]) -> str:
-    return ", ".join(text for cell in row if (text := _text(cell)))[:_LINE_CHARS]
-
-
-def _names(cells: Sequence[Any], width: int) -> list[str]:
-    """A name for each column, no two alike."""
-    names: list[str] = []
+def _unique(names: Sequence[str]) -> list[str]:
+    made: list[str] = []
     taken: set[str] = set()
-    for at in range(width):
-        text = re.sub(r"\s+", " ", _text(cells[at]).lstrip("\ufeff")) if at < len(cells) else ""
-        plain = text[:_NAME_CHARS] or f"column {at + 1}"
-        name, number = plain, 1
-        while name.casefold() in taken:
+    for at, name in enumerate(names, 1):
+        base = name[:_NAME_CHARS] or f"Column {at}"
+        free, number = base, 1
+        while free.casefold() in taken:
             number += 1
-            name = f"{plain} ({number})"
-        taken.add(name.casefold())
-        names.append(name)
-    return names
+            free = f"{base} ({number})"
+        taken.add(free.casefold())
+        made.append(free)
+    return made
+
+
+def is_generated_name(name: str) -> bool:
+    """Return True for the name of a column that has none in the file."""
+    return bool(re.fullmatch(r"Column \d+", name))

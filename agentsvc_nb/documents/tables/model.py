@@ -1,197 +1,169 @@
-"""What a table is once it is read: columns of one kind each, and notes of everything that was decided on the way. And
-what the readers of numbers and dates have in common: empty cells, names of months, how many cells decide."""
+"""The data model of tables: sheets of cells as files hold them, and tables of typed columns as they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-COLUMNS_MAX: Final = 1_000
-CELLS_MAX: Final = 5_000_000
-"""Cells of all tables of a file that Python reads. The engine reads plain CSV files without this limit."""
-TABLES_MAX: Final = 100
 BYTES_MAX: Final = 200_000_000
-REMARKS_MAX: Final = 50
+CELLS_MAX: Final = 5_000_000
+"""Cells of all tables of a file that Python reads. The engine reads large CSV files without this limit."""
+COLUMNS_MAX: Final = 1_000
+TABLES_MAX: Final = 100
+NOTES_MAX: Final = 50
+UNREAD_SHOWN: Final = 5
 MORE_TABLES: Final = f"The file has more tables than the {TABLES_MAX} that are read."
-_NAMED: Final = 5
 
 Kind = Literal["text", "number", "date", "datetime", "time", "boolean"]
 Value = str | Decimal | date | datetime | time | bool | None
+Cell = str | int | float | Decimal | date | datetime | time | timedelta | bool | None
 
 
 class UnreadableTable(ValueError):
-    """A file that can't be read as tables; the message is one sentence for people."""
+    """Raised for a file that can't be read as tables. The message is one sentence for people."""
 
 
 class TableTooLarge(UnreadableTable):
-    """A file whose tables would have to be cut; the message says what to do."""
+    """Raised for a file that could only be read in part. The message says what to do."""
 
 
-def because(error: Exception) -> str:
-    """An error's message for such a sentence, in one short line."""
-    return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+class MarkedText(str):
+    """A cell that its file marks as text although it looks like a number, such as `="00123"` or the format `00000`."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Sheet:
+    """The cells of a sheet, page or text, before anyone knows where its tables are."""
+
+    name: str
+    rows: list[Sequence[Cell]]
+    header_rows: int = 0
+    """Rows that the format itself marks as header (`thead`, the keys of records); 0 if it marks none."""
+    footer_rows: int = 0
+    blank_rows_divide: bool = False
+    """Whether blank rows are only layout, as in workbooks. In delimited text they may be records without values."""
+    merged_filled: bool = False
+    """Whether each cell of a merged area repeats the area's value."""
+    decimal_comma: bool = False
+    """Whether the file's form suggests decimal commas."""
+    first_number: int = 1
+    """The number of the first row as a person sees it in the file."""
+    notes: list[str] = field(default_factory=list)
+    encoding: str = ""
+    delimiter: str = ""
+    rows_left_out: int = 0
+    columns_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ReadColumn:
-    """A column of one kind. `values` has None where a cell is empty or `misread` (filled, and not of the kind); `texts`
-    are the cells as they stand. `remarks` are what was assumed or left out, a sentence each."""
+    """A column of one kind.
+
+    `values` has None for a cell that is empty or unread; `cells` are the cells as the file has them. Durations are
+    numbers of seconds with the unit `s`, percentages are numbers as shown with the unit `%`, and a column of months
+    has the kind `date`, the unit `month` and the first day of each month.
+    """
 
     name: str
     kind: Kind
     values: Sequence[Value]
-    texts: Sequence[str]
+    cells: Sequence[Cell]
     unit: str = ""
-    """The unit of numbers (`€`, `%`, `kg`), `month` for dates that name months only, the offset of times (`+02:00`)."""
     decimals: int = 0
-    misread: int = 0
+    unread: int = 0
+    """Filled cells that are not of the column's kind."""
+    unread_texts: tuple[str, ...] = ()
     decimal_mark: str = ""
-    remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AsideRow:
-    """A row that is no row of the table's data, such as one of totals: its number in the file, and its cells."""
-
-    number: int
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TableNotes:
-    """How the table stands in its file. All of it is for users to know."""
-
-    titles: tuple[str, ...] = ()
-    """The lines above the header."""
-    totals: tuple[AsideRow, ...] = ()
-    """Rows of totals above, between or below the others, which are not among the table's rows."""
-    headings: tuple[AsideRow, ...] = ()
-    """Rows between the others that have one text in all cells, and only head those below."""
-    footers: tuple[str, ...] = ()
-    """The lines below the last row."""
-    encoding: str = ""
-    delimiter: str = ""
-    decimal_mark: str = ""
-    rows_left_out: int = 0
-    columns_left_out: int = 0
-    """Rows and columns beyond the limits, which were not read."""
-    remarks: tuple[str, ...] = ()
-
-    def also(self, *remarks: str) -> TableNotes:
-        """These notes with further remarks."""
-        return replace(self, remarks=(*self.remarks, *remarks)[:REMARKS_MAX])
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTable:
-    """A table: the name of its sheet, its caption, or its file's stem. `row_numbers` are the rows' numbers in the file,
-    counted from 1 with all lines, as spreadsheets do."""
+    """A table: named after its sheet, its caption or its file.
+
+    `row_numbers` are the rows' numbers in the file, as spreadsheets count them. `notes` tell what was decided when the
+    table was read, one sentence each.
+    """
 
     name: str
     columns: tuple[ReadColumn, ...]
     rows: int
     row_numbers: Sequence[int]
-    notes: TableNotes = TableNotes()
-
-    def sentences(self) -> list[str]:
-        """What a user should know of how the table was read, a sentence each; none for a plain table."""
-        notes = self.notes
-        said = [f"Lines above the table: {' / '.join(notes.titles)}."] if notes.titles else []
-        said += [f"Lines below the table: {' / '.join(notes.footers)}."] if notes.footers else []
-        if notes.totals:
-            rows = ", ".join(str(row.number) for row in notes.totals[:_NAMED])
-            said.append(
-                f"{_counted(len(notes.totals), 'row', 'rows')} of totals left out of its rows (row {rows} of the file)."
-            )
-        if notes.headings:
-            rows = ", ".join(f"{row.cells[0]!r}" for row in notes.headings[:_NAMED])
-            said.append(f"{_counted(len(notes.headings), 'row', 'rows')} of headings left out of its rows ({rows}).")
-        if notes.rows_left_out:
-            said.append(f"The last {notes.rows_left_out:,} rows are beyond the limits and were not read.")
-        if notes.columns_left_out:
-            said.append(f"The last {notes.columns_left_out:,} columns are beyond the limits and were not read.")
-        said += notes.remarks
-        for column in self.columns:
-            about = list(column.remarks)
-            if column.misread:
-                about.insert(
-                    0, f"{_counted(column.misread, 'cell is', 'cells are')} no {column.kind}, so counted as empty."
-                )
-            said += [f"Column {column.name}: {one}" for one in about]
-        return said
+    notes: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    """Lines above the header."""
+    total_rows: tuple[int, ...] = ()
+    """Numbers of the rows that only add up others. They are not among the table's rows."""
+    encoding: str = ""
+    delimiter: str = ""
+    rows_left_out: int = 0
+    columns_left_out: int = 0
+    """Rows and columns beyond the limits of a preview."""
 
     def form(self) -> str:
-        """How a program has to read the delimited file, where that is not with commas, points and UTF-8."""
-        notes = self.notes
+        """Describe how a program has to read the file, if it is not a usual CSV."""
         said = []
-        if notes.delimiter not in ("", ","):
-            said.append("separated by " + _DELIMITERS.get(notes.delimiter, repr(notes.delimiter)))
-        if notes.delimiter and notes.decimal_mark == ",":
+        if self.delimiter not in ("", ","):
+            said.append("separated by " + {"\t": "tabs", " ": "blanks"}.get(self.delimiter, repr(self.delimiter)))
+        if self.delimiter and any(column.decimal_mark == "," for column in self.columns):
             said.append("with a decimal comma")
-        if notes.encoding not in ("", "utf-8"):
-            said.append(f"encoded in {notes.encoding}")
+        if self.encoding not in ("", "utf-8"):
+            said.append(f"encoded in {self.encoding}")
         return ", ".join(said)
 
 
-_DELIMITERS: Final = {"\t": "tabs", " ": "blanks"}
+def summarize(error: Exception) -> str:
+    """Shorten an error's message to one line without a full stop."""
+    return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
 
 
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
+def is_filled(cell: Cell) -> bool:
+    """Return True if the cell has a value."""
+    return cell is not None and cell != "" and not (isinstance(cell, str) and cell.isspace())
 
 
-@dataclass(slots=True)
-class RawTable:
-    """Rows of cells as a format's reader finds them. Cells are texts, or values of Python where the format has types;
-    `header` is the index of the row of names where the format tells, -1 where there is none, else None."""
-
-    name: str
-    rows: list[Sequence[Any]]
-    header: int | None = None
-    notes: TableNotes = field(default_factory=TableNotes)
-    first_number: int = 1
-    """The number of the first row in the file."""
+def count_filled(row: Sequence[Cell]) -> int:
+    """Count the filled cells of a row."""
+    return sum(1 for cell in row if is_filled(cell))
 
 
-SHARE: Final = 0.75
-"""At least so many of a column's filled cells are of its kind; with fewer it is a column of text."""
-SAMPLE: Final = 500
-"""Cells by which a column is taken for what it may be, before all are looked at."""
-EMPTY: Final = frozenset(
-    {
-        *("", "-", "--", "---", "–", "—", "n/a", "na", "n.a.", "n. a.", "#n/a", "nan", "null", "none", "nil", "#null!"),
-        *("k.a.", "k. a.", "keine angabe", "tbd", "tba", "?", ".", "...", "…", "unknown", "(not set)", "(null)"),
-    }
-)
-"""What stands in columns of numbers and dates where there is none."""
+def text_of(cell: Cell) -> str:
+    """Write a cell as a person would.
 
-MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        (
-            "jan january januar jänner janvier janv enero ene gennaio gen januari janeiro",
-            "feb february februar février fevrier févr fevr fév febrero febbraio februari fevereiro fev",
-            "mar march märz maerz mär mrz mars marzo maart mrt março",
-            "apr april avril avr abril abr aprile",
-            "may mai mayo maggio mag mei maio",
-            "jun june juni juin junio giugno giu junho",
-            "jul july juli juillet juil julio luglio lug julho",
-            "aug august août aout agosto ago augustus",
-            "sep sept september septembre septiembre settembre set setembro",
-            "oct october okt oktober octobre octubre ottobre ott outubro out",
-            "nov november novembre noviembre novembro",
-            "dec december dez dezember décembre déc diciembre dic dicembre dezembro",
-        ),
-        1,
-    )
-    for name in names.split()
-}
-"""The months by name, in the languages of exports."""
+    >>> text_of(3.0), text_of(True), text_of(" a ")
+    ('3', 'TRUE', 'a')
+    """
+    match cell:
+        case None:
+            return ""
+        case str():
+            return cell.strip()
+        case bool():
+            return "TRUE" if cell else "FALSE"
+        case Decimal():
+            return f"{cell:f}"
+        case float():
+            return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell)
+        case datetime():
+            return cell.isoformat(" ").removesuffix(" 00:00:00")
+        case timedelta():
+            seconds = int(cell.total_seconds())
+            sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)
+            return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        case _:
+            return str(cell)
 
 
-def is_empty(text: str) -> bool:
-    """Whether a cell of a column of numbers or dates says that there is none."""
-    return not text or text.strip().casefold() in EMPTY
+def cell_at(row: Sequence[Cell], at: int) -> Cell:
+    """Return a cell of a row, or None beyond its end."""
+    return row[at] if at < len(row) else None
+
+
+def row_text(row: Sequence[Cell]) -> str:
+    """Join the filled cells of a row, each once."""
+    return ", ".join(dict.fromkeys(text for cell in row if (text := text_of(cell))))[:300]

@@ -1,8 +1,4 @@
-"""What a plan may know of tables without reading them: names, kinds, units, decimals and distinct values.
-
-Also how the tables of a chat are named. What a column's name says of its numbers stands in `roles`, apart: that takes
-the tables of `normalization`, which the process that previews tables need not load.
-"""
+"""Describe tables without their cells: columns with kinds, units, ranges and values; and name the tables of a chat."""
 
 from __future__ import annotations
 
@@ -10,28 +6,31 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Final, Literal
 
-Kind = Literal["text", "number", "date", "datetime", "time", "boolean"]
-DECIMALS_MAX: Final = 12
-"""Columns of numbers with more decimals are floating point: products and quotients would not fit the engine's 38
-digits."""
-
-
-class PlanError(ValueError):
-    """A plan that can't be computed, or is not to be: one sentence for people, and a code."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+from agentsvc_nb.documents.tables.model import Kind
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """A column. `decimals` is the largest number of decimals of its numbers, and None for floating point. `smallest`
-    and `largest` are of all kinds but text; `values` of text, each once, the commonest first. `unread` counts filled
-    cells that could not be read as the column's kind, `unread_texts` has the first few of them: no sum or mean of the
-    column is given without saying so."""
+    """A column of a table, whose name in SQL is `name`.
+
+    Attributes:
+        kind: What its values are. In the engine: text is VARCHAR, numbers are BIGINT or DECIMAL (exact) or DOUBLE, the
+            others DATE, TIMESTAMP, TIME and BOOLEAN.
+        unit: The unit of numbers: a currency as the file writes it (`€`, `EUR`), `%` (12.5 % is the number 12.5), `kg`.
+            Durations are numbers of seconds with the unit `s`: sums, averages and comparisons of them are exact, and
+            `to_seconds(n)::VARCHAR` shows one as `01:02:03`. Dates that are months have the unit `month` and the first
+            day of each month. Times have their offset (`UTC`, `+02:00`).
+        decimals: The largest number of decimals of its numbers; None for floating point.
+        empty: How many rows have no value.
+        distinct: How many different values there are.
+        smallest, largest: The range of all kinds but text.
+        values: Of text, the distinct values, the commonest first.
+        all_values: Whether `values` has all of them.
+        unread: How many filled cells are not of the column's kind and have no value. No sum or mean of the column may
+            be given without saying so.
+        unread_texts: The commonest of these cells.
+    """
 
     name: str
     kind: Kind
@@ -49,9 +48,11 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class TableProfile:
-    """A table: its name in SQL, the path that people see, and the sheet if the file has several. No two names of its
-    columns are equal. `notes` are sentences on how it was read; `form` is how a program has to read the file, if it is
-    not a usual CSV."""
+    """A table: its name in SQL, the path that people see, and the sheet if the file has several.
+
+    No two names of its columns are equal, also in lower case. `notes` are sentences on how it was read; `form` says how
+    a program has to read the file, if it is not a usual CSV.
+    """
 
     name: str
     path: str
@@ -61,31 +62,9 @@ class TableProfile:
     notes: tuple[str, ...] = ()
     form: str = ""
 
-    def column(self, name: str) -> ColumnProfile:
-        """Raises `PlanError` when there is none of this name."""
-        return self.columns[self.place(name)]
-
-    def place(self, name: str) -> int:
-        """The place of a column, from 0. Raises `PlanError` when there is none of this name."""
-        for place, column in enumerate(self.columns):
-            if column.name == name:
-                return place
-        raise PlanError("unknown_column", f"{self.path} has no column {name!r}.")
-
-
-Tables = Mapping[str, TableProfile]
-"""Tables by their names."""
-
-
-def table_of(tables: Tables, name: str) -> TableProfile:
-    """Raises `PlanError` when there is none of this name."""
-    if name not in tables:
-        raise PlanError("unknown_table", f"There is no table {name!r}.")
-    return tables[name]
-
 
 def file_names(paths: Iterable[str]) -> dict[str, str]:
-    """The name of each file's first table: the file's own, without its ending."""
+    """Return the name of each file's first table: the file's own, without its ending."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for path in paths:
@@ -94,8 +73,10 @@ def file_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def named(files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str]) -> dict[str, tuple[TableProfile, ...]]:
-    """The tables of files, by path, with their names: further tables of a file have those of their sheets behind the
-    file's. `names` are those of all files of the chat (`file_names`)."""
+    """Name the tables of files, by path. Further tables of a file have the names of their sheets behind the file's.
+
+    `names` are those of all files of the chat (`file_names`).
+    """
     taken = set(names.values())
     made = {}
     for path, tables in files.items():

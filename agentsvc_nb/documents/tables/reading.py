@@ -1,102 +1,135 @@
-"""One reader of tables, for files of any format. It belongs into a limited process, as files may be hostile.
+"""Read the tables of a file of any format. Call it only in a limited process, since files may be hostile.
 
-Rows of totals and of headings among a table's rows are told apart, so that nothing is counted that is none.
+A file's content decides its format, not its name. Tables are read whole or not at all, so that nothing is computed
+over a part of one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import gzip
+import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from decimal import Decimal, localcontext
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Final
 
+from agentsvc_nb.documents.decoding import decode
 from agentsvc_nb.documents.media_types import table_ending
-from agentsvc_nb.documents.tables.columns import Hints, plain_value, read_columns, text_of
-from agentsvc_nb.documents.tables.delimited import read_delimited
-from agentsvc_nb.documents.tables.layout import TableGrid, arrange, parted
-from agentsvc_nb.documents.tables.markup import read_document, read_html, read_markdown
+from agentsvc_nb.documents.tables.cells import ONE_COLUMN, find_form, parse_rows, read_delimited
+from agentsvc_nb.documents.tables.columns import column_notes, read_columns
+from agentsvc_nb.documents.tables.layout import (
+    Layout,
+    Row,
+    arrange,
+    is_generated_name,
+    number_rows,
+    split_blocks,
+)
+from agentsvc_nb.documents.tables.markup import read_html, read_markdown, read_word
 from agentsvc_nb.documents.tables.model import (
     BYTES_MAX,
     CELLS_MAX,
     COLUMNS_MAX,
     MORE_TABLES,
+    NOTES_MAX,
     TABLES_MAX,
-    AsideRow,
-    RawTable,
+    Cell,
     ReadColumn,
     ReadTable,
-    TableNotes,
+    Sheet,
     TableTooLarge,
     UnreadableTable,
-    Value,
-    is_empty,
+    is_filled,
+    text_of,
 )
-from agentsvc_nb.documents.tables.numbers import number_of
-from agentsvc_nb.documents.tables.typed import read_json, read_json_lines, read_parquet, read_workbook
+from agentsvc_nb.documents.tables.records import read_json, read_parquet
+from agentsvc_nb.documents.tables.totals import TotalRows, find_totals
+from agentsvc_nb.documents.tables.values import Hints
+from agentsvc_nb.documents.tables.workbooks import read_excel_xml, read_workbook
 
-_Reader = Callable[[str, Path, int], list[RawTable]]
-
-
-MARKS: Final = {";": ",", ",": "."}
-"""The decimal mark that goes with a delimiter: where decimals have a comma, semicolons divide cells."""
+_WORKBOOKS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_TOO_MANY_CELLS: Final = (
+    f"The file has more than {CELLS_MAX:,} cells, so nothing was computed. Leave out columns, split the file, or save "
+    f"it as CSV, which may have {BYTES_MAX // 10**6} MB."
+)
+_TOO_MANY_COLUMNS: Final = (
+    f"A table of the file has more than {COLUMNS_MAX:,} columns, so nothing was computed. Save the columns that you "
+    "need as a file of their own."
+)
 
 
 def read_tables(name: str, media_type: str, file: Path, cells_max: int | None = None) -> list[ReadTable]:
-    """Read all tables of a file, whose name, or else media type, tells its format.
+    """Read all tables of a file.
 
-    Tables are read whole or not at all, so that nothing is computed over a part of one. A preview sets `cells_max`, to
-    read about so many cells from the beginning; the notes then count the rows and columns that were left out.
-    Raises `UnreadableTable`, and `OSError` when there is no such file.
+    Args:
+        name: The file's name, which names tables that have no other name. Its ending counts where the content leaves
+            the format open.
+        media_type: Counts if the name has no ending of tables.
+        file: Where the content is.
+        cells_max: For a preview, about how many cells are read from the beginning. The tables then count the rows and
+            columns that were left out. Without it, `TableTooLarge` is raised for a file beyond the limits.
+
+    Raises:
+        UnreadableTable: The file has no table, or is damaged.
+        OSError: There is no such file.
 
     >>> [table] = read_tables("sales.csv", "text/csv", Path("sales.csv"))  # doctest: +SKIP
     >>> table.columns[0].kind  # doctest: +SKIP
     'number'
     """
-    reader = _reader(name, media_type)
-    if reader is None:
-        raise UnreadableTable("The file is none of tables.")
+    ending = table_ending(name, media_type)
+    if not ending:
+        raise UnreadableTable("The file is not a table.")
     if file.stat().st_size > BYTES_MAX:
         raise TableTooLarge(f"The file is larger than {BYTES_MAX // 10**6} MB, so nothing was computed. Split it.")
-    with _without_collections():
+    with _without_garbage_collection():
         try:
-            raw = reader(PurePosixPath(name).stem, file, cells_max or CELLS_MAX)
+            sheets = _read_sheets(PurePosixPath(name.removesuffix(".gz")).stem, ending, file, cells_max or CELLS_MAX)
         except RecursionError:
             raise UnreadableTable("The file nests too deeply.") from None
         if cells_max is None:
-            _check_whole(one.notes for one in raw)
-        parts = [part for one in raw for part in parted(one)]
-        if len(parts) > TABLES_MAX:
-            for part in parts:
-                part.notes = part.notes.also(MORE_TABLES)
-        tables = [table for part in parts[:TABLES_MAX] if (table := read_table(part)) is not None]
-        if cells_max is None:
-            _check_whole(one.notes for one in tables)
-        return tables
+            _check_whole(sheets)
+        return _read_all(sheets, cells_max is None)
 
 
-def _check_whole(notes: Iterable[TableNotes]) -> None:
-    """Raise `TableTooLarge` if rows or columns were left out."""
-    for one in notes:
-        if one.rows_left_out:
-            raise TableTooLarge(
-                f"The file has more than {CELLS_MAX:,} cells, so nothing was computed. Leave out columns, split the "
-                f"file, or save it as plain CSV (UTF-8, dates as 2026-03-31, numbers as 1234.5), which may have "
-                f"{BYTES_MAX // 10**6} MB."
-            )
-        if one.columns_left_out:
-            raise TableTooLarge(
-                f"A table of the file has more than {COLUMNS_MAX:,} columns, so nothing was computed. Save the columns "
-                "that you need as a file of their own."
-            )
+def _read_all(sheets: Sequence[Sheet], whole: bool) -> list[ReadTable]:
+    tables: list[ReadTable] = []
+    for sheet in sheets:
+        blocks = split_blocks(sheet)
+        named = 0
+        for block in blocks:
+            if len(tables) > TABLES_MAX:
+                break
+            if not any(is_filled(cell) for row in block.rows for cell in row.cells):
+                continue
+            if (layout := arrange(block, sheet)) is None or not (table := read_layout(layout, sheet, whole)):
+                continue
+            named += 1
+            tables.append(table if named == 1 else replace(table, name=f"{table.name} ({named})"))
+        if named > 1:
+            note = f"The sheet has {named} tables." if sheet.blank_rows_divide else f"The file has {named} tables."
+            tables[-named:] = [replace(table, notes=(*table.notes, note)) for table in tables[-named:]]
+    if len(tables) > TABLES_MAX:
+        tables = [replace(table, notes=(*table.notes, MORE_TABLES)) for table in tables[:TABLES_MAX]]
+    return tables
+
+
+def _check_whole(sheets: Iterable[Sheet]) -> None:
+    for sheet in sheets:
+        if sheet.rows_left_out:
+            raise TableTooLarge(_TOO_MANY_CELLS)
+        if sheet.columns_left_out:
+            raise TableTooLarge(_TOO_MANY_COLUMNS)
 
 
 @contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """Millions of cells make no circles: looking for them would take as long as reading."""
+def _without_garbage_collection() -> Iterator[None]:
+    """Pause the collector: millions of cells have no cycles, and looking for them takes as long as reading."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -106,237 +139,198 @@ def _without_collections() -> Iterator[None]:
             gc.enable()
 
 
-def read_table(raw: RawTable) -> ReadTable | None:
-    """The table among a file's rows, its columns typed and its rows of totals told apart; None if there is none."""
-    grid = arrange(raw)
-    if grid is None:
+# The format
+
+
+def _read_sheets(name: str, ending: str, file: Path, cells_max: int) -> list[Sheet]:
+    """Read the cells of a file by the format of its content."""
+    with file.open("rb") as opened:
+        head = opened.read(8)
+    if head[:4] == b"PAR1":
+        return read_parquet(name, file, cells_max)
+    data = file.read_bytes()
+    if head[:2] == b"\x1f\x8b":
+        data = _unzipped(data)
+        head = data[:8]
+    if head[:4] == b"%PDF":
+        raise UnreadableTable("The file is a PDF. Tables are not read from PDFs.")
+    if head[:2] == b"PK":
+        is_word = any(one.startswith("word/") for one in _parts_of_zip(data))
+        return read_word(name, data, cells_max) if is_word else read_workbook(data, cells_max)
+    if head == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+        return read_workbook(data, cells_max)
+    if ending in (".parquet", ".pq", ".docx"):
+        raise UnreadableTable(
+            f"The file is not {'a Word document' if ending == '.docx' else 'Parquet'}, or is damaged."
+        )
+    return _read_text(name, ending, data, cells_max)
+
+
+def _unzipped(data: bytes) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            data = packed.read(BYTES_MAX + 1)
+    except (OSError, EOFError, zlib.error):
+        raise UnreadableTable("The gzip file is damaged.") from None
+    if len(data) > BYTES_MAX:
+        raise TableTooLarge(
+            f"The file unpacks to more than {BYTES_MAX // 10**6} MB, so nothing was computed. Split it."
+        )
+    return data
+
+
+def _parts_of_zip(data: bytes) -> list[str]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as parts:
+            return parts.namelist()
+    except (zipfile.BadZipFile, ValueError):
+        return []
+
+
+def _read_text(name: str, ending: str, data: bytes, cells_max: int) -> list[Sheet]:
+    decoded = decode(data[:8_000], cut=True)
+    begin = decoded.text.lstrip("\ufeff \t\r\n") if decoded else ""
+    if begin[:1] == "<" and "urn:schemas-microsoft-com:office:spreadsheet" in begin:
+        return read_excel_xml(data, cells_max)
+    if ending in (".md", ".markdown"):
+        return read_markdown(name, data, cells_max)
+    if ending in (".html", ".htm", ".xhtml") or re.match(
+        r"(?i)<(?:!doctype html|html|head|body|table|div|meta|style)", begin
+    ):
+        return read_html(name, data, cells_max)
+    if ending in (".json", ".jsonl", ".ndjson"):
+        return read_json(name, data)
+    if begin[:1] in ("[", "{"):
+        with contextlib.suppress(UnreadableTable):
+            return read_json(name, data)
+    sheet = read_delimited(name, data, "\t" if ending in (".tsv", ".tab") else "", cells_max)
+    if ending in _WORKBOOKS and not sheet.delimiter:
+        raise UnreadableTable("The file is not a workbook, or is damaged.")
+    return [sheet]
+
+
+# A table
+
+
+def read_layout(layout: Layout, sheet: Sheet, whole: bool = True) -> ReadTable | None:
+    """Type the columns of a table, and part its rows from those of totals and headings; None if it has no column."""
+    columns_left_out = sheet.columns_left_out + max(0, len(layout.names) - COLUMNS_MAX)
+    if whole and columns_left_out:
+        raise TableTooLarge(_TOO_MANY_COLUMNS)
+    names, rows = layout.names[:COLUMNS_MAX], layout.rows
+    hints = Hints("," if sheet.decimal_comma else "." if sheet.delimiter == "," else "")
+    columns = read_columns(names, _transpose(rows, len(names)), hints)
+    totals = find_totals([row.cells for row in rows], columns, sheet.footer_rows)
+    headings = set(_find_headings(rows, columns)) - totals.totals
+    notes = [f"Lines above the table: {' / '.join(layout.titles)}."] if layout.titles else []
+    notes += [*sheet.notes, *layout.notes, *total_notes(totals, [row.number for row in rows])]
+    if headings:
+        shown = ", ".join(f"{text_of(rows[at].cells[0])!r}" for at in sorted(headings)[:5])
+        notes.append(f"{number_rows([rows[at].number for at in sorted(headings)])} left out: headings ({shown}).")
+    if out := totals.totals | headings:
+        rows = [row for at, row in enumerate(rows) if at not in out]
+        columns = read_columns(names, _transpose(rows, len(names)), hints)
+    total_rows = tuple(layout.rows[at].number for at in sorted(totals.totals))
+    columns = [
+        replace(column, unit=column.unit or unit) if unit and column.kind == "number" else column
+        for column, unit in zip(columns, layout.units, strict=False)
+        if not is_generated_name(column.name) or any(map(is_filled, column.cells))
+    ]
+    if not columns:
         return None
-    hints = Hints(MARKS.get(raw.notes.delimiter, ""))
-    columns = _without_asides(grid, hints)
-    marks = sorted({column.decimal_mark for column in columns if column.decimal_mark})
-    notes = replace(grid.notes, decimal_mark=" and ".join(marks))
-    return ReadTable(raw.name, tuple(columns), len(grid.rows), _compact(grid.numbers), notes)
+    if layout.footers:
+        notes.append(f"Lines below the table: {' / '.join(layout.footers[:20])}.")
+    return ReadTable(
+        sheet.name,
+        tuple(columns),
+        len(rows),
+        compact_numbers([row.number for row in rows]),
+        tuple((notes + column_notes(columns))[:NOTES_MAX]),
+        tuple(layout.titles),
+        total_rows,
+        sheet.encoding,
+        sheet.delimiter,
+        sheet.rows_left_out,
+        columns_left_out,
+    )
 
 
-def _without_asides(grid: TableGrid, hints: Hints) -> list[ReadColumn]:
-    """The columns of the grid, from which rows of totals and headings are taken out and noted."""
-    totals, columns = _without_totals(grid, hints)
-    if nameless := _unnamed(columns):
-        totals += _taken(grid, nameless)
-        columns = _read(grid, hints)
-    heads: list[AsideRow] = []
-    if aside := headings(grid.rows, columns):
-        heads = _taken(grid, aside)
-        columns = _read(grid, hints)
-    totals.sort(key=lambda row: row.number)
-    grid.notes = replace(grid.notes, headings=tuple(heads), totals=tuple(totals))
-    return columns
+def _transpose(rows: Sequence[Row], width: int) -> list[Sequence[Cell]]:
+    columns = list(zip(*(row.cells for row in rows), strict=True)) if rows else [()] * width
+    return [*columns[:width]]
 
 
-def _without_totals(grid: TableGrid, hints: Hints) -> tuple[list[AsideRow], list[ReadColumn]]:
-    """The rows called totals, which are taken out, and the columns of the others."""
-    rows, numbers, doubtful = grid.rows, grid.numbers, _suspects(grid.rows)
-    totals = _taken(grid, doubtful)
-    columns = _read(grid, hints)
-    sure = set(_confirmed(rows, doubtful, columns))
-    wrong = [at for at in doubtful if at not in sure]
-    if wrong:
-        first = f"Row {numbers[wrong[0]]} is called {_cells(rows[wrong[0]])[0]}"
-        grid.notes = grid.notes.also(f"{first}, but adds nothing up, so it counts as a row.")
-        grid.rows, grid.numbers = rows, numbers
-        totals = _taken(grid, sorted(sure))
-        columns = _read(grid, hints)
-    return totals, columns
-
-
-def _taken(grid: TableGrid, places: Sequence[int]) -> list[AsideRow]:
-    """Take rows out of the grid."""
-    out = [AsideRow(grid.numbers[at], _cells(grid.rows[at])) for at in places]
-    if gone := set(places):
-        grid.rows = [row for at, row in enumerate(grid.rows) if at not in gone]
-        grid.numbers = [number for at, number in enumerate(grid.numbers) if at not in gone]
-    return out
-
-
-def _read(grid: TableGrid, hints: Hints) -> list[ReadColumn]:
-    cells = list(zip(*grid.rows, strict=True)) if grid.rows else [()] * len(grid.names)
-    return read_columns(grid.names, cells, hints)
-
-
-def _cells(row: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(cell if isinstance(cell, str) else text_of(plain_value(cell)) for cell in row)
-
-
-def _compact(numbers: list[int]) -> Sequence[int]:
-    """The same numbers as a range, if they follow each other."""
+def compact_numbers(numbers: list[int]) -> Sequence[int]:
+    """Return the same numbers as a range if they follow each other."""
     whole = range(numbers[0], numbers[-1] + 1) if numbers else range(0)
     return whole if len(whole) == len(numbers) else numbers
 
 
-def _delimited(name: str, file: Path, cells_max: int) -> list[RawTable]:
-    return [read_delimited(name, file.read_bytes(), cells_max=cells_max)]
-
-
-def _tabbed(name: str, file: Path, cells_max: int) -> list[RawTable]:
-    return [read_delimited(name, file.read_bytes(), tabs=True, cells_max=cells_max)]
-
-
-def _whole(reader: Callable[[str, Path], list[RawTable]]) -> _Reader:
-    return lambda name, file, _: reader(name, file)
-
-
-_BY_ENDING: Final[dict[str, _Reader]] = {
-    ".csv": _delimited,
-    **dict.fromkeys((".tsv", ".tab"), _tabbed),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), read_workbook),
-    ".json": _whole(read_json),
-    **dict.fromkeys((".jsonl", ".ndjson"), _whole(read_json_lines)),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), _whole(read_html)),
-    **dict.fromkeys((".md", ".markdown"), _whole(read_markdown)),
-    ".docx": _whole(read_document),
-    **dict.fromkeys((".parquet", ".pq"), read_parquet),
-}
-
-
-def _reader(name: str, media_type: str) -> _Reader | None:
-    return _BY_ENDING.get(table_ending(name, media_type))
-
-
-_SURE: Final = re.compile(
-    r"(?ix)\s*(?: (?:grand|sub|overall|account|campaigns?|report|column|running)[ -]?totals?"
-    r" | totals?\s*[:\u2013\u2014-]\s*\w.* | totals?\s*:"
-    r" | (?:gesamt|zwischen|end)(?:summe|ergebnis|betrag)n? | gesamt\s*: .* | summe | summe\s*[:(].*"
-    r" | total\s+g[ée]n[ée]ral | sous-total | suma(?:\s+total)? | total\s+general | totaal"
-    r" | totale(?:\s+generale)? | sum | sum\s*: | all\s+rows )\s*"
-)
-_LIKELY: Final = re.compile(
-    r"(?i)\s*(?:totals?|gesamt|insgesamt|ergebnis|somme|overall|all|alle|tous|todos)(?:\s*\(.*\))?\s*"
-)
-_INITIALS: Final = frozenset(["", " ", *"tgsozaeicrTGSOZAEICR"])
-"""What rows of totals begin with; nothing if their name stands in the next cell."""
-_LABEL_MAX: Final = 100
-_PRECISION: Final = 120
-
-
-def headings(rows: Sequence[Sequence[Any]], columns: Sequence[ReadColumn]) -> list[int]:
-    """The indices of rows that only head those below: one text in all cells, also of columns of numbers or dates."""
+def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[int]:
+    """Find rows that only head those below: one text in all cells, also in columns of numbers or dates."""
     if len(columns) < 3 or all(column.kind == "text" for column in columns):
         return []
-    same = [at for at, row in enumerate(rows) if row[0] == row[1] == row[-1] and row[0].__class__ is str]
-    told = [at for at in same if _row_text(rows[at])]
-    return [at for at in told if any(column.kind != "text" and column.values[at] is None for column in columns)]
+    same = [
+        at for at, row in enumerate(rows)
+        if isinstance(row.cells[0], str) and row.cells[0] == row.cells[1] == row.cells[-1] and is_filled(row.cells[0])
+        and len(set(map(text_of, row.cells))) == 1
+    ]  # fmt: skip
+    return [at for at in same if any(column.kind != "text" and column.values[at] is None for column in columns)]
 
 
-def _row_text(row: Sequence[Any]) -> str:
-    """The one text that all cells have; empty if they differ."""
-    return str(row[0]) if len(set(map(str, row))) == 1 and not is_empty(row[0]) else ""
+def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> list[str]:
+    """Say which rows are left out as totals, and which are not although they look like some."""
+    notes = []
+    proven = [numbers[at] for at in sorted(found.totals) if at not in found.unproven]
+    if len(proven) == 1:
+        place = "above" if proven[0] > numbers[0] else "below"
+        notes.append(f"Row {proven[0]} left out: total of the rows {place}.")
+    elif proven:
+        notes.append(f"{number_rows(proven)} left out: totals of other rows.")
+    notes += [
+        f"Row {numbers[at]} left out: it is called a total, but the rows do not add up to it." for at in found.unproven
+    ]
+    notes += [f"Row {numbers[at]} is called a total, but adds nothing up, so it counts." for at in found.kept[:5]]
+    return notes
 
 
-def _suspects(rows: Sequence[Sequence[Any]]) -> list[int]:
-    """The indices of rows whose first filled cell is a word for totals."""
-    if not rows:
-        return []
-    firsts = ((at, row[0]) for at, row in enumerate(rows))
-    may_be = [at for at, cell in firsts if cell is None or (cell.__class__ is str and cell[:1] in _INITIALS)]
-    found = [at for at in may_be if is_label(_first(rows[at]))]
-    return found if len(found) * 2 <= len(rows) else []
+# Text in hand
 
 
-def _first(row: Sequence[Any]) -> str:
-    cell = next((cell for cell in row if cell is not None and str(cell).strip()), "")
-    return cell if isinstance(cell, str) else ""
+@dataclass(frozen=True)
+class TextTable:
+    """A delimited text as a page shows it: cells are texts, and rows of totals stay where they are.
+
+    `first` is the number of the first row in the file.
+    """
+
+    path: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    titles: Sequence[str] = ()
+    first: int = 2
 
 
-def is_label(cell: str) -> bool:
-    """Whether it is a word for totals."""
-    return len(cell) <= _LABEL_MAX and bool(_SURE.fullmatch(cell) or _LIKELY.fullmatch(cell))
+def is_delimited(path: str, media_type: str) -> bool:
+    """Return True if a file's text may be read by `parse_text`."""
+    return path.lower().endswith((".csv", ".tsv")) or media_type in ("text/csv", "text/tab-separated-values")
 
 
-def _confirmed(rows: Sequence[Sequence[Any]], suspected: Sequence[int], columns: Sequence[ReadColumn]) -> list[int]:
-    """The _suspects that are rows of totals: by their names, or because their numbers are the sums of the columns (of
-    the rows without _suspects), or of what is between the suspect before and this one; the last also if its numbers are
-    larger than the sums. A company called Total is none."""
-    numeric = [(at, column) for at, column in enumerate(columns) if column.kind == "number"]
-    whole = {at: _sum(column.values) for at, column in numeric}
-    found = []
-    begin = 0
-    for count, place in enumerate(suspected):
-        end = place - count  # among the rows without _suspects
-        last = end == len(rows) - len(suspected)
-        parts = {at: _sum(column.values[begin:end]) for at, column in numeric}
-        begin = end
-        if _SURE.fullmatch(_first(rows[place])) or _adds_up(rows[place], numeric, whole, parts, last):
-            found.append(place)
-    return found
+def parse_text(path: str, text: str) -> TextTable | None:
+    r"""Divide a delimited text into columns and rows; None if it has no table.
 
-
-def is_total(row: Sequence[Any], columns: Sequence[ReadColumn], sums: Mapping[int, Decimal], rows: int) -> bool:
-    """Whether the last row, the only suspect, is one of totals, as `_confirmed` has it: below so many rows, whose
-    numbers have these sums."""
-    numeric = [(at, replace(columns[at], values=(None,) * rows)) for at in sums]  # only how many counts
-    return bool(_SURE.fullmatch(_first(row))) or _adds_up(row, numeric, sums, sums, last=True)
-
-
-def _adds_up(
-    row: Sequence[Any],
-    numeric: Sequence[tuple[int, ReadColumn]],
-    whole: Mapping[int, Decimal],
-    parts: Mapping[int, Decimal],
-    last: bool,
-) -> bool:
-    values = [(at, column, value) for at, column in numeric if (value := _number(column, row[at])) is not None]
-    for at, column, value in values:
-        slack = Decimal(len(column.values)).scaleb(-column.decimals - 1) if column.decimals else Decimal(0)
-        if any(total and abs(total - value) <= slack for total in (whole[at], parts[at])):
-            return True
-        if last and value > whole[at] > 0:
-            return True
-    return last and not values
-
-
-def _sum(values: Iterable[Value]) -> Decimal:
-    with localcontext(prec=_PRECISION):
-        return sum((one for one in values if isinstance(one, Decimal)), Decimal(0))
-
-
-def _number(column: ReadColumn, cell: Any) -> Decimal | None:
-    if column.kind != "number":
+    >>> table = parse_text("ads.csv", "Report of May\n\nAd;Clicks\nBlue;12\nRed;7\n")
+    >>> table and (table.columns, table.rows, table.titles)
+    (['Ad', 'Clicks'], [['Blue', '12'], ['Red', '7']], ['Report of May'])
+    """
+    form = find_form(text, "\t" if path.lower().endswith(".tsv") else "")
+    try:
+        rows, _, _ = parse_rows(text, form)
+    except UnreadableTable:
         return None
-    if isinstance(cell, str):
-        return number_of(cell, column.decimal_mark)
-    value = plain_value(cell)
-    return value if isinstance(value, Decimal) else None
-
-
-def _unnamed(columns: Sequence[ReadColumn]) -> list[int]:
-    """The index of a first or last row without a name whose numbers are the sums of the others', as some exports have
-    it."""
-    labels = [column for column in columns if column.kind != "number"]
-    numbers = [column for column in columns if column.kind == "number"]
-    count = len(columns[0].values) if columns else 0
-    if not labels or not numbers or count < 3:
-        return []
-    texts = [column for column in labels if column.kind in ("text", "boolean")] or labels
-    hollow = [at for at in (0, count - 1) if not any(column.texts[at].strip() for column in texts)]
-    return [at for at in hollow if any(_only_gap(column, at) for column in texts) and _is_sum(at, numbers)][:1]
-
-
-def _only_gap(column: ReadColumn, at: int) -> bool:
-    return not column.texts[at].strip() and sum(1 for text in column.texts if not text.strip()) == 1
-
-
-def _is_sum(at: int, numbers: Sequence[ReadColumn]) -> bool:
-    with localcontext(prec=_PRECISION):
-        for column in numbers:
-            value = column.values[at]
-            known = [one for one in column.values if isinstance(one, Decimal)]
-            if (
-                not isinstance(value, Decimal)
-                or not value
-                or len(known) < 3
-                or known[0] + 2 == known[1] + 1 == known[2]
-            ):
-                continue  # no sum; or numbers that count rows
-            if sum(known, -value) == value:
-                return True
-    return False
+    sheet = Sheet(path, rows, delimiter="" if form.delimiter == ONE_COLUMN else form.delimiter)
+    layout = next((found for block in split_blocks(sheet) if (found := arrange(block, sheet))), None)
+    if layout is None or not layout.rows:
+        return None
+    cells = [[text_of(cell) for cell in row.cells] for row in layout.rows]
+    return TextTable(path, layout.names, cells, layout.titles, layout.rows[0].number)

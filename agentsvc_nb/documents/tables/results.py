@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from pydantic import TypeAdapter
 
 from agentsvc_nb.documents.safe_text import escape, table
-from agentsvc_nb.documents.tables.profiles import Kind
+from agentsvc_nb.documents.tables.model import Kind
 
 Value = str | bool | Decimal | date | datetime | time
 

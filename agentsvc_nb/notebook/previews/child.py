@@ -230,12 +230,10 @@ def read_beginning(path: str) -> dict[str, Any]:
 
     Raises `CannotDecode` when the file can't be read, or has no table.
     """
-    from dataclasses import replace
-
     first, *others = _tables(path, CELLS_READ)
     shown = first.columns[:COLUMNS]
-    beyond = first.notes.rows_left_out
-    told = replace(first, notes=replace(first.notes, rows_left_out=0)).sentences()
+    beyond = first.rows_left_out
+    told = list(first.notes)
     rows = range(min(ROWS, first.rows))
     return {
         "names": [column.name[:CELL_CHARS] for column in shown],
@@ -243,7 +241,7 @@ def read_beginning(path: str) -> dict[str, Any]:
         "rows": [[_cell(column, at)[:CELL_CHARS] for column in shown] for at in rows],
         "sheets": [table.name[:CELL_CHARS] for table in (first, *others[:NAMED])],
         "notes": [f"Read by its first {first.rows:,} rows.", *told] if beyond and told else told,
-        "columns": len(first.columns) + first.notes.columns_left_out,
+        "columns": len(first.columns) + first.columns_left_out,
         "count": first.rows + beyond,
     }
 
@@ -278,7 +276,7 @@ def _exported(table: ReadTable) -> dict[str, Any]:
     except ResultTooLong:
         raise CannotDecode(f"It has more rows than the {TABLE_BYTES // 10**6} MB that are read here.") from None
     csv, schema = files[CSV].decode(), files[SCHEMA].decode()
-    return {"name": table.name, "csv": csv, "schema": schema, "notes": table.sentences()}
+    return {"name": table.name, "csv": csv, "schema": schema, "notes": list(table.notes)}
 
 
 def _column(column: ReadColumn) -> ResultColumn:
@@ -290,10 +288,11 @@ def _column(column: ReadColumn) -> ResultColumn:
 
 def _cell(column: ReadColumn, row: int) -> str:
     """The value as it was read; where there is none, the cell as it stands."""
+    from agentsvc_nb.documents.tables.model import text_of
     from agentsvc_nb.documents.tables.results import plain
 
     value = column.values[row]
-    return column.texts[row] if value is None else plain(value, _column(column))
+    return text_of(column.cells[row]) if value is None else plain(value, _column(column))
 
 
 _DECODERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {

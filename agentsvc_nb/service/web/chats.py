@@ -13,7 +13,7 @@ from urllib.parse import quote
 from starlette.responses import RedirectResponse, Response
 
 from agentsvc_nb.documents.safe_text import blocks
-from agentsvc_nb.documents.tables.plain import Table, is_table, parse
+from agentsvc_nb.documents.tables.reading import TextTable, is_delimited, parse_text
 from agentsvc_nb.documents.texts import is_cut
 from agentsvc_nb.service.http import bodies, endpoints
 from agentsvc_nb.service.http.context import RequestContext
@@ -169,7 +169,7 @@ async def show_text(context: RequestContext) -> Response:
 
 def _text_page(record: FileRecord, text: str) -> Response:
     unread = is_cut(text)
-    table = parse(record.path, text) if is_table(record.path, record.media_type) else None
+    table = parse_text(record.path, text) if is_delimited(record.path, record.media_type) else None
     pages = [] if table or not text.strip() else _pages(text)
     columns, rows = _cells(table, unread) if table else ([], [])
     left = (
@@ -187,7 +187,7 @@ def _text_page(record: FileRecord, text: str) -> Response:
     )
 
 
-def _cells(table: Table, unread: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+def _cells(table: TextTable, unread: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     columns = table.columns[:_COLUMNS]
     rows = table.rows[:-1] if unread else table.rows  # the last row is cut off
     return columns, [row[:_COLUMNS] for row in rows[: _CELLS // len(columns)]]

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentsvc_nb.documents.tables.model import UnreadableTable
-from agentsvc_nb.documents.tables.numbers import read_numbers
 from agentsvc_nb.documents.tables.reading import read_tables
+from agentsvc_nb.documents.tables.values import read_texts
 
 SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]
@@ -102,16 +102,16 @@ def test_a_table_is_read_back_however_it_was_written(
     assert [*names.values] == [row[0].strip() for row in rows]
     assert (amounts.kind, [*amounts.values]) == ("number", [row[1] for row in rows])
     assert (days.kind, [*days.values]) == ("date", [row[2] for row in rows])
-    assert table.notes.delimiter == way.delimiter
+    assert table.delimiter == way.delimiter
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=8))
 @SETTINGS
-def test_any_texts_are_numbers_or_none(texts: list[str]) -> None:
-    reading = read_numbers(dict.fromkeys(texts, 1))
-    if reading is not None and not isinstance(reading, str):
-        assert {*reading.values} == {*texts}
-        assert all(value is None or value.is_finite() for value in reading.values.values())
+def test_any_texts_have_a_kind(texts: list[str]) -> None:
+    reading = read_texts("Amount", dict.fromkeys(texts, 1))
+    assert {*reading.values} == {*texts}
+    if reading.kind == "number":
+        assert all(isinstance(value, Decimal) and value.is_finite() for value in reading.values.values() if value)
 
 
 @given(st.binary(max_size=400), st.sampled_from(["a.csv", "a.tsv", "a.json", "a.jsonl", "a.html", "a.md"]))
@@ -123,7 +123,7 @@ def test_any_bytes_are_tables_or_refused(tmp_path: Path, data: bytes, name: str)
     with contextlib.suppress(UnreadableTable):
         found = read_tables(name, "", file)
     for table in found:
-        assert all(len(one.values) == len(one.texts) == table.rows == len(table.row_numbers) for one in table.columns)
+        assert all(len(one.values) == len(one.cells) == table.rows == len(table.row_numbers) for one in table.columns)
 
 
 @given(st.integers(0, 1_000), st.sampled_from(".,"), st.booleans())
@@ -215,5 +215,5 @@ def test_exports_of_ad_platforms_are_read_for_their_rows(
     assert [one.kind for one in table.columns] == ["text", "date", "number", "number"]
     assert [*table.columns[1].values] == days
     assert [(*pair,) for pair in zip(table.columns[2].values, table.columns[3].values, strict=True)] == rows
-    assert len(table.notes.totals) == (1 if export.place else 0)
-    assert len(table.notes.titles) == sum(1 for line in export.above if line)
+    assert len(table.total_rows) == (1 if export.place else 0)
+    assert len(table.titles) == sum(1 for line in export.above if line)

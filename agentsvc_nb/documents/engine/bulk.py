@@ -1,0 +1,606 @@
+"""Read a large CSV file with DuckDB, to the same table as `documents.tables.reading` makes of a small one, much sooner.
+
+Python reads the head of the file and decides about its form, its header and, by samples and by all unusual cells, about
+the kind of each column. DuckDB reads, types and adds up all rows. A file that does not fit this is left to Python.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.documents.decoding import decode
+from agentsvc_nb.documents.engine.loading import column_names, largest_number_type, load_map, quoted, sql_type, text
+from agentsvc_nb.documents.tables.cells import ONE_COLUMN, CsvForm, encoding_notes, find_form, parse_rows
+from agentsvc_nb.documents.tables.columns import column_notes, note_unread
+from agentsvc_nb.documents.tables.layout import Layout, arrange, is_generated_name, split_blocks, surplus_note
+from agentsvc_nb.documents.tables.model import CELLS_MAX, COLUMNS_MAX, NOTES_MAX, ReadColumn, ReadTable, Sheet
+from agentsvc_nb.documents.tables.reading import total_notes
+from agentsvc_nb.documents.tables.totals import (
+    Line,
+    Suspects,
+    TotalRows,
+    decide_in_runs,
+    has_total_word,
+    is_mean,
+    is_only_names,
+    label_names,
+)
+from agentsvc_nb.documents.tables.values import (
+    NO_HINTS,
+    Hints,
+    Reading,
+    collect_hints,
+    is_currency,
+    is_empty,
+    number_of,
+    parse_amount,
+    parse_date,
+    read_texts,
+)
+
+if TYPE_CHECKING:
+    import duckdb
+
+WORTH_BYTES: Final = 2_000_000
+_HEAD_BYTES: Final = 400_000
+_TAIL_BYTES: Final = 64_000
+_SAMPLE: Final = 2_000
+_UNUSUAL_MAX: Final = 300_000
+"""Distinct cells of a column that Python reads one by one."""
+_REJECTS_MAX: Final = 1_000
+_SUSPECTS_MAX: Final = 2_000
+_NEVER: Final = "\\x01none\\x01"
+"""What stands for NULL in the file: nothing, so every empty cell is an empty text."""
+_WORDS: Final = (
+    "tota|totu|sum|som|gesamt|ergebnis|razem|ogó|celkem|spolu|összes|toplam|ukupno|yhteens|sammanlagt|итого|всего|σύνολο|kop"
+    "|kokku|jumlah|tổng|overall|all|tous|todos|合計|合计|总计|總計|小計|小计|計|합계|총계|المجموع|averag|avg|mean|durchschnitt|mittel"
+    "|moyenne|media|promedio|gemiddelde|średnia|genomsnitt|平均"
+)
+"""A part of every word for totals: `has_total_word` decides."""
+
+
+class _Unfit(Exception):
+    """Raised when the file is left to Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the head of the file decides."""
+
+    form: CsvForm
+    layout: Layout
+    skip: int
+    """Lines before the first row of data."""
+
+
+@dataclass(slots=True)
+class _Column:
+    """A column in the making: how DuckDB types its usual cells, and what Python reads of the others."""
+
+    name: str
+    sql: str
+    reading: Reading
+    counts: Counter[str]
+    """The cells that Python reads: a sample, and all that are not usual."""
+    usual: str = ""
+    """The SQL of a usual cell's value; NULL for other cells."""
+    largest: Decimal = Decimal(0)
+    """The largest absolute number of the usual cells."""
+    unusual: tuple[str, ...] = ()
+    hints: Hints = NO_HINTS
+    """What the other columns show, once it counts."""
+
+
+def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimiter: str) -> ReadTable | None:
+    """Make the table `name` of a CSV file, and return what there is to know of it, without its cells.
+
+    Returns None, and makes no table, if the file is small or not regular enough. `delimiter` is what the file's name
+    suggests.
+    """
+    if file.stat().st_size < WORTH_BYTES:
+        return None
+    try:
+        with _regular_copy(file) as (regular, notes, encoding, footers):
+            head = _read_head(regular, delimiter)
+            _read_cells(engine, f"{name}_raw", regular, head)
+            table = _Loader(engine, name, head).load()
+    except _Unfit:
+        engine.execute(f"DROP TABLE IF EXISTS {name}")
+        return None
+    finally:
+        engine.execute(f"DROP TABLE IF EXISTS {name}_raw; DROP TABLE IF EXISTS gone")
+    below = [f"Lines below the table: {' / '.join(footers)}."] if footers else []
+    return replace(table, notes=(*notes, *table.notes, *below)[:NOTES_MAX], encoding=encoding)
+
+
+@contextlib.contextmanager
+def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]]:
+    """Yield the file, or a copy of it, in UTF-8 with one kind of line end and without the lines below the table.
+
+    With it come notes on its encoding, the encoding, and the lines below.
+    """
+    data = file.read_bytes()
+    if data[:2] in (b"PK", b"\x1f\x8b") or data[:4] in (b"PAR1", b"%PDF", b"\xd0\xcf\x11\xe0"):
+        raise _Unfit
+    if re.match(rb'(\xef\xbb\xbf)?\s*(<|\{|\[|"?sep=)', data):
+        raise _Unfit
+    tail_at = len(data) - _TAIL_BYTES
+    blank = re.compile(rb"\n[ \t]*\r?\n")
+    ends_at = len(data.rstrip(b"\x1a\r\n \t"))
+    gap = blank.search(data, max(_HEAD_BYTES, tail_at), ends_at)
+    regular = _is_utf8(data) and b"\0" not in data and not gap and ends_at >= len(data) - 2
+    if regular and data.count(b"\r") in (0, data.count(b"\n")):
+        if blank.search(data, _HEAD_BYTES, max(0, tail_at)):
+            raise _Unfit  # perhaps several tables
+        yield file, [], "utf-8", []
+        return
+    decoded = decode(data.removesuffix(b"\x1a"), cut=False)
+    if decoded is None or decoded.text[:8].lstrip('\ufeff"').startswith("sep="):
+        raise _Unfit
+    body = decoded.text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip("\n\t \x1a") + "\n"
+    tail_start = max(_HEAD_BYTES, len(body) - _TAIL_BYTES)
+    divided = re.compile(r"\n[ \t]*\n")
+    footers: list[str] = []
+    if found := divided.search(body, tail_start):
+        footers = [line for line in body[found.end() :].split("\n") if line.strip()]
+        body = body[: found.start() + 1]
+        if len(footers) > 20 or any(len(line) > 300 for line in footers):
+            raise _Unfit
+    if divided.search(body, _HEAD_BYTES):
+        raise _Unfit
+    notes = encoding_notes(decoded, data)
+    with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", errors="replace", newline="") as copy:
+        copy.write(body)
+        copy.flush()
+        yield Path(copy.name), notes, decoded.encoding, footers
+
+
+def _is_utf8(data: bytes) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for at in range(0, len(data), 1 << 22):
+            decoder.decode(data[at : at + (1 << 22)])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _read_head(file: Path, delimiter: str) -> _Head:
+    """Find the form, the header and the first row of data."""
+    with file.open("rb") as opened:
+        data = opened.read(_HEAD_BYTES)
+    head = data[: data.rfind(b"\n") + 1].decode("utf-8-sig", "replace")
+    form = find_form(head, delimiter)
+    if form != CsvForm(form.delimiter) or form.delimiter == ONE_COLUMN:
+        raise _Unfit
+    reader = form.reader(head.splitlines(keepends=True))
+    rows, lines = [], []
+    for row in reader:
+        rows.append(row)
+        lines.append(reader.line_num)
+        if len(rows) > _SAMPLE:
+            break
+    sheet = Sheet("table", [*rows], decimal_comma=form.delimiter == ";", delimiter=form.delimiter)
+    blocks = split_blocks(sheet)
+    layout = arrange(blocks[0], sheet) if len(blocks) == 1 else None
+    if layout is None or len(layout.rows) < 50 or not 1 < len(layout.names) <= COLUMNS_MAX or layout.footers:
+        raise _Unfit
+    first = layout.rows[0].number - 1
+    return _Head(form, layout, lines[first - 1] if first else 0)
+
+
+def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _Head) -> None:
+    """Make a table of all cells as texts. Lines of another width are read by Python and put at the end."""
+    import duckdb
+
+    width = len(head.layout.names)
+    columns = ", ".join(f"'c{at}': 'VARCHAR'" for at in range(width))
+    options = (
+        f"delim = {text(head.form.delimiter)}, quote = '\"', escape = '\"', header = false, skip = {head.skip},"
+        f" auto_detect = false, nullstr = {text(_NEVER)}, strict_mode = true, null_padding = false,"
+        f" compression = 'none', ignore_errors = true, store_rejects = true, rejects_limit = {_REJECTS_MAX + 1},"
+        f" max_line_size = 20000000, columns = {{{columns}}}"
+    )
+    try:
+        engine.execute(f"CREATE TEMP TABLE {raw} AS SELECT * FROM read_csv(?, {options})", [str(file)])
+        rejected = engine.execute("SELECT DISTINCT line, csv_line FROM reject_errors ORDER BY line").fetchall()
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error:
+        raise _Unfit from None
+    finally:
+        engine.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+    first = engine.execute(f"SELECT * FROM {raw} LIMIT 1").fetchone() or ()
+    (count,) = engine.execute(f"SELECT count(*) FROM {raw}").fetchone() or (0,)
+    if len(rejected) > _REJECTS_MAX or list(first) != list(head.layout.rows[0].cells):
+        raise _Unfit
+    last = head.skip + count + len(rejected)
+    surplus = []
+    for number, line in rejected:
+        # At the end of the file the order stays. Elsewhere Python keeps it, if the file is not too large for that.
+        in_order = number > last - len(rejected)
+        if not in_order and (
+            count * width <= CELLS_MAX or any(map(has_total_word, str(line).split(head.form.delimiter)))
+        ):
+            raise _Unfit
+        rows, _, faulty = parse_rows(str(line), head.form)
+        if faulty or len(rows) != 1:
+            raise _Unfit
+        if any(str(cell).strip() for cell in rows[0][width:]):
+            surplus.append(number)
+        cells = [*map(str, rows[0][:width]), *[""] * (width - len(rows[0]))]
+        engine.execute(f"INSERT INTO {raw} VALUES ({', '.join('?' * width)})", cells)
+    if surplus:
+        head.layout.notes[:] = [note for note in head.layout.notes if "more cells than columns" not in note]
+        head.layout.notes.append(surplus_note(surplus))
+
+
+class _Loader:
+    """Types the cells of a raw table, and parts its rows from those of totals."""
+
+    def __init__(self, engine: duckdb.DuckDBPyConnection, name: str, head: _Head) -> None:
+        self.engine, self.name, self.raw, self.layout = engine, name, f"{name}_raw", head.layout
+        self.hints = Hints("," if head.form.delimiter == ";" else "." if head.form.delimiter == "," else "")
+        self.delimiter = head.form.delimiter
+        self._cut_blank_end()
+        (self.rows,) = self.one("count(*)")
+
+    def one(self, what: str, where: str = "true") -> tuple[Any, ...]:
+        """Return the first row of a query over the raw table."""
+        return self.engine.execute(f"SELECT {what} FROM {self.raw} WHERE {where}").fetchone() or ()
+
+    def _cut_blank_end(self) -> None:
+        """Drop blank rows at the end of the file, unless there are others."""
+        blank = " AND ".join(f"c{at} = ''" for at in range(len(self.layout.names)))
+        (count,) = self.one("count(*)", blank)
+        if count:
+            (end, others) = self.one(f"max(rowid) FILTER (NOT ({blank})), count(*)")
+            if others - 1 - end == count:
+                self.engine.execute(f"DELETE FROM {self.raw} WHERE rowid > {end}")
+
+    def load(self) -> ReadTable:
+        """Make the typed table."""
+        names = self.layout.names
+        columns = [self._draft(f"c{at}", name) for at, name in enumerate(names)]
+        shown = collect_hints([column.reading for column in columns], self.hints)
+        for column in columns:
+            if not column.reading.sure:
+                column.hints = shown
+                column.reading = read_texts(column.name, column.counts, shown)
+                self._find_unusual(column)
+        made = self._make(columns)
+        totals = self._remove_totals(columns, made)
+        made = [self._about(column, read) for column, read in zip(columns, made, strict=True)]
+        made = [
+            replace(read, unit=read.unit or unit) if read.kind == "number" else read
+            for read, unit in zip(made, self.layout.units, strict=True)
+        ]
+        first = self.layout.rows[0].number
+        numbers = {at: first + at for at in (*totals.totals, *totals.kept, *totals.unproven)}
+        numbers.setdefault(0, first)
+        notes = [f"Lines above the table: {' / '.join(self.layout.titles)}."] if self.layout.titles else []
+        notes += [*self.layout.notes, *total_notes(totals, numbers)]
+        made = self._name_columns(made)
+        return ReadTable(
+            "table",
+            tuple(made),
+            self.rows - len(totals.totals),
+            (),
+            tuple(notes + column_notes(made)),
+            tuple(self.layout.titles),
+            tuple(numbers[at] for at in sorted(totals.totals)),
+            delimiter=self.delimiter,
+        )
+
+    # Columns
+
+    def _draft(self, sql: str, name: str) -> _Column:
+        """Read a sample of a column, then all cells that are not usual."""
+        stride = self.rows // _SAMPLE + 1
+        asked = f"SELECT {sql} FROM {self.raw} WHERE {{}} AND {sql} <> '' LIMIT {_SAMPLE}"
+        sample = self.engine.execute(asked.format("true")).fetchall()
+        sample += self.engine.execute(asked.format(f"rowid % {stride} = 0")).fetchall()
+        counts = Counter(cell for (cell,) in sample)
+        filled = [cell for cell in counts if not is_empty(cell)]
+        if sum(1 for cell in filled if parse_amount(cell) or parse_date(cell)) * 2 < len(filled) and len(filled) > 12:
+            return _Column(name, sql, Reading("text", {}), Counter())
+        column = _Column(name, sql, read_texts(name, counts), counts)
+        self._find_unusual(column)
+        return column
+
+    def _find_unusual(self, column: _Column) -> None:
+        """Count the distinct cells that DuckDB does not read by itself, and read the column again with them."""
+        for _ in range(4):
+            before = column.reading
+            column.usual = self._usual_value(column)
+            unusual = f"{column.usual} IS NULL AND {column.sql} <> ''" if column.usual else f"{column.sql} <> ''"
+            most = f"max(abs({column.usual}))" if before.kind == "number" and column.usual else "NULL"
+            (others, usual, largest) = self.one(f"count(*) FILTER ({unusual}), count({column.usual or 'NULL'}), {most}")
+            column.largest = Decimal(largest or 0)
+            found = Counter[str]()
+            if others:
+                asked = f"SELECT {column.sql}, count(*) FROM {self.raw} WHERE {unusual} GROUP BY 1"
+                found.update(dict(self.engine.execute(f"{asked} LIMIT {_UNUSUAL_MAX + 1}").fetchall()))
+            if len(found) > _UNUSUAL_MAX:
+                if column.reading.kind == "text":
+                    column.reading = Reading("text", {})
+                    return
+                raise _Unfit
+            kept = {cell: count for cell, count in column.counts.items() if cell not in found}
+            # A cell of the sample counts for its share of the usual ones, so that kinds have their share of the column.
+            share = max(1, usual // max(1, sum(kept.values())))
+            column.counts = (
+                found + Counter({cell: count * share for cell, count in kept.items()}) + self._extremes(column)
+            )
+            column.reading = read_texts(column.name, column.counts, column.hints)
+            column.unusual = tuple(found)
+            if column.reading.has_same_form(before):
+                return
+        raise _Unfit
+
+    def _extremes(self, column: _Column) -> Counter[str]:
+        """Return dates whose first or second number is a day, since a sample may lack one."""
+        if column.reading.kind not in ("date", "datetime"):
+            return Counter()
+        found = Counter[str]()
+        for pattern in (r"^\s*(1[3-9]|2\d|3[01])[-/]", r"^\s*\d{1,2}[-/]\s?(1[3-9]|2\d|3[01])[-/]"):
+            what = f"min({column.sql}), count(*)"
+            cell, count = self.one(what, f"regexp_matches({column.sql}, {text(pattern)})")
+            if count:
+                found[cell] += count
+        return found
+
+    def _usual_value(self, column: _Column) -> str:
+        """Return the SQL that reads the usual cells of a column; empty if Python reads all distinct ones."""
+        reading, cell = column.reading, column.sql
+        if reading.kind == "number" and reading.unit != "s":
+            return self._usual_number(reading, cell)
+        if reading.kind not in ("date", "datetime") or reading.unit == "month":
+            return ""
+        type_ = sql_type(reading.kind)
+        if reading.unit in ("", "UTC"):
+            zone = "Z" if reading.unit else ""
+            clock = (
+                rf"([T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{{1,6}})?{zone})?"
+                if reading.kind == "datetime"
+                else "( 00:00:00)?"
+            )
+            iso = rf"\d{{4}}-\d\d-\d\d{clock}"
+            stripped = f"replace({cell}, 'Z', '')" if zone else cell
+            valid = f"regexp_full_match({cell}, {text(iso)}) AND {cell}[:4] <> '0000'"
+            value = f"CASE WHEN {valid} THEN TRY_CAST({stripped} AS {type_}) END"
+        else:
+            return ""
+        day_first = "%d/%m/%Y" if reading.day_first else "%m/%d/%Y"
+        days = [day_first, day_first.replace("/", "-"), "%d.%m.%Y"]
+        clocks = ["", " %H:%M:%S", " %H:%M", " %I:%M %p", " %I:%M:%S %p"] if reading.kind == "datetime" else [""]
+        forms = ", ".join(text(day + clock) for clock in clocks for day in days)
+        written = r"\d{1,2}([-/.])\d{1,2}[-/.](1|2)\d{3}.*"
+        other = (
+            f"CASE WHEN regexp_full_match({cell}, {text(written)}) THEN try_strptime({cell}, [{forms}])::{type_} END"
+        )
+        return f"coalesce({value}, {other})" if not reading.unit else value
+
+    def _usual_number(self, reading: Reading, cell: str) -> str:
+        """Return the SQL of plain numbers with the column's mark, unit, and at most as many decimals."""
+        mark, places = reading.decimal_mark or ".", reading.decimals
+        group = "," if mark == "." else "."
+        if places > 18:
+            return ""
+        # Numbers with leading zeros are codes, and `0.5` beside `1.234` decides the mark: Python looks at them.
+        whole = r"(0|[1-9]\d{0,14})"
+        if reading.decimal_mark:
+            whole = rf"(0|[1-9]\d{{0,14}}|[1-9]\d{{0,2}}({re.escape(group)}\d{{3}})+)"
+        number = whole + (rf"({re.escape(mark)}\d{{1,{places}}})?" if places else "")
+        digits, shape = cell, f"-?{number}"
+        if reading.unit:
+            if any(char in reading.unit for char in "0123456789.,- "):
+                return ""
+            unit = re.escape(reading.unit)
+            # Amounts may lack their currency; without another unit a cell is unread.
+            before = f"(-?{unit} ?|{unit} ?-|-)?" if is_currency(reading.unit) else "-?"
+            after = f"( ?{unit})?" if is_currency(reading.unit) else f" ?{unit}"
+            shape, digits = f"{before}{number}{after}", f"trim(replace({cell}, {text(reading.unit)}, ''))"
+            if is_currency(reading.unit):
+                digits = f"replace({digits}, '- ', '-')"
+        if reading.decimal_mark:
+            digits = f"replace({digits}, {text(group)}, '')"
+            digits = f"replace({digits}, ',', '.')" if mark == "," else digits
+        type_ = f"DECIMAL({18 if places < 4 else 38},{places})" if places else "BIGINT"
+        return f"CASE WHEN regexp_full_match({cell}, {text(shape)}) THEN TRY_CAST({digits} AS {type_}) END"
+
+    # The table
+
+    def _make(self, columns: Sequence[_Column]) -> list[ReadColumn]:
+        """Make the typed table, whose columns are still called `c0`, `c1` and so on."""
+        terms, joins, made, maps = [], [], [], 0
+        for column in columns:
+            reading = column.reading
+            about = ReadColumn(
+                column.name, reading.kind, (), (), reading.unit, reading.decimals,
+                decimal_mark=reading.decimal_mark, notes=reading.notes,
+            )  # fmt: skip
+            type_ = self._type(column)
+            if reading.kind == "text":
+                # To trim takes much longer than to see whether any cell needs it.
+                (spaced,) = self.one(f"count(*) FILTER (regexp_matches({column.sql}, {text(_AT_AN_END)}))")
+                terms.append(f"nullif({f'trim({column.sql}, {text(_SPACES)})' if spaced else column.sql}, '')")
+            elif column.unusual:
+                table = f"{self.name}_m{column.sql}"
+                load_map(self.engine, table, {cell: reading.values.get(cell) for cell in column.unusual}, type_)
+                maps += len(column.unusual)
+                joins.append(f" LEFT JOIN {table} ON {self.raw}.{column.sql} = {table}.said")
+                terms.append(f"coalesce({column.usual}::{type_}, {table}.value)" if column.usual else f"{table}.value")
+            else:
+                terms.append(f"({column.usual or 'NULL'})::{type_}")
+            made.append(about)
+        named = ", ".join(f"{term} AS {column.sql}" for term, column in zip(terms, columns, strict=True))
+        # The join keeps the order of rows as long as the maps are the smaller side.
+        order = f" ORDER BY {self.raw}.rowid" if maps * 4 > self.rows else ""
+        self.engine.execute(f"CREATE TABLE {self.name} AS SELECT {named} FROM {self.raw}{''.join(joins)}{order}")
+        for column in columns:
+            self.engine.execute(f"DROP TABLE IF EXISTS {self.name}_m{column.sql}")
+        return made
+
+    def _type(self, column: _Column) -> str:
+        if column.reading.kind != "number":
+            return sql_type(column.reading.kind)
+        values = [column.reading.values.get(cell) for cell in column.unusual]
+        most = max((abs(value) for value in values if isinstance(value, Decimal)), default=Decimal(0))
+        return largest_number_type(column.reading.decimals, max(most, column.largest))
+
+    def _about(self, column: _Column, about: ReadColumn) -> ReadColumn:
+        """Complete a column with the cells that it could not read, once totals are gone."""
+        if about.kind in ("text", "boolean") and not column.unusual:
+            return about
+        lost = f"SELECT {column.sql} FROM {self.raw} WHERE {column.sql} <> '' AND rowid NOT IN (SELECT place FROM gone)"
+        unread = [cell for cell in column.unusual if column.reading.values.get(cell) is None]
+        if not unread or about.kind == "text":
+            return about
+        counts = Counter[str]()
+        for at in range(0, len(unread), 10_000):
+            some = ", ".join(map(text, unread[at : at + 10_000]))
+            found = self.engine.execute(
+                f"SELECT s, count(*) FROM ({lost}) t(s) WHERE s IN ({some}) GROUP BY 1"
+            ).fetchall()
+            counts.update(dict(found))
+        return note_unread(about, counts)
+
+    def _name_columns(self, made: Sequence[ReadColumn]) -> list[ReadColumn]:
+        """Give the columns their own names, and drop those that have neither a name nor a value."""
+        kept = []
+        for at, column in enumerate(made):
+            if is_generated_name(column.name) and not self.one(f"count(*) FILTER (c{at} <> '')")[0]:
+                self.engine.execute(f"ALTER TABLE {self.name} DROP COLUMN c{at}")
+            else:
+                kept.append((at, column))
+        # A column may be called `c3`, so all get a name that no file has before.
+        for at, _ in kept:
+            self.engine.execute(f'ALTER TABLE {self.name} RENAME COLUMN c{at} TO "\x01{at}"')
+        for name, (at, _) in zip(column_names(column for _, column in kept), kept, strict=True):
+            self.engine.execute(f'ALTER TABLE {self.name} RENAME COLUMN "\x01{at}" TO {quoted(name)}')
+        return [column for _, column in kept]
+
+    # Totals
+
+    def _remove_totals(self, columns: Sequence[_Column], made: Sequence[ReadColumn]) -> TotalRows:
+        """Find the rows of totals as for a small table, and delete them."""
+        numeric = [at for at, column in enumerate(made) if column.kind == "number"]
+        labels = [at for at, column in enumerate(made) if column.kind != "number"]
+        self.engine.execute("CREATE OR REPLACE TEMP TABLE gone (place BIGINT)")
+        if not numeric:
+            return TotalRows(set())
+        suspects = self._suspects(columns, made, labels)
+        found = decide_in_runs(
+            self.rows,
+            suspects,
+            lambda place: self._line(place, numeric, made),
+            lambda begin, end: self._run(begin, end, numeric),
+            lambda place: [
+                str(cell) for cell in self.one(", ".join(f"c{at}" for at in labels) or "''", f"rowid = {place}")
+            ],
+        )
+        if found.totals:
+            self.engine.executemany("INSERT INTO gone VALUES (?)", [[place] for place in sorted(found.totals)])
+            self.engine.execute(f"DELETE FROM {self.name} WHERE rowid IN (SELECT place FROM gone)")
+        return found
+
+    def _suspects(self, columns: Sequence[_Column], made: Sequence[ReadColumn], labels: Sequence[int]) -> Suspects:
+        names = label_names(column.name for column in made)
+        groups = _Groups(self, labels)
+        found = Suspects()
+        for at, column in enumerate(columns):
+            texts = self._worded(column)
+            for cell, exact in ((cell, is_only_names(cell, names, groups)) for cell in texts):
+                places = self.engine.execute(
+                    f"SELECT rowid FROM {self.raw} WHERE {column.sql} = ? LIMIT {_SUSPECTS_MAX + 1}", [cell]
+                ).fetchall()
+                for (place,) in places:
+                    found.worded.add(place)
+                    if exact:
+                        found.exact.add(place)
+                        if made[at].kind != "text":
+                            found.odd.add(place)
+                    if is_mean(cell):
+                        found.means.add(place)
+        for at in labels:
+            empty = f"c{at} IN {_BLANK}"
+            (count,) = self.one(f"count(*) FILTER ({empty})")
+            if 0 < count * 2 < self.rows:
+                where = "true" if at == labels[-1] else f"c{labels[0]} <> ''"
+                if count > _SUSPECTS_MAX:
+                    where = f"rowid IN (0, {self.rows - 1})"
+                places = self.engine.execute(f"SELECT rowid FROM {self.raw} WHERE {empty} AND ({where})").fetchall()
+                found.hollow |= {place for (place,) in places}
+        found.hollow -= found.worded
+        return found
+
+    def _worded(self, column: _Column) -> list[str]:
+        """List the distinct cells of a column with a word for totals."""
+        if column.reading.kind != "text":
+            return [cell for cell in column.unusual if has_total_word(cell)]
+        asked = (
+            f"SELECT DISTINCT {column.sql} FROM {self.raw} WHERE regexp_matches({column.sql}, {text(f'(?i){_WORDS}')})"
+        )
+        found = self.engine.execute(f"{asked} LIMIT {_UNUSUAL_MAX}").fetchall()
+        return [cell for (cell,) in found if has_total_word(cell)]
+
+    def _line(self, place: int, numeric: Sequence[int], made: Sequence[ReadColumn]) -> Line:
+        """Return the numbers of a row, also of a total that lacks the unit of the column."""
+        row = (
+            self.engine.execute(
+                f"SELECT {', '.join(f'c{at}' for at in numeric)} FROM {self.name} WHERE rowid = {place}"
+            ).fetchone()
+            or ()
+        )
+        cells = self.one(", ".join(f"c{at}" for at in numeric), f"rowid = {place}")
+        numbers: dict[int, Decimal | None] = {}
+        for at, value, cell in zip(numeric, row, cells, strict=True):
+            numbers[at] = _decimal(value) if value is not None else number_of(cell, made[at].decimal_mark)
+        return Line(numbers)
+
+    def _run(self, begin: int, end: int, numeric: Sequence[int]) -> Line:
+        what = ", ".join(f"sum(c{at}), max(abs(c{at}))" for at in numeric)
+        found = (
+            self.engine.execute(f"SELECT {what} FROM {self.name} WHERE rowid >= {begin} AND rowid < {end}").fetchone()
+            or ()
+        )
+        sums = {at: _decimal(one) for at, one in zip(numeric, found[::2], strict=True)}
+        return Line(
+            sums, end - begin, {at: _decimal(one) or Decimal(0) for at, one in zip(numeric, found[1::2], strict=True)}
+        )
+
+
+class _Groups:
+    """The labels of the table, asked one by one."""
+
+    def __init__(self, loader: _Loader, labels: Sequence[int]) -> None:
+        self._loader, self._labels = loader, labels
+
+    def __contains__(self, group: object) -> bool:
+        same = " OR ".join(f"lower(trim(c{at})) = {text(str(group))}" for at in self._labels)
+        return bool(group and same and self._loader.one("count(*)", same)[0])
+
+
+def _decimal(value: Any) -> Decimal | None:
+    if value is None:
+        return None
+    return value if isinstance(value, Decimal) else Decimal(repr(value) if isinstance(value, float) else value)
+
+
+_SPACES: Final = "".join(
+    map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288])
+)
+"""What Python strips."""
+_AT_AN_END: Final = rf"\A[{_SPACES}]|[{_SPACES}]\z"
+_BLANK: Final = "('', ' ', '-', '--', '—', '–')"

@@ -1,0 +1,153 @@
+"""Cache the tables that were read, with their profiles: one DuckDB database a content in a folder, under its hash.
+
+Whichever process is asked next need not read the file again. A database never changes; `process.sweep` removes those
+that were not used for long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Literal
+
+import duckdb
+
+from agentsvc_nb.documents.engine.bulk import load_large
+from agentsvc_nb.documents.engine.loading import column_names, load, quoted, replace_surrogates, text
+from agentsvc_nb.documents.engine.messages import TableAnswer, TableFile
+from agentsvc_nb.documents.engine.process import sweep
+from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable, TableTooLarge, UnreadableTable
+from agentsvc_nb.documents.tables.profiles import ColumnProfile, TableProfile
+from agentsvc_nb.documents.tables.reading import read_tables
+from agentsvc_nb.documents.tables.records import ENGINE
+
+_DELIMITERS: Final = {".csv": "", ".tsv": "\t", ".tab": "\t"}
+
+
+def read(folder: Path, file: TableFile) -> TableAnswer:
+    """Return the profiles of a file's tables, or why it can't be read. Both are cached."""
+    answer, database = _paths(folder, file)
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(database)
+        os.utime(answer)
+        return TableAnswer.model_validate_json(answer.read_bytes())
+    made = _make(database, file)
+    # Other children read this folder at the same time: each file appears as a whole.
+    part = _part(answer)
+    part.write_text(made.model_dump_json(), encoding="utf-8")
+    part.replace(answer)
+    sweep(folder)
+    return made
+
+
+def _make(database: Path, file: TableFile) -> TableAnswer:
+    part = _part(database)
+    part.unlink(missing_ok=True)
+    try:
+        with duckdb.connect(str(part), config=ENGINE) as engine:
+            made = TableAnswer(tables=tuple(_load_all(engine, file)))
+    except UnreadableTable as error:
+        kind: Literal["too_much", "unreadable"] = "too_much" if isinstance(error, TableTooLarge) else "unreadable"
+        made = TableAnswer(error=(kind, "", str(error)))
+    # An unreadable file leaves its database, too: `read` looks for both files before it says that it knows the content.
+    part.replace(database)
+    return made
+
+
+def _load_all(engine: duckdb.DuckDBPyConnection, file: TableFile) -> Iterator[TableProfile]:
+    """Make the tables `t0`, `t1` and so on. Raises `UnreadableTable`."""
+    path = Path(file.file)
+    if file.ending in _DELIMITERS and (large := load_large(engine, "t0", path, _DELIMITERS[file.ending])):
+        yield profile(engine, "t0", large)
+        return
+    for place, table in enumerate(read_tables(f"table{file.ending}", "", path)):
+        load(engine, f"t{place}", table)
+        yield profile(engine, f"t{place}", table)
+
+
+def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, name: str) -> None:
+    """Attach a file's tables as the database `name`, read-only. They are read first if they are not cached.
+
+    The engine lets SQL that reaches no other file detach a database and attach it again, to write to it. So it gets a
+    name of the file that is gone before SQL is run; where names of open files can't go, it gets a copy.
+
+    Raises:
+        UnreadableTable: The file can't be read.
+    """
+    if error := read(folder, file).error:
+        raise UnreadableTable(error[2])
+    with tempfile.TemporaryDirectory(dir=folder, prefix="asked-", ignore_cleanup_errors=True) as passing:
+        alias = Path(passing, name)
+        (os.link if os.name == "posix" else shutil.copyfile)(_paths(folder, file)[1], alias)
+        engine.execute(f"ATTACH {text(str(alias))} AS {name} (READ_ONLY)")
+
+
+def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
+    """Return the paths of the cached answer and of the database with the tables."""
+    return folder / f"{file.key}.json", folder / f"{file.key}.duckdb"
+
+
+def _part(path: Path) -> Path:
+    """Return where the file is written until it is whole."""
+    return path.with_name(f"{path.name}.{os.getpid()}.part")
+
+
+VALUES_MAX: Final = 2_000
+VALUES_BYTES: Final = 100_000
+"""Distinct values of one column of text, and their bytes in UTF-8."""
+TABLE_VALUES_BYTES: Final = 1_000_000
+"""Of all columns of a table."""
+
+
+def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> TableProfile:
+    """Describe a table that was loaded as `name`. It has no path and no name yet, which depend on the chat."""
+    room = TABLE_VALUES_BYTES
+    columns = []
+    for named, column in zip(column_names(table.columns), table.columns, strict=True):
+        made = _profile(engine, name, named, column, table.rows, min(room, VALUES_BYTES))
+        room -= sum(len(value.encode()) for value in made.values)
+        columns.append(made)
+    notes = tuple(map(replace_surrogates, table.notes))
+    return TableProfile("", "", table.rows, tuple(columns), replace_surrogates(table.name), notes, table.form())
+
+
+def _profile(
+    engine: duckdb.DuckDBPyConnection, table: str, name: str, column: ReadColumn, rows: int, room: int
+) -> ColumnProfile:
+    sql = quoted(name)
+    ends = "NULL, NULL" if column.kind == "text" else f"CAST(min({sql}) AS VARCHAR), CAST(max({sql}) AS VARCHAR)"
+    counts = f"count({sql}), count(DISTINCT {sql}), {ends}, any_value(typeof({sql}))"
+    found = engine.execute(f"SELECT {counts} FROM {table}").fetchone()
+    filled, distinct, smallest, largest, type_ = found or (0, 0, None, None, None)
+    made = ColumnProfile(
+        name,
+        column.kind,
+        replace_surrogates(column.unit),
+        None if type_ == "DOUBLE" else column.decimals,
+        rows - filled,
+        distinct,
+        smallest or "",
+        largest or "",
+        unread=column.unread,
+        unread_texts=tuple(map(replace_surrogates, column.unread_texts)),
+    )
+    if column.kind != "text":
+        return made
+    ordered = f"GROUP BY {sql} ORDER BY count(*) DESC, min(rowid) LIMIT {VALUES_MAX}"
+    values = engine.execute(f"SELECT {sql} FROM {table} WHERE {sql} IS NOT NULL {ordered}").fetchall()
+    fitting = tuple(_fitting((value for (value,) in values), room))
+    return replace(made, values=fitting, all_values=len(fitting) == distinct)
+
+
+def _fitting(values: Iterable[str], room: int) -> Iterator[str]:
+    """Yield the first values that fit into so many bytes."""
+    for value in values:
+        room -= len(value.encode())
+        if room < 0:
+            return
+        yield value

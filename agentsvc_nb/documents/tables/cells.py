@@ -1,0 +1,212 @@
+"""Read delimited text into cells: find its encoding, delimiter and quoting."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from agentsvc_nb.documents.decoding import DecodedText, decode
+from agentsvc_nb.documents.tables.model import BYTES_MAX, CELLS_MAX, Cell, MarkedText, Sheet, UnreadableTable
+from agentsvc_nb.documents.tables.values import is_date, is_empty, number_of
+
+_DELIMITERS: Final = ",;\t|"
+_RARE_DELIMITERS: Final = "^~¦\x1f\x01"
+"""Delimiters that must divide every line."""
+_SAMPLE_CHARS: Final = 50_000
+_SAMPLE_ROWS: Final = 100
+_NO_CELL_COMMA: Final = re.compile(r"(?<!\d),|,(?!\d)")
+_TOLD: Final = re.compile(r'\ufeff?"?sep=(.)"?\r?\n')
+_MARKED: Final = re.compile(r'="([^"]*)"')
+END_OF_FILE: Final = "\x1a"
+
+
+class CsvForm(NamedTuple):
+    """How cells are divided and quoted."""
+
+    delimiter: str
+    spaced: bool = False
+    """Whether a space is between the delimiter and a quotation mark."""
+    quote: str = '"'
+    escape: bool = False
+    """Whether a backslash is before quotation marks in quoted cells."""
+    quoting: bool = True
+
+    def reader(self, lines: Iterable[str], strict: bool = False) -> Any:
+        """Return a `csv.reader` of this form."""
+        csv.field_size_limit(BYTES_MAX)
+        return csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            skipinitialspace=self.spaced,
+            doublequote=not self.escape,
+            escapechar="\\" if self.escape else None,
+            quoting=csv.QUOTE_MINIMAL if self.quoting else csv.QUOTE_NONE,
+            strict=strict,
+        )
+
+
+ONE_COLUMN: Final = "\x1e"
+"""The delimiter of text that nothing divides."""
+
+
+def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int = CELLS_MAX) -> Sheet:
+    """Read delimited text. `delimiter` is what the file's name suggests. Raises `UnreadableTable`."""
+    decoded = decode_table(data)
+    text = decoded.text.rstrip(END_OF_FILE)
+    told = _TOLD.match(text)
+    text = text[told.end() :] if told else text.lstrip("\ufeff")
+    form = find_form(text, told[1] if told else delimiter)
+    rows, left_out, note = parse_rows(text, form, cells_max)
+    sheet = Sheet(name, rows, decimal_comma=form.delimiter == ";", first_number=2 if told else 1)
+    sheet.encoding, sheet.delimiter = decoded.encoding, "" if form.delimiter == ONE_COLUMN else form.delimiter
+    sheet.rows_left_out = left_out
+    sheet.notes = encoding_notes(decoded, data) + ([note] if note else [])
+    return sheet
+
+
+def encoding_notes(decoded: DecodedText, data: bytes) -> list[str]:
+    """Say what is uncertain about a file's encoding."""
+    notes = [f"The encoding is a guess: {decoded.encoding}."] if decoded.guessed else []
+    if "\ufffd" in decoded.text and b"\xef\xbf\xbd" not in data:
+        notes.append(f"Some bytes are not valid {decoded.encoding}. They are shown as \ufffd.")
+    return notes
+
+
+def decode_table(data: bytes) -> DecodedText:
+    """Decode the text of a table. Raises `UnreadableTable` if the bytes are not text."""
+    found = decode(data.removesuffix(b"\x1a"), cut=False)
+    if found is None:
+        raise UnreadableTable("The file is empty." if not data.strip(b"\0\x1a") else "The file is not text.")
+    return found
+
+
+def mark_texts(cell: str) -> Cell:
+    """Return `="00123"`, by which exports keep text from becoming a number, as a `MarkedText`."""
+    if cell[:2] == '="' and (found := _MARKED.fullmatch(cell)):
+        return MarkedText(found[1])
+    return cell
+
+
+def parse_rows(text: str, form: CsvForm, cells_max: int = CELLS_MAX) -> tuple[list[Sequence[Cell]], int, str]:
+    """Return the rows up to a limit of cells, how many rows are left out, and a note on faulty quotation marks.
+
+    Raises `UnreadableTable`.
+    """
+    escaped = form._replace(escape=True)
+    try:
+        with contextlib.suppress(csv.Error):
+            return *_rows(text, form, cells_max, strict=True), ""
+        if "\\" + form.quote in text:
+            with contextlib.suppress(csv.Error):
+                return *_rows(text, escaped, cells_max, strict=True), ""
+        if _is_unclosed(text, form):
+            note = "A quotation mark is never closed, so quotation marks are read as text."
+            return *_rows(text, form._replace(quoting=False), cells_max), note
+        return *_rows(text, form, cells_max), "Quotation marks within cells are read as text."
+    except csv.Error as error:
+        raise UnreadableTable(f"The file is not delimited text: {error}.") from None
+
+
+def _rows(text: str, form: CsvForm, cells_max: int, strict: bool = False) -> tuple[list[Sequence[Cell]], int]:
+    reader = form.reader(io.StringIO(text, newline=""), strict)
+    rows: list[Sequence[Cell]] = []
+    room = cells_max
+    marked = '="' in text
+    while room > 0 and (some := list(islice(reader, 10_000))):
+        rows += [list(map(mark_texts, row)) for row in some] if marked else some
+        room -= sum(map(len, some))
+    return rows, sum(1 for _ in reader) if room <= 0 else 0
+
+
+def _is_unclosed(text: str, form: CsvForm) -> bool:
+    """Return True if the last row takes in lines that it should not, since a quotation mark is never closed."""
+    rows, _ = _rows(text + form.delimiter, form, CELLS_MAX)
+    return bool(rows) and rows[-1][-1:] != [""]
+
+
+def find_form(text: str, delimiter: str = "") -> CsvForm:
+    """Find how the beginning of a text is divided and quoted; `delimiter` is taken if it occurs."""
+    sample = text[:_SAMPLE_CHARS]
+    if len(text) > len(sample):
+        sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
+    delimiter = delimiter if delimiter and delimiter in sample else _find_delimiter(sample)
+    form = CsvForm(delimiter, f'{delimiter} "' in sample)
+    if "'" in sample and '"' not in sample and _is_quoted_singly(sample, delimiter):
+        return form._replace(quote="'")
+    return form
+
+
+def _is_quoted_singly(sample: str, delimiter: str) -> bool:
+    """Return True if apostrophes are around cells in every line but perhaps the first."""
+    lines = [line for line in sample.splitlines() if line.strip()][:_SAMPLE_ROWS]
+    end = re.escape(delimiter)
+    quoted = re.compile(rf"(?:^|{end})\s*'[^'\n]*'\s*(?={end}|$)")
+    return len(lines) > 1 and all(quoted.search(line) for line in lines[1:])
+
+
+def _find_delimiter(sample: str) -> str:
+    """Return what divides most rows into the same number of cells; `ONE_COLUMN` if nothing does."""
+    lines = [line for line in io.StringIO(sample, newline="") if line.strip()]
+    scores = {mark: _score(lines, mark) for mark in _DELIMITERS if mark in sample}
+    scores |= {mark: _score(lines, mark, every=True) for mark in _RARE_DELIMITERS if mark in sample}
+    scores = {mark: score for mark, score in scores.items() if score[0] > 0 and not _is_prose(lines, mark)}
+    best = max(scores, key=lambda mark: scores[mark], default=ONE_COLUMN)
+    if best == ",":
+        others = [mark for mark in ";\t|" if mark in scores and _divides_beside_commas(lines, mark)]
+        best = max(others, key=lambda mark: scores[mark], default=best)
+    return best
+
+
+def _is_prose(lines: Sequence[str], mark: str) -> bool:
+    """Return True if commas or semicolons are punctuation: not in the header, and always before a space."""
+    inside = [line.rstrip("\r\n") for line in lines if mark in line]
+    divided = [row for row in csv.reader(lines, delimiter=mark) if row]
+    few = sum(1 for row in divided if len(row) > 1) * 2 < len(divided)
+    spaced = mark in ",;" and mark not in lines[0] and all(re.search(mark + r"\s", line) for line in inside)
+    quoted_only = all(len(row) == 1 for row in divided)
+    return few or spaced or quoted_only
+
+
+def _divides_beside_commas(lines: Sequence[str], mark: str) -> bool:
+    """Return True if commas, which divide most evenly, belong to numbers and titles, and `mark` divides."""
+    at = [number for number, line in enumerate(lines) if mark in line]
+    with_comma = sum("," in line for line in lines)
+    if len(at) > with_comma:
+        # Of `Blue;Hall 1;2,5` the decimal comma divides most lines, and so evenly that it looks like more numbers.
+        return not any(_NO_CELL_COMMA.search(line) for line in lines)
+    # Of a header without any comma above rows as `Blue\t1,000\t20,000.00`, below a title with two.
+    return 2 * len(at) > with_comma and "," not in lines[at[0]] and at[-1] - at[0] + 1 == len(at)
+
+
+def _score(lines: Sequence[str], delimiter: str, every: bool = False) -> tuple[float, int]:
+    """Score how well a delimiter divides lines: the share of rows of the commonest width, more where cells are
+    numbers or dates; and the width. With `every` it must divide every row so."""
+    try:
+        found = list(islice(CsvForm(delimiter).reader(lines), 4 * _SAMPLE_ROWS))
+    except csv.Error:
+        return (0, 0)
+    widths = Counter(len(row) for row in found if len(row) > 1)
+    if not widths:
+        return (0, 0)
+    width, rows = widths.most_common(1)[0]
+    if every and rows < len(found):
+        return (0, 0)
+    cells = [cell for row in found if len(row) == width for cell in row][: _SAMPLE_ROWS * width]
+    plain = sum(map(_is_value, cells))
+    return (rows / len(found) * (1 + plain / len(cells)), width)
+
+
+def _is_value(cell: str) -> bool:
+    """Return True if a cell is empty, a number or a date."""
+    if is_empty(cell):
+        return True
+    if not any(map(str.isdigit, cell)):
+        return False
+    return any(number_of(cell, mark) is not None for mark in ".,") or is_date(cell)

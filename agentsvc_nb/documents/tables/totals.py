@@ -1,0 +1,482 @@
+"""Find the rows that only add up others, so that nothing is counted twice.
+
+A word for totals, a blank label, an indent or a place at the edge makes a row suspect; arithmetic decides. The open
+rows are a stack: a suspect row that is the sum of the last k open rows replaces them. That covers totals on several
+levels, below their rows or (when the stack runs upwards) above them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from typing import Final
+
+from agentsvc_nb.documents.tables.model import Cell, ReadColumn, cell_at, is_filled, text_of
+from agentsvc_nb.documents.tables.values import CURRENCY_CODES, number_of
+
+
+def _word_set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_SUM_WORDS: Final = _word_set(
+    "total totals totaal totale totali totaux totales suma sum summe summa somme subtotal subtotals gesamt insgesamt"
+    " gesamtsumme gesamtergebnis ergebnis zwischensumme teilergebnis endsumme sous-total subtotaal razem ogółem celkem"
+    " spolu összesen toplam ukupno yhteensä totalt sammanlagt итого всего σύνολο kopā kokku jumlah tổng overall all"
+    " alle tous todos 合計 合计 总计 總計 小計 小计 計 합계 총계 المجموع"
+)
+_MEAN_WORDS: Final = _word_set(
+    "average averages avg mean durchschnitt mittelwert moyenne media promedio gemiddelde średnia genomsnitt 平均"
+)
+_FILLERS: Final = _word_set(
+    "grand report column row for of the all rows campaigns campaign account general général générale and und der"
+    " eur usd € $"
+)
+_COMPOUND: Final = re.compile(r"(summe|ergebnis|-total)$")
+_LABEL_MAX: Final = 100
+_PRECISION: Final = 120
+LONG: Final = 20_000
+"""Rows from which on those between suspect rows are added up before."""
+_SUSPECTS_MAX: Final = 2_000
+_ENDINGS_MAX: Final = 30
+_IMPROBABLE: Final = 50
+"""Odds from which on a row without a word is not a sum by chance."""
+_CERTAIN: Final = 1_000
+"""Such odds for several rows together."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A row, or a run of rows between suspect ones, for the arithmetic of totals."""
+
+    numbers: Mapping[int, Decimal | None]
+    """Its number in each column of numbers, or the sum of its rows."""
+    rows: int = 1
+    largest: Mapping[int, Decimal] = field(default_factory=dict)
+    """The largest absolute number in each column, for a run of rows."""
+
+    def peak(self, column: int) -> Decimal:
+        """Return the largest absolute number in a column."""
+        return self.largest[column] if self.largest else abs(self.numbers[column] or Decimal(0))
+
+
+@dataclass(slots=True)
+class Suspects:
+    """The lines that may be totals, by what makes them suspect."""
+
+    worded: set[int] = field(default_factory=set)
+    """Lines with a word for totals or means."""
+    exact: set[int] = field(default_factory=set)
+    """Lines whose label has no other words than names: of columns, of other rows, or fillers."""
+    means: set[int] = field(default_factory=set)
+    hollow: set[int] = field(default_factory=set)
+    """Lines without a label in a column where most have one."""
+    heads: set[int] = field(default_factory=set)
+    """Heads of groups whose indented rows they add up."""
+    odd: set[int] = field(default_factory=set)
+    """Lines with a word for totals in a column where all others have numbers or dates."""
+
+
+@dataclass(slots=True)
+class TotalRows:
+    """The rows that add up others, and the rows of which a note tells why they count or not."""
+
+    totals: set[int]
+    unproven: list[int] = field(default_factory=list)
+    """Totals by their place and name that no rows add up to."""
+    kept: list[int] = field(default_factory=list)
+    """Rows called total that add up nothing, so they count."""
+
+
+def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], footer_rows: int = 0) -> TotalRows:
+    """Find the rows that only add up others, by index."""
+    numeric = [at for at, column in enumerate(columns) if column.kind == "number"]
+    labels = [at for at, column in enumerate(columns) if column.kind != "number"]
+    if not numeric or len(rows) < 2:
+        return TotalRows(set())
+    suspects = _find_suspects(rows, columns, labels)
+
+    def line(place: int) -> Line:
+        return Line({at: _number(columns[at], place) for at in numeric})
+
+    def run(begin: int, end: int) -> Line:
+        numbers = {at: [n for n in columns[at].values[begin:end] if isinstance(n, Decimal)] for at in numeric}
+        return Line(
+            {at: sum(found, Decimal(0)) if found else None for at, found in numbers.items()},
+            end - begin,
+            {at: max(map(abs, found), default=Decimal(0)) for at, found in numbers.items()},
+        )
+
+    def texts(place: int) -> list[str]:
+        return [text_of(rows[place][at]) for at in labels]
+
+    with localcontext(prec=_PRECISION):
+        if len(rows) <= LONG:
+            lines = [line(place) for place in range(len(rows))]
+            suspects.heads = _indented_heads(rows, labels, lines)
+            found = decide_totals(lines, suspects, [texts(place) for place in range(len(rows))])
+        else:
+            found = decide_in_runs(len(rows), suspects, line, run, texts)
+    if footer_rows and len(rows) > footer_rows:
+        found.totals |= set(range(len(rows) - footer_rows, len(rows)))
+    return found if len(found.totals) < len(rows) else TotalRows(set())
+
+
+def decide_in_runs(
+    count: int,
+    suspects: Suspects,
+    line: Callable[[int], Line],
+    run: Callable[[int, int], Line],
+    texts: Callable[[int], list[str]],
+) -> TotalRows:
+    """Decide about a long table, in which the rows between two suspect ones are added up to one line.
+
+    Args:
+        count: The number of rows.
+        suspects: What makes rows suspect, by index.
+        line: Returns the numbers of a row.
+        run: Returns the sums of a range of rows.
+        texts: Returns the labels of a row.
+    """
+    if len(suspects.hollow) > _SUSPECTS_MAX:
+        suspects.hollow &= {0, count - 1}
+    marked = sorted(suspects.worded | suspects.hollow | {0, count - 1})
+    if len(marked) > 2 * _SUSPECTS_MAX:
+        return TotalRows(set())
+    lines: list[Line] = []
+    labels: list[list[str]] = []
+    place_of: dict[int, int] = {}
+    begin = 0
+    for place in marked:
+        if begin < place:
+            lines.append(run(begin, place))
+            labels.append([""] * len(texts(place)))
+        place_of[place] = len(lines)
+        lines.append(line(place))
+        labels.append(texts(place))
+        begin = place + 1
+
+    def moved(places: set[int]) -> set[int]:
+        return {place_of[place] for place in places}
+
+    inner = Suspects(*map(moved, (suspects.worded, suspects.exact, suspects.means, suspects.hollow)))
+    inner.odd = moved(suspects.odd)
+    row_of = {at: place for place, at in place_of.items()}
+    with localcontext(prec=_PRECISION):
+        found = decide_totals(lines, inner, labels)
+    return TotalRows(
+        {row_of[at] for at in found.totals if at in row_of},
+        [row_of[at] for at in found.unproven],
+        [row_of[at] for at in found.kept],
+    )
+
+
+def _number(column: ReadColumn, place: int) -> Decimal | None:
+    """Return the number of a row, also of a total that lacks the unit of the column."""
+    value = column.values[place]
+    if value is None and isinstance(cell := column.cells[place], str) and is_filled(cell):
+        return number_of(cell, column.decimal_mark)
+    return value if isinstance(value, Decimal) else None
+
+
+def _find_suspects(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], labels: Sequence[int]) -> Suspects:
+    found = Suspects()
+    names = label_names(column.name for column in columns)
+    groups: set[str] | None = None
+    for at, column in enumerate(columns):
+        hits = {cell for cell in set(column.cells) if isinstance(cell, str) and has_total_word(cell)}
+        if not hits:
+            continue
+        if groups is None:
+            groups = {
+                " ".join(_words(cell)) for key in labels for cell in set(columns[key].cells) if isinstance(cell, str)
+            }
+        kinds = {cell: is_only_names(cell, names, groups) for cell in hits}
+        places = [place for place, cell in enumerate(column.cells) if isinstance(cell, str) and cell in hits]
+        others = [value for place, value in enumerate(column.values) if value is not None]
+        strict = column.kind != "text" and len(others) + len(places) >= len(rows)
+        for place in places:
+            first = next((text_of(cell) for cell in rows[place] if isinstance(cell, str) and has_total_word(cell)), "")
+            label = text_of(rows[place][at])
+            found.worded.add(place)
+            if label == first and kinds[rows[place][at]]:  # type: ignore[index]
+                found.exact.add(place)
+            if is_mean(label):
+                found.means.add(place)
+            if strict and kinds[rows[place][at]]:  # type: ignore[index]
+                found.odd.add(place)
+    for at in labels:
+        empty = {place for place, row in enumerate(rows) if not text_of(row[at]).strip("-—– ")}
+        if 0 < len(empty) * 2 < len(rows):
+            # A total lacks the labels of the levels below its own; a row of data may lack those that repeat.
+            found.hollow |= {place for place in empty if at == labels[-1] or is_filled(cell_at(rows[place], labels[0]))}
+    found.hollow -= found.worded
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+_SPLIT: Final = re.compile(r"[\s:;,.()\[\]–—*/]+")
+
+
+def _label_words(cell: str) -> list[str]:
+    return [word for word in _SPLIT.split(cell.casefold()) if word]
+
+
+def _is_total_word(word: str) -> bool:
+    return word in _SUM_WORDS or word in _MEAN_WORDS or bool(_COMPOUND.search(word))
+
+
+def label_names(columns: Iterable[str]) -> set[str]:
+    """Return the words that may be beside a word for totals: those of the columns' names, and currencies."""
+    return {word for column in columns for word in _words(column)} | {code.casefold() for code in CURRENCY_CODES}
+
+
+def is_mean(label: str) -> bool:
+    """Return True if a label has a word for a mean."""
+    return any(word in _MEAN_WORDS for word in _words(label))
+
+
+def has_total_word(cell: str) -> bool:
+    """Return True if a label has a word for totals or means."""
+    return len(cell) < _LABEL_MAX and any(map(_is_total_word, _label_words(cell)))
+
+
+def is_only_names(cell: str, names: set[str], groups: Container[str]) -> bool:
+    """Return True if a label's other words are names: in `North Total`, but not in the product `Total Wine`."""
+    rest = [w for w in _label_words(cell) if not _is_total_word(w) and w not in _FILLERS and not w.isdigit()]
+    words = [part for word in rest for part in _words(word)]
+    return all(word in names for word in words) or " ".join(words) in groups
+
+
+def decide_totals(lines: Sequence[Line], suspects: Suspects, labels: Sequence[Sequence[str]]) -> TotalRows:
+    """Decide which suspect lines are totals. `labels` are the texts of each line's columns of labels."""
+    return _Decision(lines, suspects, labels).decide()
+
+
+class _Decision:
+    """The state of one decision: the lines of a table, and what makes some of them suspect."""
+
+    def __init__(self, lines: Sequence[Line], suspects: Suspects, labels: Sequence[Sequence[str]]) -> None:
+        self.lines, self.suspects, self.labels = lines, suspects, labels
+        self.count, self.last = len(lines), len(lines) - 1
+        self.columns = list(lines[0].numbers)
+        exact = suspects.exact
+        leading = next((at for at in range(self.count) if at not in exact), self.count)
+        trailing = next((at for at in reversed(range(self.count)) if at not in exact), -1)
+        self.edges = {at for at in exact if at < leading or at > trailing} | {0, self.last}
+        self.trusts_hollow = False
+        self.several = len(labels[0]) > 1 or len(exact) > 1
+
+    def decide(self) -> TotalRows:
+        suspects = self.suspects
+        self.looked_at = (suspects.worded | suspects.hollow) - suspects.heads
+        down = range(self.count)
+        first, second = sorted((down, down[::-1]), key=lambda order: -len(self._reduce(order, suspects.heads)))
+        found = suspects.heads | self._reduce(first, suspects.heads)
+        found |= self._reduce(second, found)
+        if suspects.hollow - found:
+            found |= self._all_without_label(found)
+        inner = {at for at in suspects.hollow if 0 < at < self.last}
+        if suspects.hollow - found and inner & found:
+            found -= inner  # rows without a label are data elsewhere in this table, so they are data here too
+        found |= self._unworded_total(found)
+        rest = [at for at in range(self.count) if at not in found]
+        unproven = [
+            at for at in sorted(suspects.worded & found)
+            if self._is_grand_total(at, rest) and not self._fit(at, rest)[0]
+        ]  # fmt: skip
+        found |= {head for at in sorted(suspects.exact & found) if (head := self._repeated_head(at)) is not None}
+        kept = sorted(suspects.exact - found)
+        if len(found) >= self.count:
+            return TotalRows(set(), kept=kept)
+        if len(found) == 1:
+            found |= self._nested_heads(found)
+        return TotalRows(found, unproven, kept)
+
+    def _reduce(self, order: Iterable[int], done: set[int]) -> set[int]:
+        """Run over the lines with a stack of open ones, in which a total replaces what it adds up."""
+        still: list[int] = []
+        found: set[int] = set()
+        for at in order:
+            span = self._added_up(at, still) if at in self.looked_at and at not in done and still else []
+            if span:
+                found.add(at)
+                if at not in self.suspects.means and self._fit(at, span)[0]:
+                    still[-len(span) :] = [at]
+            elif at not in done:
+                still.append(at)
+        return found
+
+    def _all_without_label(self, found: set[int]) -> set[int]:
+        """Return all lines without a label, if each of them adds up others: together that is no chance."""
+        hollow = self.suspects.hollow
+        odds = 1
+        for at in hollow:
+            odds *= self._odds(at)
+        if len(hollow) < 2 or odds < _CERTAIN:
+            return set()
+        self.trusts_hollow = True
+        both = [self._reduce(order, found - hollow) for order in (range(self.count), range(self.count)[::-1])]
+        self.trusts_hollow = False
+        return next((one for one in both if hollow <= one), set())
+
+    def _added_up(self, at: int, still: list[int]) -> list[int]:
+        """Return the open lines that a suspect one adds up; none if it is data."""
+        suspects, exact = self.suspects, at in self.suspects.exact
+        texts = self.labels[at]
+        sparse = sum(not text for text in texts) * 2 >= len(texts) > 1
+        for size in self._matching_sizes(at, still):
+            span = still[-size:]
+            rows = sum(self.lines[one].rows for one in span)
+            hits, misses = self._fit(at, span)
+            if exact and at in self.edges and size == len(still) and hits >= max(misses, 1):
+                return span  # a grand total, whose columns of rates are not sums
+            if not hits or misses:
+                continue
+            named = exact and self.several and (rows > 1 or len(texts) > 1)
+            worded = at in suspects.worded and (sparse or (at in self.edges and hits > 1 and rows > 1))
+            edge = at in (0, self.last)
+            telling = (hits > 1 or edge) and self._odds(at) > _IMPROBABLE
+            telling = telling or (edge and not any(texts) and size == len(still) and rows > 2)
+            hollow = at in suspects.hollow and rows > 1 and (telling or self.trusts_hollow)
+            if named or worded or hollow:
+                return span
+        return still[-1:] if self.count > 2 and self._is_grand_total(at, still) else []
+
+    def _matching_sizes(self, at: int, still: list[int]) -> list[int]:
+        """List how many of the last open lines a suspect may add up: where a column's sum is its number, and all."""
+        found: set[int] = set()
+        for column in self.columns:
+            own = self.lines[at].numbers[column]
+            if not own:
+                continue
+            places = max(0, -int(own.as_tuple().exponent))
+            run, rows = Decimal(0), 0
+            for size, other in enumerate(reversed(still), 1):
+                run += self.lines[other].numbers[column] or 0
+                rows += self.lines[other].rows
+                if abs(run - own) <= (Decimal(rows).scaleb(-places) / 2 if places else 0):
+                    found.add(size)
+        return [*sorted(found)[:_ENDINGS_MAX], len(still)]
+
+    def _fit(self, at: int, span: Sequence[int]) -> tuple[int, int]:
+        """Count the columns whose number is the sum of those lines (of means: the mean), and those where it is not."""
+        hits = misses = 0
+        for column in self.columns:
+            own = self.lines[at].numbers[column]
+            others = [(n, self.lines[one].rows) for one in span if (n := self.lines[one].numbers[column]) is not None]
+            if own is None or not others or (own == 0 and not any(number for number, _ in others)):
+                continue
+            numbers, rows = [number for number, _ in others], sum(rows for _, rows in others)
+            whole = sum(numbers, Decimal(0))
+            places = max(0, *(-int(one.as_tuple().exponent) for one in (own, *numbers)))
+            near = abs(own - whole) <= (Decimal(rows).scaleb(-places) / 2 if places else 0)
+            if at in self.suspects.means:
+                step = Decimal("0.51").scaleb(min(0, int(own.as_tuple().exponent)))
+                near = near or abs(own - whole / rows) <= step
+            if at in self.suspects.worded and own:  # "Total debits" adds up the negative rows
+                near = near or own == sum((one for one in numbers if (one > 0) == (own > 0)), Decimal(0))
+            hits, misses = hits + near, misses + (not near)
+        return hits, misses
+
+    def _is_grand_total(self, at: int, others: Sequence[int]) -> bool:
+        """Return True for a total of more rows than the file shows, such as unique users."""
+        if at not in self.suspects.exact:
+            return False
+        if at in self.suspects.odd:
+            return True
+        filled = [column for column in self.columns if self.lines[at].numbers[column] is not None]
+        largest = 0
+        for column in filled:
+            peak = max((self.lines[one].peak(column) for one in others), default=Decimal(0))
+            largest += abs(self.lines[at].numbers[column] or Decimal(0)) >= peak
+        said = " ".join(self.labels[at])
+        worded = bool(re.search(r"(?i)grand|gesamt.|sub|zwischen|insgesamt|\w:", said))
+        return largest * 2 >= len(filled) and at in self.edges and worded  # rates are no larger in a total
+
+    def _odds(self, at: int) -> int:
+        """Estimate against how many odds the numbers of a line are sums by chance: small ones often are."""
+        odds = 1
+        for number in self.lines[at].numbers.values():
+            if number is not None:
+                odds *= max(1, abs(int("".join(map(str, number.as_tuple().digits)))))
+        return odds
+
+    def _unworded_total(self, found: set[int]) -> set[int]:
+        """Find a last row that adds up all others in two columns or more: a total in a language that is not known."""
+        if found or len(self.columns) < 2 or sum(line.rows for line in self.lines) < 4:
+            return set()
+        others = [line.numbers for line in self.lines[:-1]]
+        exact = [
+            sum((one[column] or Decimal(0) for one in others), Decimal(0)) == own
+            for column, own in self.lines[-1].numbers.items()
+            if own
+        ]
+        return {self.last} if len(exact) > 1 and all(exact) and self._odds(self.last) > 1000 else set()
+
+    def _repeated_head(self, at: int) -> int | None:
+        """Find the row that heads the group of a total: the same numbers, its name in the total's, its rows between."""
+        if not self.labels[at]:
+            return None
+        name = self.labels[at][0].strip().casefold()
+        for head in range(at - 2, -1, -1):
+            other = self.labels[head][0].strip().casefold()
+            same = all(self.lines[head].numbers[column] == self.lines[at].numbers[column] for column in self.columns)
+            if other and other in name and same and self._fit(at, range(head + 1, at))[0]:
+                return head
+        return None
+
+    def _nested_heads(self, found: set[int]) -> set[int]:
+        """Find heads of groups without indent, if a total of all shows that the other rows count twice."""
+        plain = [at for at in range(self.count) if at not in found]
+        total = next(iter(found))
+        if total < plain[-1] or any(line.rows > 1 for line in self.lines):
+            return set()
+        columns = {column: [self.lines[at].numbers[column] or Decimal(0) for at in plain] for column in self.columns}
+        for column, numbers in columns.items():
+            own = self.lines[total].numbers[column]
+            if own is None or own * 2 != sum(numbers, Decimal(0)):
+                return set()
+        heads: set[int] = set()
+        at = 0
+        while at < len(plain):
+            size = next(
+                (
+                    size
+                    for size in range(1, len(plain) - at)
+                    if all(one[at] == sum(one[at + 1 : at + 1 + size], Decimal(0)) for one in columns.values())
+                ),
+                0,
+            )
+            if not size:
+                return set()
+            heads.add(plain[at])
+            at += size + 1
+        return heads
+
+
+def _indented_heads(rows: Sequence[Sequence[Cell]], labels: Sequence[int], lines: Sequence[Line]) -> set[int]:
+    """Find heads of groups in a compact pivot table: their rows are indented, and add up to the head."""
+    if not labels:
+        return set()
+    texts = [row[labels[0]] for row in rows]
+    if not all(isinstance(text, str) for text in texts):
+        return set()
+    depths = [len(str(text)) - len(str(text).lstrip()) for text in texts]
+    if len(set(depths)) < 2:
+        return set()
+    decision = _Decision(lines, Suspects(), [[""]] * len(lines))
+    found = set()
+    for at in range(len(rows) - 1):
+        if depths[at + 1] <= depths[at]:
+            continue
+        end = next((k for k in range(at + 1, len(rows)) if depths[k] <= depths[at]), len(rows))
+        hits, misses = decision._fit(at, [k for k in range(at + 1, end) if depths[k] == depths[at + 1]])
+        if hits > misses:
+            found.add(at)
+    return found
