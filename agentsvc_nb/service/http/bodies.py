@@ -267,7 +267,7 @@ async def parse_object(context: RequestContext, data: bytearray, most_values: in
         raise ApiError("invalid_json", str(error)) from None
 
 
-async def aside(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_check(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return the result of work on the request's body: in a thread for a large body, one body at a time."""
     if 0 < _declared_bytes(context) <= LARGE_BYTES:
         return work(*args, **kwargs)
@@ -277,7 +277,7 @@ async def aside(context: RequestContext, work: Callable[P, T], *args: P.args, **
 
 async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:
     """The document as `model` (`check`)."""
-    return await aside(context, check, model, document, code)
+    return await run_check(context, check, model, document, code)
 
 
 def check(model: type[B], document: Document, code: str) -> B:

@@ -23,7 +23,7 @@ async def read(context: RequestContext) -> Outcome | None:
     `invalid_call_result`, and what `bodies.parse_object` raises."""
     fields = tuple(CallResult.model_fields)
     document = await bodies.read_object(context, CALL_RESULT_BYTES, JSON_VALUES_MAX, ApiError("call_result_too_large"))
-    return await bodies.aside(context, _outcome, {name: document[name] for name in fields if name in document})
+    return await bodies.run_check(context, _outcome, {name: document[name] for name in fields if name in document})
 
 
 def _outcome(document: bodies.Document) -> Outcome | None:

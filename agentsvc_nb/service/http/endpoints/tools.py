@@ -118,7 +118,7 @@ async def submission(context: RequestContext, tool: Described, document: bodies.
     """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
     `invalid_tool_input`."""
     start_fields.no_client_tools(document)
-    given = await bodies.aside(context, _given_input, document)
+    given = await bodies.run_check(context, _given_input, document)
     checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
     header = bodies.idempotency_key(context)
