@@ -55,11 +55,11 @@ def test_a_scanned_pdf_is_said_to_be_one_and_its_pages_are_seen_in_any_turn() ->
     with language_service(DONE, read, look("uploads/scan.pdf", 2), DONE, model_sees=True) as it:
         chat = it.ask("Keep this.", files=[("scan.pdf", picture("PDF", pages=3))]).chat
         assert "uploads/scan.pdf (application/pdf" in json.dumps(it.last())
-        assert "scanned, its 3 pages are pictures without text" in json.dumps(it.last())
+        assert "It is a scan without text: its 3 pages are pictures." in json.dumps(it.last())
         run = it.ask("What is on page 2?", chat=chat)
         assert run.output == "Done."
         said = results(it)
-        assert "uploads/scan.pdf is scanned: its 3 pages are pictures without text" in said[0]
+        assert "uploads/scan.pdf can't be read. It is a scan without text: its 3 pages are pictures." in said[0]
         assert said[1].startswith("Page 2 of 3 of uploads/scan.pdf. It has no text: it is scanned, or drawn.")
         (page,) = seen(it)
         assert max(page.size) == SIDE
