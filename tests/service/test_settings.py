@@ -48,8 +48,6 @@ def test_every_field_can_be_set_by_its_variable() -> None:
         "public_url": "https://agents.example.com",
         "origins": "https://other.example.com",
         "model_url": "http://host.example/v1",
-        "embedding_url": "http://host.example/v1",
-        "embedding_file": "/srv/weights.onnx",
         "models": "offline,scripted",
         "prices": "ollama:qwen3=20/60",
         "model_sees": "True",

@@ -112,11 +112,6 @@ def test_a_part_of_the_rows_is_not_saved(task: MemoryToolContext, name: str, mon
     assert set(task.files.outputs) == set(FILES)
 
 
-def test_a_part_of_the_rows_is_not_drawn(task: MemoryToolContext) -> None:
-    with pytest.raises(WorkFailure, match=r"more than 5,000 rows\. Nothing was drawn: aggregate"):
-        call(task, "plot_tables", sql="SELECT range AS n, range AS m FROM range(5001)")
-
-
 @pytest.mark.parametrize(
     "sql",
     [
