@@ -46,7 +46,7 @@ _LENGTH_BYTES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may use; None is unlimited. `file_bytes` is the largest file that it may write."""
+    """The limits of a child. None is unlimited. `file_bytes` is the largest file that it may write."""
 
     memory_bytes: int | None = None
     cpu_seconds: int | None = None
@@ -193,7 +193,7 @@ class NoAnswer(Exception):
 
 
 class NoChild(NoAnswer):
-    """The question was not asked, through no fault of its own: no child could start, or the pool is closed."""
+    """The pool could not ask the question: no child could start, or the pool is closed."""
 
 
 class ChildPool:
@@ -231,7 +231,7 @@ class ChildPool:
 
         Raises:
             NoAnswer: the child did not answer within its limits.
-            NoChild: no child could be asked.
+            NoChild: no child could start, or the pool is closed.
         """
         import asyncio
 

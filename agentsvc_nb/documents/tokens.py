@@ -181,7 +181,7 @@ def _is_aligned(kinds: str) -> bool:
 class Folded:
     """A folded text (`text`) whose offsets can be mapped back to the original (`span`).
 
-    `kinds` holds all characters of the original that are not ASCII; it may hold others, too.
+    `kinds` holds all characters of the original that are not ASCII. It may hold other characters.
     """
 
     def __init__(self, original: str, kinds: str) -> None:
