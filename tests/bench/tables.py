@@ -54,10 +54,12 @@ class _Asker:
         """The revenue by channel, of a file that may not have been read."""
         read = await self.tables.read(file)
         (table,) = named({file.file: read.tables}, file_names([file.file]))[file.file]
-        sql = f"SELECT channel, sum(revenue) FROM {table.name} GROUP BY 1"
-        said = await self.tables.ask(SqlQuestion(sql, (UsedTable(file, 0, table),)))
-        assert said.query is not None, said
-        return said.query.rows
+        question = SqlQuestion(
+            f"SELECT channel, sum(revenue) FROM {table.name} GROUP BY 1", (UsedTable(file, 0, table),)
+        )
+        answer = await self.tables.ask(question)
+        assert answer.query is not None, answer
+        return answer.query.rows
 
 
 async def _times(asker: _Asker, path: Path) -> list[float]:

@@ -106,9 +106,9 @@ ATTACKS = [
     "COPY (SELECT 1) TO '.tmp/x.csv'",
     "EXPORT DATABASE 'x'",
     "INSERT INTO k0.t0 VALUES ('x', 1)",
-    "UPDATE k0.t0 SET c2 = 0",
+    "UPDATE k0.t0 SET revenue = 0",
     "DROP TABLE k0.t0",
-    "DETACH k0; ATTACH '{own}' AS o; UPDATE o.t0 SET c2 = 0; CHECKPOINT o",
+    "DETACH k0; ATTACH '{own}' AS o; UPDATE o.t0 SET revenue = 0; CHECKPOINT o",
     "DETACH k0; ATTACH '{own}' AS o (READ_WRITE); CREATE TABLE o.n AS SELECT 1; CHECKPOINT o",
     "DETACH k0; ATTACH '{alias}' AS o (READ_WRITE); CREATE TABLE o.n AS SELECT 1; CHECKPOINT o",
     "COPY (SELECT 1) TO '{alias}.wal'",
@@ -230,10 +230,33 @@ def test_what_was_not_used_for_long_is_removed_and_read_again(asked: Asked, monk
 
 def test_a_file_that_can_not_be_read_says_why(asked: Asked) -> None:
     broken = asked.put("broken.xlsx", "no workbook")
-    assert asked.read(broken).error == ("unreadable", "", "The workbook can't be read: Cannot detect file format.")
+    assert asked.read(broken).error == ("unreadable", "", "The file is not a workbook, or is damaged.")
     lost = asked.put("lost.csv", SALES)
     Path(lost.file).unlink()
     assert asked.read(lost).error == ("unreadable", "", "The file is gone.")
+
+
+def test_views_have_the_columns_own_names_and_exact_types(asked: Asked) -> None:
+    content = "Day;Käufe;Cost in €;Watch time;CTR\n31.01.2026;3;1.200,50 €;1:02:03;12,5%\n01.02.2026;;0,10 €;0:45;1%\n"
+    file = asked.put("ads.csv", content)
+    described = {name: type_ for name, type_, *_ in rows(asked.sql("DESCRIBE ads", file))}
+    assert described == {
+        "Day": "DATE",
+        "Käufe": "BIGINT",
+        "Cost in €": "DECIMAL(18,2)",
+        "Watch time": "BIGINT",
+        "CTR": "DECIMAL(18,1)",
+    }
+    sql = 'SELECT sum("Käufe"), sum("Cost in €"), sum("Watch time"), max("CTR"), max("Day") FROM ads'
+    assert rows(asked.sql(sql, file)) == [(3, "1200.60", 3768, "12.5", "2026-02-01")]
+    units = [(column.unit, column.empty) for column in asked.read(file).tables[0].columns]
+    assert units == [("", 0), ("", 1), ("€", 0), ("s", 0), ("%", 0)]
+
+
+def test_unread_cells_are_counted_in_the_profile(asked: Asked) -> None:
+    (table,) = asked.read(asked.put("runs.csv", "run,seconds\na,1\nb,2\nc,3\nd,DNF\n")).tables
+    assert (table.columns[1].unread, table.columns[1].unread_texts) == (1, ("DNF",))
+    assert table.notes == ("seconds: 1 cell is not a number and not counted: 'DNF'.",)
 
 
 def test_the_next_server_removes_what_was_kept(asked: Asked) -> None:

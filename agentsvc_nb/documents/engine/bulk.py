@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.documents.decoding import decode
-from agentsvc_nb.documents.engine.loading import column_names, largest_number_type, load_map, quoted, sql_type, text
+from agentsvc_nb.documents.engine.dialect import column_names, number_type, quoted, sql_type, text
+from agentsvc_nb.documents.engine.loading import load_map
 from agentsvc_nb.documents.tables.cells import ONE_COLUMN, CsvForm, encoding_notes, find_form, parse_rows
 from agentsvc_nb.documents.tables.columns import column_notes, note_unread
 from agentsvc_nb.documents.tables.layout import Layout, arrange, is_generated_name, split_blocks, surplus_note
@@ -457,7 +458,7 @@ class _Loader:
             return sql_type(column.reading.kind)
         values = [column.reading.values.get(cell) for cell in column.unusual]
         most = max((abs(value) for value in values if isinstance(value, Decimal)), default=Decimal(0))
-        return largest_number_type(column.reading.decimals, max(most, column.largest))
+        return number_type(column.reading.decimals, max(most, column.largest))
 
     def _about(self, column: _Column, about: ReadColumn) -> ReadColumn:
         """Complete a column with the cells that it could not read, once totals are gone."""

@@ -18,7 +18,8 @@ from typing import Final, Literal
 import duckdb
 
 from agentsvc_nb.documents.engine.bulk import load_large
-from agentsvc_nb.documents.engine.loading import column_names, load, quoted, replace_surrogates, text
+from agentsvc_nb.documents.engine.dialect import column_names, quoted, replace_surrogates, text
+from agentsvc_nb.documents.engine.loading import load
 from agentsvc_nb.documents.engine.messages import TableAnswer, TableFile
 from agentsvc_nb.documents.engine.process import sweep
 from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable, TableTooLarge, UnreadableTable

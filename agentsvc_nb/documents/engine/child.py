@@ -23,7 +23,7 @@ import duckdb
 
 from agentsvc_nb.documents.child_process import answer_questions
 from agentsvc_nb.documents.engine.cache import attach, read
-from agentsvc_nb.documents.engine.loading import quoted
+from agentsvc_nb.documents.engine.dialect import quoted
 from agentsvc_nb.documents.engine.messages import (
     ROWS_MAX,
     SAVED_ROWS_MAX,

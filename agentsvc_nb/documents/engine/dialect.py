@@ -1,0 +1,69 @@
+"""DuckDB's SQL: names and texts quoted, and the types and names of a table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Final
+
+from agentsvc_nb.documents.tables.model import Kind, ReadColumn
+
+DECIMALS_MAX: Final = 12
+"""Numbers with more decimals are floating point: products and quotients would not fit the engine's 38 digits."""
+_DIGITS: Final = 38
+_TYPES: Final[dict[Kind, str]] = {
+    "text": "VARCHAR",
+    "date": "DATE",
+    "datetime": "TIMESTAMP",
+    "time": "TIME",
+    "boolean": "BOOLEAN",
+}
+_LARGEST: Final = 2**63
+_NARROW_DIGITS: Final = 18
+
+
+def quoted(name: str) -> str:
+    """Quote a name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """Quote a text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def replace_surrogates(value: str) -> str:
+    """Replace halves of pairs of surrogates, which neither files nor the engine take."""
+    return value.encode("utf-8", "replace").decode()
+
+
+def sql_type(kind: Kind) -> str:
+    """Return the engine's type for a kind of column other than numbers."""
+    return _TYPES[kind]
+
+
+def number_type(decimals: int, most: Decimal) -> str:
+    """Return the narrowest type that holds numbers of so many decimals up to `most` exactly; else floating point."""
+    if decimals > DECIMALS_MAX or most.adjusted() >= _DIGITS - DECIMALS_MAX:
+        return "DOUBLE"
+    if not decimals and most < _LARGEST:
+        return "BIGINT"
+    return f"DECIMAL({max(most.adjusted() + 1 + decimals, _NARROW_DIGITS)},{decimals})"
+
+
+def column_names(columns: Iterable[ReadColumn]) -> list[str]:
+    """Return the names of columns in SQL.
+
+    The engine takes small and capital letters for the same, has a `rowid` of its own, and takes no empty name.
+    """
+    taken = {"rowid"}
+    names = []
+    for place, column in enumerate(columns, 1):
+        base = replace_surrogates(column.name) or f"column {place}"
+        name, number = base, 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{base}_{number}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
