@@ -330,8 +330,12 @@ _TABLE_ENDING_BY_TYPE: Final = {
 
 
 def table_ending(name: str, media_type: str) -> str:
-    """The ending of the file's format: that of its name, else that of its media type; empty if it has no tables."""
-    ending = PurePosixPath(name).suffix.lower()
+    """The ending of the file's format: that of its name, else that of its media type; empty if it has no tables.
+
+    >>> table_ending("ads.csv.gz", "application/gzip")
+    '.csv'
+    """
+    ending = PurePosixPath(name.lower().removesuffix(".gz")).suffix
     if ending in _TABLE_ENDINGS:
         return ending
     return _TABLE_ENDING_BY_TYPE.get(media_type.partition(";")[0].strip().lower(), "")

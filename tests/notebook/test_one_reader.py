@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_an_export_looks_the_same_everywhere(name: str, tmp_path: Path) -> None:
     question = SqlQuestion("SELECT sum(Cost), sum(Clicks) FROM ads", (UsedTable(file, 0, table),))
     query = answer(question, tmp_path).query
     assert query is not None
-    assert query.rows == (("1237.60", 1012),)
+    assert [Decimal(cell) for cell in query.rows[0]] == [Decimal("1237.6"), 1012]
     assert frame.attrs["notes"] == list(table.notes)
 
 

@@ -140,6 +140,8 @@ def _continues(above: Sequence[Row], part: Sequence[Row], written: bool) -> bool
     label = text_of(cell_at(first, 0))
     usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
     texts_only = not any(looks_numeric(cell) for cells in body for cell in cells)
+    if len(above) == 1 and texts_only and count_filled(first) == usual > 1:
+        return any(map(looks_numeric, first)) and not any(map(looks_numeric, above[0].cells))  # a header apart
     if written and len(first) == len(above[0].cells) == 2 and not label.endswith(":") and texts_only:
         return True
     if count_filled(first) * 2 < usual or count_filled(first) < min(usual, 2) or label.startswith("#") or not body:
@@ -254,6 +256,8 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
     body = rows[start + 1 :]
     if not body:
         return start, start + 1, True
+    if ids := next((at for at, row in enumerate(body[:_HEADER_MAX], start + 1) if _has_import_ids(row)), 0):
+        return start, ids + 1, True
     width = max(map(len, rows[:_SAMPLE]))
     numeric = _numeric_columns(body[min(3, len(body) - 1) :][:200], width)
     first = rows[start]
@@ -318,6 +322,10 @@ _IMPORT_ID: Final = '{"ImportId"'
 """How survey exports begin the cells of their third header row."""
 
 
+def _has_import_ids(row: Sequence[Cell]) -> bool:
+    return sum(text_of(cell).startswith(_IMPORT_ID) for cell in row) * 2 >= len(row) > 0
+
+
 def _belongs_to_header(
     above: Sequence[Sequence[Cell]],
     row: Sequence[Cell],
@@ -328,8 +336,6 @@ def _belongs_to_header(
     """Return True if a row still belongs to the header above it."""
     names = join_names(above, width)
     texts = [text_of(cell_at(row, at)) for at in range(width)]
-    if sum(text.startswith(_IMPORT_ID) for text in texts) * 2 >= width:
-        return True
     unique = all(names) and len(set(names)) == width
     if not any(texts) or (len(set(texts)) == 1 and width > 1):
         return False
@@ -408,7 +414,7 @@ def _name_columns(
 ) -> tuple[list[str], list[str]]:
     """Return a name for each column, no two alike, and the units where a row of units is below the names."""
     units = [""] * width
-    kept = [row for row in head if sum(text_of(cell).startswith(_IMPORT_ID) for cell in row) * 2 < max(len(row), 1)]
+    kept = [row for row in head if not _has_import_ids(row)]
     for row in kept[1:]:
         texts = [text_of(cell_at(row, at)) for at in range(width)]
         filled = [text for text in texts if text]

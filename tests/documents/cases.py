@@ -1,0 +1,97 @@
+"""Small files of the kinds that exports, spreadsheets and pages really have, and what is right of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A file: its name and content, the sum of a column, the number of its rows, and a part of its notes."""
+
+    name: str
+    content: str
+    column: str
+    total: str
+    rows: int
+    note: str = ""
+
+    @property
+    def right(self) -> Decimal:
+        return Decimal(self.total)
+
+
+PIVOT = "Region,Ad,Clicks\nNorth,A,10\nNorth,B,20\nNorth Total,,30\nSouth,A,5\nSouth,B,6\nSouth Total,,11\n"
+HTML = (
+    "<table><tr><th>City</th><th>Visits</th></tr><tr><td>Kiel</td><td>{}</td></tr>"
+    "<tr><td>Ulm</td><td>7</td></tr></table>"
+)
+CASES = {
+    # Totals
+    "a total with a colon": Case("a.csv", "Ad,Clicks\nA,1\nB,2\nGrand Total:,3\n", "Clicks", "3", 2, "Row 4 left out"),
+    "totals on two levels": Case("a.csv", PIVOT + "Grand Total,,41\n", "Clicks", "41", 4, "Rows 4, 7 and 8 left out"),
+    "the total on top": Case("a.csv", "Ad,Clicks,Cost\nTotal,6,9\nA,1,2\nB,2,3\nC,3,4\n", "Clicks", "6", 3, "below"),
+    "a mean is no row": Case("a.csv", "Ad,Clicks,Cost\nA,10,1\nB,20,2\nAverage,15,1.5\n", "Clicks", "30", 2),
+    "unique users": Case("a.csv", "Week,Users\n1,100\n2,120\n3,90\nTotal,250\n", "Users", "310", 3, "do not add up"),
+    "a brand called Total": Case("a.csv", "Brand,Units\nTotal,7\nShell,2\nBP,4\nAral,9\n", "Units", "22", 4, "counts"),
+    "a product": Case("a.csv", "Shop,Units\nSpar,10\nAldi,20\nTotal Wine,30\nLidl,5\n", "Units", "65", 4),
+    "an unknown language": Case(
+        "a.csv", "pilsēta,klikšķi,izmaksas\nRīga,10,1.50\nLiepāja,20,2.25\nVentspils,35,4.10\nKopsavilkums,65,7.85\n",
+        "klikšķi", "65", 3,
+    ),
+    "indented groups": Case("a.csv", "Region,Jan\nNorth,10\n  Kiel,4\n  Husum,6\nSouth,5\n  Ulm,5\n", "Jan", "15", 3),
+    "a row without a label is data": Case("a.csv", "R,K,N\nA,x,1\nA,y,2\nA,,4\nB,x,5\nB,,6\n", "N", "18", 5),
+    "sections of a balance": Case(
+        "a.csv", "Account,Total\nAssets,30\nCash,10\nBank,20\nTotal Assets,30\nDebts,5\nLoan,1\nTax,4\nTotal Debts,5\n",
+        "Total", "35", 4,
+    ),
+    # Headers
+    "two header rows": Case(
+        "a.csv", ",Google,,Meta,\nDay,Spend,Clicks,Spend,Clicks\n1,2,3,4,5\n2,3,4,5,6\n", "Meta Spend", "9", 2,
+    ),
+    "years above": Case("a.csv", "Shop,2024,2025\nA,1,2\nB,3,4\n", "2025", "6", 2),
+    "a row of units": Case("a.csv", "Day,Cost,Weight\n,[EUR],[kg]\n2026-01-01,5,1\n2026-01-02,6,2\n", "Cost", "11", 2),
+    "a survey export": Case(
+        "a.csv", 'Q1,Q2\nWhich city?,How many?\n"{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"\nKiel,3\nUlm,4\n',
+        "Q2", "7", 2, "Rows 2 and 3 left out: a description",
+    ),
+    "the name of an index": Case("a.csv", ",Jan,Feb\nRegion,,\nNorth,1,2\nSouth,3,4\n", "Jan", "4", 2),
+    "no header": Case("a.csv", "DE,5,6.5\nFR,7,8.5\n", "Column 2", "12", 2, "no header"),
+    "titles": Case("a.csv", "Report of May\nAll accounts\n\nAd;Clicks\nA;1\nB;2\n", "Clicks", "3", 2, "Lines above"),
+    "two tables": Case(
+        "a.csv", "Key,Sum,Mean\nA,5,1\nB,6,2\n\nDay,Views,Visits\n1,90,7\n2,60,8\n", "Views", "150", 2, "2 tables",
+    ),
+    # Rows and columns
+    "rows without a value": Case("a.csv", 'n\n1\n""\n""\n2\n""\n', "n", "3", 5),
+    "padded rows at the end": Case("a.csv", "city,n,,\nKiel,1,,\nUlm,2,,\n,,,\n,,,\n", "n", "3", 2),
+    "short rows": Case("a.csv", "A,B,C\nx,1\ny,2,3\nz,4\n", "B", "7", 3),
+    "surplus cells": Case("a.csv", "A,B\nx,1\ny,2,3\nz,4\n", "B", "7", 3, "row 3"),
+    # Numbers
+    "accounts": Case("a.csv", 'A,B\na," $ 1,200.00 "\nb," $ (300.00)"\nc," $ -   "\n', "B", "900", 3),
+    "a currency before a bracket": Case("a.csv", "A,B\na,£(30.00)\nb,£10.00\nc,£10.00\n", "B", "-10", 3),
+    "francs": Case("a.csv", "A;B\na;12.-\nb;13.50\n", "B", "25.5", 2),
+    "a trailing sign": Case("a.csv", "A,B\na,12-\nb,20\n", "B", "8", 2),
+    "durations": Case("a.csv", "Video,Length\nA,0:45\nB,12:30\nC,1:02:03\n", "Length", "4518", 3, "seconds"),
+    "hours worked": Case("a.csv", "Person,Hours worked\nA,27:15\nB,8:30\n", "Hours worked", "128700", 2),
+    "months": Case("a.csv", "Month,Spend\nJan-26,1\nFeb-26,2\n", "Spend", "3", 2),
+    "the mark of another column": Case("a.csv", "D;V;P\n1;300,000;11,18\n2;-91,000;-1,51\n", "V", "209", 2),
+    "an unread cell": Case(
+        "a.csv", "A,B\na,1\nb,2\nc,3\nd,DNF\n", "B", "6", 4, "B: 1 cell is not a number and not counted: 'DNF'.",
+    ),
+    # Kinds of files, hidden text
+    "HTML called .xls": Case("a.xls", HTML.format("3"), "Visits", "10", 2),
+    "text with tabs called .xls": Case("a.xls", "City\tVisits\nKiel\t3\nUlm\t7\n", "Visits", "10", 2),
+    "CSV called .xlsx": Case("a.xlsx", "City,Visits\nKiel,3\nUlm,7\n", "Visits", "10", 2),
+    "JSON called .csv": Case(
+        "a.csv", '[{"City": "Kiel", "Visits": 3}, {"City": "Ulm", "Visits": 7}]', "Visits", "10", 2,
+    ),
+    "a hidden number": Case("a.html", HTML.format("<span style='display:none'>0003</span>3"), "Visits", "10", 2),
+    "a deleted number": Case("a.html", HTML.format("<del>9</del>3"), "Visits", "10", 2),
+    "a footnote": Case("a.html", HTML.format("3<sup>2</sup>"), "Visits", "10", 2),
+    "an end-of-file mark": Case("a.csv", "City,Visits\nKiel,3\nUlm,7\n\x1a", "Visits", "10", 2),
+    "a footer of a page": Case(
+        "a.html", HTML.format("3").replace("</table>", "<tfoot><tr><td></td><td>10</td></tr></tfoot></table>"),
+        "Visits", "10", 2, "left out",
+    ),
+}  # fmt: skip
