@@ -75,7 +75,7 @@ def test_a_search_result_says_it_too(wire: Wire, chat: str) -> None:
 def test_the_web_pages_of_the_chat_and_of_the_file_say_it(wire: Wire, chat: str, browser: httpx.Client) -> None:
     shown = page(browser, f"/app/chats/{chat}")
     assert all(reason in shown for reason in REASONS.values() if reason)
-    assert REASONS["scan.pdf"] in page(browser, f"/app/chats/{chat}/text?path=uploads/scan.pdf")
+    assert str(REASONS["scan.pdf"]) in page(browser, f"/app/chats/{chat}/text?path=uploads/scan.pdf")
 
 
 def test_a_file_with_new_content_has_no_old_reason(wire: Wire, chat: str) -> None:

@@ -19,6 +19,7 @@ from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.previews import decoding
 from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES, WHOLE_BYTES, CannotShow
 from agentsvc_nb.notebook.previews.text import close_brackets
+from tests.documents.corpus import encrypted
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview
 
@@ -229,6 +230,7 @@ def test_an_answer_that_is_none_is_a_sentence(answer: str, monkeypatch: pytest.M
         ("a.docx", lambda: samples.word("<w:p>" * 5_000), "it is damaged"),
         ("a.docx", lambda: samples.word(samples.paragraph("word " * 100) * 50_000), "its text, the beginning"),
         ("a.docx", lambda: samples.word("<!--" + "x" * 60_000_000), "it is damaged"),
+        ("a.docx", lambda: encrypted("EncryptedPackage"), "it needs a password"),
         ("a.docx", lambda: b"PK\x03\x04" + bytes(26) + b"word/document.xml" + bytes(90), "it is damaged"),
         ("a.xlsx", lambda: samples.bomb(1, 2_000_000_000), "unpacks to more than 800 MB"),
         ("a.xlsx", lambda: samples.bomb(300, 1_000), "can't be read"),

@@ -119,7 +119,8 @@ _BY_MEDIA_TYPE: Final = {
     "video/quicktime": MP4,
     "video/x-matroska": WEBM,
 }
-_CONTAINERS: Final = ((b"PK\x03\x04", b"xl/"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"W\0o\0r\0k\0b\0o\0o\0k\0"))
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_CONTAINERS: Final = ((b"PK\x03\x04", b"xl/"), (_OLE, b"W\0o\0r\0k\0b\0o\0o\0k\0"))
 """Signatures of archives, with the name of a member that identifies a workbook."""
 _DOCUMENTS: Final = {kind.media: kind for kind in (WORD, SLIDES)}
 _HTML_STARTS: Final = ("<!doctype html", "<html", "<head", "<body", "<script")
@@ -134,6 +135,10 @@ def kind_of(subject: Subject) -> Kind:
     ending = ending_of(subject)
     if head.startswith(b"PK") and (document := _DOCUMENTS.get(guess("", head))):
         return document
+    if head.startswith(_OLE) and (
+        locked := next((kind for kind in (WORD, SLIDES) if ending in kind.endings.split()), None)
+    ):
+        return locked  # its reader says that it needs a password
     for signature, inside in _CONTAINERS:
         if head.startswith(signature):
             return EXCEL if inside in head or ending in EXCEL.endings.split() else BYTES
