@@ -14,13 +14,13 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from agentsvc_nb.documents.decoding import decode
 from agentsvc_nb.documents.media_types import table_ending
-from agentsvc_nb.documents.tables.cells import ONE_COLUMN, find_form, parse_rows, read_delimited
+from agentsvc_nb.documents.tables.cells import read_delimited
 from agentsvc_nb.documents.tables.columns import column_notes, read_columns
 from agentsvc_nb.documents.tables.layout import (
     Layout,
@@ -292,45 +292,3 @@ def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) ->
     ]
     notes += [f"Row {numbers[at]} is called a total, but adds nothing up, so it counts." for at in found.kept[:5]]
     return notes
-
-
-# Text in hand
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A delimited text as a page shows it: cells are texts, and rows of totals stay where they are.
-
-    `first` is the number of the first row in the file.
-    """
-
-    path: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    titles: Sequence[str] = ()
-    first: int = 2
-
-
-def is_delimited(path: str, media_type: str) -> bool:
-    """Return True if a file's text may be read by `parse_text`."""
-    return path.lower().endswith((".csv", ".tsv")) or media_type in ("text/csv", "text/tab-separated-values")
-
-
-def parse_text(path: str, text: str) -> TextTable | None:
-    r"""Divide a delimited text into columns and rows; None if it has no table.
-
-    >>> table = parse_text("ads.csv", "Report of May\n\nAd;Clicks\nBlue;12\nRed;7\n")
-    >>> table and (table.columns, table.rows, table.titles)
-    (['Ad', 'Clicks'], [['Blue', '12'], ['Red', '7']], ['Report of May'])
-    """
-    form = find_form(text, "\t" if path.lower().endswith(".tsv") else "")
-    try:
-        rows, _, _ = parse_rows(text, form)
-    except UnreadableTable:
-        return None
-    sheet = Sheet(path, rows, delimiter="" if form.delimiter == ONE_COLUMN else form.delimiter)
-    layout = next((found for block in split_blocks(sheet) if (found := arrange(block, sheet))), None)
-    if layout is None or not layout.rows:
-        return None
-    cells = [[text_of(cell) for cell in row.cells] for row in layout.rows]
-    return TextTable(path, layout.names, cells, layout.titles, layout.rows[0].number)

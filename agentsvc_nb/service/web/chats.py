@@ -13,7 +13,7 @@ from urllib.parse import quote
 from starlette.responses import RedirectResponse, Response
 
 from agentsvc_nb.documents.safe_text import blocks
-from agentsvc_nb.documents.tables.reading import TextTable, is_delimited, parse_text
+from agentsvc_nb.documents.tables.texts import TextTable, is_delimited, parse_text
 from agentsvc_nb.documents.texts import is_cut
 from agentsvc_nb.service.http import bodies, endpoints
 from agentsvc_nb.service.http.context import RequestContext
