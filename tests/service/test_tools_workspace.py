@@ -86,7 +86,7 @@ def test_a_table_is_described(task: MemoryToolContext) -> None:
     said = text(call(task, "profile_table", path="uploads/Sales 2024.csv"))
     assert said.startswith("Table sales_2024: 3 rows.")
     assert "| revenue | BIGINT | 70 | 150 |" in said
-    assert "| 2024-01 | search | 100 |" in said
+    assert "| 2024-01-01 | search | 100 |" in said
 
 
 def test_tables_are_asked_in_sql(task: MemoryToolContext, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_an_export_is_asked_for_its_rows(task: MemoryToolContext) -> None:
     said = text(call(task, "query_tables", sql=sql, paths=["Export.csv"]))
     assert "| 1203.60 | 2025-02-01 | 01067 |" in said
     assert "- export: Lines above the table: Bericht." in said
-    assert "- export: 1 row of totals left out of its rows (row 5 of the file)." in said
+    assert "- export: Row 5 left out: total of the rows above." in said
     assert "read as text" in text(call(task, "profile_table", path="Export.csv"))
 
 

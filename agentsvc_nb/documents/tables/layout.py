@@ -352,7 +352,7 @@ def _belongs_to_header(
         return False
     if len(numeric) == 1 and unique:  # one odd cell in a column of numbers is a cell
         return bool(_UNIT.fullmatch(in_numeric[0])) and not texts[0]
-    return True
+    return len(below) > 1 or not unique  # a single row of numbers does not prove what the row above it is
 
 
 def _names_index(texts: Sequence[str], above: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> bool:

@@ -84,7 +84,9 @@ def read_workbook(data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
 def _plain_cell(cell: Any) -> Cell:
     """Return None for an empty cell, and numbers with the fifteen digits that a workbook keeps."""
     if isinstance(cell, float):
-        return int(cell) if cell.is_integer() and abs(cell) < 2**53 else float(f"{cell:.15g}")
+        if cell.is_integer():
+            return int(cell) if abs(cell) <= 2**53 else cell
+        return float(f"{cell:.15g}")
     return None if cell == "" else cell
 
 
