@@ -251,7 +251,7 @@ def _content_of(response: Response) -> str | None:
 
 # -- tables ---------------------------------------------------------------------------------------------------------
 #
-# As CSV with a Table Schema each (docs/api/files.md "Tables and charts").
+# As CSV with a Table Schema each (docs/api/files.md "Tables").
 
 TABLE: Final = "table"
 SCHEMA_ENDING: Final = ".schema.json"

@@ -51,7 +51,7 @@ def test_what_needs_a_model_and_an_outline_have_their_own(priced: Wire) -> None:
     ):
         run = priced.finish(question, chat=chat)
         assert run["basis"] == {"basis": basis, "headline": None, "values": []}
-    assert "nothing found for: Ada" in run["output"]
+    assert "Nothing found for: `Ada`" in run["output"]
 
 
 def test_an_ask_has_it_too(priced: Wire) -> None:

@@ -117,6 +117,15 @@ def test_a_result_of_several_rows_is_left_as_a_table(tmp_path: Path) -> None:
     ]
 
 
+def test_periods_are_dates_and_are_shown_as_periods(tmp_path: Path) -> None:
+    turn = ask("Total cost by quarter", FILES, tmp_path)
+    assert basis(turn).values == ["2026 Q1", "1234594.750"]
+    turn = ask("Total cost by month", FILES, tmp_path / "month")
+    assert basis(turn).values[::2] == ["2026-01", "2026-02"]
+    schema = json.loads(turn.files.bytes("results/Total cost by month.schema.json"))
+    assert (schema["fields"][0]["type"], schema["fields"][0]["by"]) == ("date", "month")
+
+
 def test_more_groups_than_are_shown_are_all_left(tmp_path: Path) -> None:
     rows = "".join(f"item {number},{number}\n" * 2 for number in range(500))
     turn = ask("cost by item", {"items.csv": f"item,cost\n{rows}"}, tmp_path)

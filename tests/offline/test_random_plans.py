@@ -96,10 +96,9 @@ def key(frame: pd.DataFrame, group: Group) -> pd.Series:
             return cells
         case "weekday":
             return cells.dt.day_of_week + 1
-        case "quarter":
-            return cells.dt.strftime("%Y") + " Q" + cells.dt.quarter.astype(str)
         case part:
-            return cells.dt.strftime({"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}[part])
+            first = cells.dt.to_period({"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}[part])
+            return first.dt.start_time.dt.strftime("%Y-%m-%d")
 
 
 def measured(measure: Measure, frame: pd.DataFrame) -> Any:

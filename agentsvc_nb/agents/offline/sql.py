@@ -11,13 +11,14 @@ from agentsvc_nb.agents.offline.plan import Condition, Conditions, Constant, Gro
 from agentsvc_nb.agents.offline.profile import Table
 
 _PARTS: Final = {
-    "day": "strftime({0}, '%Y-%m-%d')",
-    "week": "strftime({0}, '%G-W%V')",
-    "month": "strftime({0}, '%Y-%m')",
-    "quarter": "strftime({0}, '%Y') || ' Q' || quarter({0})",
-    "year": "strftime({0}, '%Y')",
+    "day": "CAST({0} AS DATE)",
+    "week": "CAST(date_trunc('week', {0}) AS DATE)",
+    "month": "CAST(date_trunc('month', {0}) AS DATE)",
+    "quarter": "CAST(date_trunc('quarter', {0}) AS DATE)",
+    "year": "CAST(date_trunc('year', {0}) AS DATE)",
     "weekday": "isodow({0})",
 }
+"""The keys of groups. A period is its first day."""
 
 
 class SqlWriter:

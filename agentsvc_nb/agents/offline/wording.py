@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 from typing import Final
 
@@ -69,7 +70,7 @@ def result_columns(plan: Plan, table: Table) -> tuple[ResultColumn, ...]:
 def _value_column(column: Column, title: str) -> ResultColumn:
     profile = column.profile
     if column.kind != "number":
-        return ResultColumn(title, "boolean" if column.kind == "bool" else "text")
+        return ResultColumn(title, profile.kind if column.kind in ("bool", "date") else "text", profile.unit)
     years = column.is_id or "year" in column.words
     return ResultColumn(
         title, "number", profile.unit, profile.decimals or 0, quotient=profile.decimals is None, label=years
@@ -77,13 +78,9 @@ def _value_column(column: Column, title: str) -> ResultColumn:
 
 
 def _key_column(group: Group, table: Table) -> ResultColumn:
-    if group.part == "weekday":
-        return ResultColumn("Weekday", "number", by="weekday")
-    return (
-        ResultColumn(group.part.capitalize(), "text")
-        if group.part
-        else _value_column(table.column(group.column), group.column)
-    )
+    if not group.part:
+        return _value_column(table.column(group.column), group.column)
+    return ResultColumn(group.part.capitalize(), "number" if group.part == "weekday" else "date", by=group.part)
 
 
 def _measure_column(measure: Measure, plan: Plan, table: Table) -> ResultColumn:
@@ -101,7 +98,7 @@ def _measure_column(measure: Measure, plan: Plan, table: Table) -> ResultColumn:
         unit = "%" if measure.factor == 100 else column.profile.unit
         return ResultColumn(title, "number", unit, 0, quotient=True)
     if column.kind != "number":
-        return ResultColumn(title, "text")
+        return _value_column(column, title)
     profile = column.profile
     # A quotient is shown with two decimals, or three digits: an average of cents needs no tenths of them.
     inexact = profile.decimals is None or plan.mean_per is not None or measure.agg in ("mean", "median")
@@ -226,10 +223,12 @@ def cell_value(cell: object, kind: str) -> Value | None:
     """Return a cell of a query's answer as an exact value; `kind` is its type in a Table Schema."""
     if cell is None or isinstance(cell, bool):
         return cell
+    if kind == "boolean":
+        return cell == "true"
     if kind in ("integer", "number"):
         number = Decimal(str(cell))
         return number if number.is_finite() else str(cell)
-    return str(cell)
+    return date.fromisoformat(str(cell)) if kind == "date" else str(cell)
 
 
 def _conditions(plan: Plan) -> str:

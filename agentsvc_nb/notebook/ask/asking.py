@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.5
 """The interval between two reads of the run that holds the chat; reading a run is free (docs/api/events.md)."""
-_OFFLINE: Final = "offline"
 _AGAIN: Final = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
 _NOT_RUN_AGAIN: Final = "Code that the agent had run in the kernel is not run again: its variables are not there."
 
@@ -243,23 +242,13 @@ class _PlannedAsk:
 
     def _start(self) -> Stream:
         request = self.question.request(self.plan.address, self.staged.values())
-        tools = self.desk.tools(copies=self._answers_offline()) if self.desk else ()
+        tools = self.desk.tools() if self.desk else ()
         stream = self.client.runs.start_and_stream(
             **request, client_tools=tools, idempotency_key=self.plan.key, max_retries=RECONNECTS
         )
         if self.desk is not None:
             self.desk.opened(stream.run)
         return stream
-
-    def _answers_offline(self) -> bool:
-        """Whether the offline agent answers: it computes on tables, which others would rather have code for."""
-        try:
-            default = next((model.id for model in self.client.models.list() if model.default), "")
-        except StefanBrainError as error:
-            if error.status != 404:  # an older service
-                raise
-            return False
-        return (self.question.model or default) == _OFFLINE
 
     def _on_open(self, run: Run) -> None:
         self.opened = True

@@ -3,7 +3,6 @@
 access    the shell: its variables, running a cell, whether it is idle, whether buttons are heard
 running   code run on the main thread, and what came of it
 variables  what a variable is, in a few lines
-copying   a DataFrame as a file, for an agent that can't run code
 masking   which values and names are never told
 pages     the pages of the notebook that have our extension: asked for its cells, and to change one
 edits     a change of a cell: what it becomes, as a diff, and as a call of the agent

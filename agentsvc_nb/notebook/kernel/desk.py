@@ -6,7 +6,6 @@ once: a call that was begun, here or by a kernel that is gone, is not begun agai
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable
@@ -91,8 +90,8 @@ class KernelDesk:
         """Note the run as started, before its events are read."""
         self.run_id, self.chat = run.run_id, run.chat
 
-    def tools(self, *, copies: bool = False) -> list[ClientTool]:
-        """The functions that the run is offered; `copies`: also that which hands over whole tables."""
+    def tools(self) -> list[ClientTool]:
+        """Return the functions that the run is offered."""
 
         def list_variables() -> Any:
             """List the variables of the user's notebook kernel, with their types and sizes."""
@@ -112,16 +111,9 @@ class KernelDesk:
             the value of its last line, and its error. Keep it short and print only what you need."""
             return self._ask(code.replace("\r\n", "\n"), why)
 
-        def copy_table(name: str) -> Any:
-            """Copy a DataFrame of the user's notebook kernel, whole, into the chat's files, where tables are computed;
-            tells its path."""
-            return self._copy(name)
-
         tools = self._database_tools()
         if self.offer.mode != "off":
             tools += [ClientTool(list_variables, effect=False), ClientTool(show_variable, effect=False)]
-        if copies and self.offer.mode != "off" and self.offer.rules.rows:
-            tools.append(ClientTool(copy_table, effect=False))
         if self.offer.mode == "ask":
             # Not an effect for the service: the user approves each call here, and would be asked twice.
             asking: list[Callable[..., Any]] = [run_in_kernel]
@@ -165,21 +157,6 @@ class KernelDesk:
             return future.result()
         except LookupError as error:
             return failed(str(error.args[0]))
-
-    def _copy(self, name: str) -> Any:
-        from agentsvc_nb.notebook.kernel.copying import table_file
-
-        data = self._look(lambda: table_file(name, self._variables, self.offer.rules))
-        if isinstance(data, CallAnswer):
-            return data
-        # Scratch, by the dot: later questions do not find it. The same content again is the same file.
-        named = f".{name}-{hashlib.sha256(data).hexdigest()[:6]}.csv"
-        try:
-            [staged] = self.client.files.upload((named, data), chat=self.chat)
-        except StefanBrainError as error:
-            return failed(f"It could not be copied: {error.message}")
-        self.journal.attached(self.run_id, staged.sha256)
-        return {"path": f"uploads/{named}"}
 
     def _ask(self, code: str, why: str) -> CallAnswer:
         if found := forbidden(code):

@@ -133,7 +133,7 @@ def _table(found: QueryAnswer) -> str:
 
 
 def _schema(found: QueryAnswer) -> bytes:
-    """The Table Schema of the rows that were saved (docs/api/files.md "Tables and charts")."""
+    """The Table Schema of the rows that were saved (docs/api/files.md "Tables")."""
     fields = [{"name": name, "type": kind} for name, kind in zip(found.columns, found.types, strict=True)]
     told = {"fields": fields, "missingValues": [""], "rows": found.saved_rows}
     return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "replace")
