@@ -31,6 +31,23 @@ CASES = {
     # Totals
     "a total with a colon": Case("a.csv", "Ad,Clicks\nA,1\nB,2\nGrand Total:,3\n", "Clicks", "3", 2, "Row 4 left out"),
     "totals on two levels": Case("a.csv", PIVOT + "Grand Total,,41\n", "Clicks", "41", 4, "Rows 4, 7 and 8 left out"),
+    "totals of an ad platform": Case(
+        "a.csv",
+        "Campaign report\nJan 1, 2026 - Jan 31, 2026\nCampaign,Clicks,CTR\nA,100,5%\nB,200,2.5%\nTotal: Account,300,3%\n"
+        "Total: Search campaigns,300,3%\n",
+        "Clicks",
+        "300",
+        2,
+        "Rows 6 and 7 left out",
+    ),
+    "a total without a name, above": Case(
+        "a.csv", "# Pages\n# Account: X\nPage,Views,Users\n,1000,400\n/,600,300\n/shop,400,200\n", "Views", "1000", 2
+    ),
+    "a total of zero": Case("a.csv", "R,K,N\nA,x,-5\nA,y,5\nA Total,,0\nB,x,1\nB,y,2\nB Total,,3\n", "N", "3", 4),
+    "a total among ids": Case("a.csv", "id,amount\n1,10\n2,20\n3,30\n,60\n", "amount", "60", 3),
+    "a comment that begins with a word for totals": Case(
+        "a.csv", "comment,stars\nAll good,5\nTotal waste,1\nAverage,3\nTotally fine,4\n", "stars", "13", 4
+    ),
     "the total on top": Case("a.csv", "Ad,Clicks,Cost\nTotal,6,9\nA,1,2\nB,2,3\nC,3,4\n", "Clicks", "6", 3, "below"),
     "a mean is no row": Case("a.csv", "Ad,Clicks,Cost\nA,10,1\nB,20,2\nAverage,15,1.5\n", "Clicks", "30", 2),
     "unique users": Case("a.csv", "Week,Users\n1,100\n2,120\n3,90\nTotal,250\n", "Users", "310", 3, "do not add up"),

@@ -154,6 +154,9 @@ def _is_quoted_singly(sample: str, delimiter: str) -> bool:
 def _find_delimiter(sample: str) -> str:
     """Return what divides most rows into the same number of cells; `ONE_COLUMN` if nothing does."""
     lines = [line for line in io.StringIO(sample, newline="") if line.strip()]
+    # Lines of comments above a table are not divided.
+    comments = next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
+    lines = lines[comments:]
     scores = {mark: _score(lines, mark) for mark in _DELIMITERS if mark in sample}
     scores |= {mark: _score(lines, mark, every=True) for mark in _RARE_DELIMITERS if mark in sample}
     scores = {mark: score for mark, score in scores.items() if score[0] > 0 and not _is_prose(lines, mark)}

@@ -251,6 +251,10 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
         return sheet.merged_filled and len(row) > 1 and len(set(map(text_of, row))) == 1
 
     start = next((at for at, row in enumerate(rows) if count_filled(row) >= need and not is_banner(row)), 0)
+    following = rows[start + 1] if start + 1 < len(rows) else []
+    fuller = count_filled(rows[start]) < usual == count_filled(following) and not any(map(looks_numeric, following))
+    if fuller and any(map(looks_numeric, rows[start])):
+        start += 1  # a line such as `Jan 1, 2026 - Jan 31, 2026`, which its commas divide
     while start and len(rows) > start + 1 and count_filled(rows[start - 1]) and not is_filled(rows[start - 1][0]):
         start -= 1  # names of groups above the names
     body = rows[start + 1 :]
@@ -357,7 +361,8 @@ def _belongs_to_header(
 
 def _names_index(texts: Sequence[str], above: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> bool:
     """Return True if a row only names the columns of an index, as pandas writes it below the other names."""
-    named = bool(numeric) and bool(texts[0]) and not any(texts[at] for at in numeric)
+    beside = [at for at in numeric if at]
+    named = bool(beside) and bool(texts[0]) and not any(texts[at] for at in beside)
     return named and not is_filled(cell_at(above[0], 0))
 
 

@@ -44,7 +44,7 @@ _ENDINGS_MAX: Final = 30
 _IMPROBABLE: Final = 50
 """Odds from which on a row without a word is not a sum by chance."""
 _CERTAIN: Final = 1_000
-"""Such odds for several rows together."""
+"""Odds from which on numbers that fit are no chance, whatever else speaks against a total."""
 
 
 @dataclass(slots=True)
@@ -212,6 +212,10 @@ def _find_suspects(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]
         if 0 < len(empty) * 2 < len(rows):
             # A total lacks the labels of the levels below its own; a row of data may lack those that repeat.
             found.hollow |= {place for place in empty if at == labels[-1] or is_filled(cell_at(rows[place], labels[0]))}
+    if not labels:  # ids and the like: a total has none
+        for column in columns:
+            empty = {place for place, value in enumerate(column.values) if value is None}
+            found.hollow |= empty & {0, len(rows) - 1} if len(empty) == 1 else set()
     found.hollow -= found.worded
     return found
 
@@ -248,6 +252,8 @@ def has_total_word(cell: str) -> bool:
 
 def is_only_names(cell: str, names: set[str], groups: Container[str]) -> bool:
     """Return True if a label's other words are names: in `North Total`, but not in the product `Total Wine`."""
+    if (head := re.match(r"\W*([\w-]+)\s*:", cell)) and head[1].casefold() in _SUM_WORDS:
+        return True  # as in `Total: Search campaigns`
     rest = [w for w in _label_words(cell) if not _is_total_word(w) and w not in _FILLERS and not w.isdigit()]
     words = [part for word in rest for part in _words(word)]
     return all(word in names for word in words) or " ".join(words) in groups
@@ -336,11 +342,16 @@ class _Decision:
             hits, misses = self._fit(at, span)
             if exact and at in self.edges and size == len(still) and hits >= max(misses, 1):
                 return span  # a grand total, whose columns of rates are not sums
+            edge = at in (0, self.last)
+            whole = edge and at in suspects.hollow and size == len(still) and rows > 1
+            most = hits > misses or (hits and not any(texts) and self._count_peaks(at, span) == len(self.columns))
+            if whole and most and self._odds(at, span) >= _CERTAIN:
+                return span  # the same without a word
             if not hits or misses:
                 continue
             named = exact and self.several and (rows > 1 or len(texts) > 1)
-            worded = at in suspects.worded and (sparse or (at in self.edges and hits > 1 and rows > 1))
-            edge = at in (0, self.last)
+            certain = at in self.edges or self._odds(at) > _CERTAIN
+            worded = at in suspects.worded and (sparse or (certain and hits > 1 and rows > 1))
             telling = (hits > 1 or edge) and self._odds(at) > _IMPROBABLE
             telling = telling or (edge and not any(texts) and size == len(still) and rows > 2)
             hollow = at in suspects.hollow and rows > 1 and (telling or self.trusts_hollow)
@@ -353,14 +364,15 @@ class _Decision:
         found: set[int] = set()
         for column in self.columns:
             own = self.lines[at].numbers[column]
-            if not own:
+            if own is None or (own == 0 and at not in self.suspects.exact):
                 continue
             places = max(0, -int(own.as_tuple().exponent))
-            run, rows = Decimal(0), 0
+            run, rows, filled = Decimal(0), 0, False
             for size, other in enumerate(reversed(still), 1):
-                run += self.lines[other].numbers[column] or 0
+                number = self.lines[other].numbers[column] or Decimal(0)
+                run, filled = run + number, filled or number != 0
                 rows += self.lines[other].rows
-                if abs(run - own) <= (Decimal(rows).scaleb(-places) / 2 if places else 0):
+                if filled and abs(run - own) <= (Decimal(rows).scaleb(-places) / 2 if places else 0):
                     found.add(size)
         return [*sorted(found)[:_ENDINGS_MAX], len(still)]
 
@@ -390,20 +402,30 @@ class _Decision:
             return False
         if at in self.suspects.odd:
             return True
-        filled = [column for column in self.columns if self.lines[at].numbers[column] is not None]
-        largest = 0
-        for column in filled:
-            peak = max((self.lines[one].peak(column) for one in others), default=Decimal(0))
-            largest += abs(self.lines[at].numbers[column] or Decimal(0)) >= peak
         said = " ".join(self.labels[at])
         worded = bool(re.search(r"(?i)grand|gesamt.|sub|zwischen|insgesamt|\w:", said))
-        return largest * 2 >= len(filled) and at in self.edges and worded  # rates are no larger in a total
+        filled = sum(number is not None for number in self.lines[at].numbers.values())
+        # Rates are no larger in a total.
+        return worded and at in self.edges and self._count_peaks(at, others) * 2 >= filled
 
-    def _odds(self, at: int) -> int:
-        """Estimate against how many odds the numbers of a line are sums by chance: small ones often are."""
+    def _count_peaks(self, at: int, others: Sequence[int]) -> int:
+        """Count the columns in which a line has at least the largest number of others."""
+        found = 0
+        for column in self.columns:
+            if (number := self.lines[at].numbers[column]) is not None:
+                found += abs(number) >= max((self.lines[one].peak(column) for one in others), default=Decimal(0))
+        return found
+
+    def _odds(self, at: int, span: Sequence[int] = ()) -> int:
+        """Estimate against how many odds the numbers of a line are sums by chance: small ones often are.
+
+        With `span`, only the columns count whose numbers are the sums of those lines.
+        """
         odds = 1
-        for number in self.lines[at].numbers.values():
-            if number is not None:
+        for column, number in self.lines[at].numbers.items():
+            if number is not None and (
+                not span or number == sum((self.lines[one].numbers[column] or Decimal(0) for one in span), Decimal(0))
+            ):
                 odds *= max(1, abs(int("".join(map(str, number.as_tuple().digits)))))
         return odds
 
