@@ -33,8 +33,8 @@ CASES = {
     "totals on two levels": Case("a.csv", PIVOT + "Grand Total,,41\n", "Clicks", "41", 4, "Rows 4, 7 and 8 left out"),
     "totals of an ad platform": Case(
         "a.csv",
-        "Campaign report\nJan 1, 2026 - Jan 31, 2026\nCampaign,Clicks,CTR\nA,100,5%\nB,200,2.5%\nTotal: Account,300,3%\n"
-        "Total: Search campaigns,300,3%\n",
+        "Campaign report\nJan 1, 2026 - Jan 31, 2026\nCampaign,Clicks,CTR\nA,100,5%\nB,200,2.5%\n"
+        "Total: Account,300,3%\nTotal: Search campaigns,300,3%\n",
         "Clicks",
         "300",
         2,
