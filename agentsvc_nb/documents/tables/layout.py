@@ -254,9 +254,9 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
     following = rows[start + 1] if start + 1 < len(rows) else []
     names_below = count_filled(following) == usual and not any(map(looks_numeric, following))
     partly_numeric = any(map(looks_numeric, rows[start])) and count_filled(rows[start]) < usual
-    if names_below and (partly_numeric or sum(map(looks_numeric, rows[start])) == 1):
-        if _numeric_columns(rows[start + 2 :][:200], len(following)):
-            start += 1  # a line such as `Jan 1, 2026 - Jan 31, 2026`, which its commas divide
+    divided_title = names_below and (partly_numeric or sum(map(looks_numeric, rows[start])) == 1)
+    if divided_title and _numeric_columns(rows[start + 2 :][:200], len(following)):
+        start += 1  # a line such as `Jan 1, 2026 - Jan 31, 2026`, which its commas divide
     while start and len(rows) > start + 1 and count_filled(rows[start - 1]) and not is_filled(rows[start - 1][0]):
         start -= 1  # names of groups above the names
     body = rows[start + 1 :]
