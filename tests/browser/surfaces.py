@@ -64,7 +64,7 @@ SURFACES: Final[Mapping[str, Surface]] = {
             LOAD,
             "%files put brief.md products.csv",
             "%%ask -o answer\nWhich product has the highest price_eur, and what does the brief say about the audience?",
-            "%%ask\nWhat is the average price_eur by category? Draw a bar chart.",
+            "%%ask\nWhat is the average price_eur by category?",
             "df = pd.DataFrame({'city': ['Oslo', 'Rome', 'Bern'], 'visits': [3, 1500, 27]})",
             "%%ask --df df\nWhich city has the most visits?",
             "%%ask\nWhat is the capital of Peru?",

@@ -27,7 +27,7 @@ SURE: Final = 0.75
 """Share of the question's weight that a passage must cover to be quoted as an answer."""
 NEAR: Final = 0.4
 """Share below which a passage is not even offered."""
-CLOSE: Final = 0.6
+CLOSE: Final = 0.45
 """Further passages must score this share of the best one."""
 _K: Final = 1.2
 _B: Final = 0.5
@@ -86,6 +86,8 @@ async def quote_passages(
         for score, covered, passage in ranked[:PASSAGES_MAX]
         if score >= CLOSE * best and covered >= (SURE if sure else NEAR)
     ]
+    order = [passage.path for passage in shown]
+    shown.sort(key=lambda passage: (order.index(passage.path), passage.line))
     quotes = "".join(quote(passage.text, passage.source) for passage in shown)
     if sure:
         return without_result("quoted", quotes)
@@ -132,7 +134,7 @@ def split_passages(path: str, text: str) -> Iterator[Passage]:
 def rank_passages(words: Sequence[str], passages: Sequence[Passage]) -> list[tuple[float, float, Passage]]:
     """Return the passages that have some of the words, best first: (score, share of the question covered, passage).
 
-    The headings above a passage count as its words, but weigh less.
+    The headings above a passage count as its words: what is under `Audience` is about the audience.
     """
     terms = list(dict.fromkeys(map(_term, words)))
     bodies = [Counter(map(_term, _WORD.findall(passage.text))) for passage in passages]
@@ -149,7 +151,7 @@ def rank_passages(words: Sequence[str], passages: Sequence[Passage]) -> list[tup
         if not covered:
             continue
         norm = _K * (1 - _B + _B * body.total() / length)
-        counts = {term: body[term] + 0.5 * heads[term] for term in terms}
+        counts = {term: body[term] + min(heads[term], 1) for term in terms}
         score = sum(weights[term] * counts[term] * (_K + 1) / (counts[term] + norm) for term in terms if counts[term])
         ranked.append((score * (0.5 + covered / total), covered / total, passage))
     return sorted(ranked, key=lambda found: -found[0])
