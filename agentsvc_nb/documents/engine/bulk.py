@@ -543,6 +543,9 @@ class _Loader:
                     where = f"rowid IN (0, {self.rows - 1})"
                 places = self.engine.execute(f"SELECT rowid FROM {self.raw} WHERE {empty} AND ({where})").fetchall()
                 found.hollow |= {place for (place,) in places}
+        for at in range(len(columns)) if not labels else ():  # ids and the like: a total has none
+            places = self.engine.execute(f"SELECT rowid FROM {self.raw} WHERE c{at} = '' LIMIT 2").fetchall()
+            found.hollow |= {place for (place,) in places} & {0, self.rows - 1} if len(places) == 1 else set()
         found.hollow -= found.worded
         return found
 

@@ -167,7 +167,7 @@ class ChatTables:
                 self._named[profile.name] = UsedTable(file, place, _without_values(profile))
         unreadable = {path: said.error[2] for path, (_, said) in zip(chosen, read, strict=True) if said.error}
         if paths:
-            unreadable.update((path, "The file is none of tables.") for path in paths if not endings[path])
+            unreadable.update((path, "The file is not a table.") for path in paths if not endings[path])
         else:
             unreadable.update((path, _TOO_MANY) for path in every[FILES_MAX:])
         shown = [path for path in entries if path in made or path in unreadable]
