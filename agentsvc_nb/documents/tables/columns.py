@@ -79,13 +79,21 @@ def _draft(name: str, cells: Sequence[Cell]) -> _Draft:
         if len(counts) > _LONG and _is_plain_text(texts):
             return _Draft(name, cells, Counter(), "text", Reading("text", {}))
         return _Draft(name, cells, counts, "text", read_texts(name, counts))
-    kinds = Counter(_KINDS.get(type(cell), "text") for cell in cells if is_filled(cell) and not _means_nothing(cell))
+    if types.isdisjoint({str, MarkedText}):  # millions of cells are counted by their types alone
+        kinds = Counter[str]()
+        for type_, count in Counter(map(type, cells)).items():
+            kinds[_KINDS.get(type_, "text")] += count if type_ is not type(None) else 0
+        strings: list[str] = []
+    else:
+        kinds = Counter(
+            _KINDS.get(type(cell), "text") for cell in cells if is_filled(cell) and not _means_nothing(cell)
+        )
+        strings = [cell for cell in cells if isinstance(cell, str)]
     if kinds["date"] and kinds["datetime"]:
         kinds["datetime"] += kinds.pop("date")
     kind, most = kinds.most_common(1)[0] if kinds else ("text", 0)
-    texts = [text_of(cell) for cell in cells if isinstance(cell, str)]
-    counts = Counter(texts)
-    if any(isinstance(cell, MarkedText) and cell[:1].isdigit() for cell in cells):
+    counts = Counter(map(text_of, strings))
+    if any(isinstance(cell, MarkedText) and cell[:1].isdigit() for cell in strings):
         kind = "marked"
     elif kind != "text" and most < SHARE * kinds.total():
         # Texts that stand for numbers or dates beside real ones are read with them.
@@ -148,7 +156,10 @@ def _from_numbers(draft: _Draft) -> ReadColumn:
     units = {draft.reading.unit} if texts else {""}
     if units == {"%"} and any(isinstance(cell, int | float | Decimal) for cell in draft.cells):
         texts, units = {}, {""}  # some cells are percentages, the others are not
-    values = [texts.get(text_of(cell)) if isinstance(cell, str) else to_number(cell) for cell in draft.cells]
+    if set(map(type, draft.cells)) <= {int, type(None)}:
+        values: list[Value] = [None if cell is None else Decimal(cell) for cell in draft.cells]  # type: ignore[arg-type]
+    else:
+        values = [texts.get(text_of(cell)) if isinstance(cell, str) else to_number(cell) for cell in draft.cells]
     numbers = [value for value in values if isinstance(value, Decimal)]
     if is_serial_date(draft.name, numbers) and numbers:
         days = [date(1899, 12, 30) + timedelta(int(one)) if isinstance(one, Decimal) else None for one in values]
