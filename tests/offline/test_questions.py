@@ -135,6 +135,12 @@ def test_a_question_about_people(people: ReadTable, question: str, rows: list[tu
     assert people.ask(question) == rows
 
 
+def test_an_average_per_order_is_the_mean_of_the_sums_of_orders(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "lines", "order id,shop,sales\n1,a,10\n1,a,20\n2,b,40\n3,b,20\n")
+    assert table.ask("average sales per order") == [(30.0,)]
+    assert table.ask("average sales by shop") == [("a", 15.0), ("b", 30.0)]
+
+
 def test_an_exact_name_beats_a_part_of_one(tmp_path: Path) -> None:
     table = ReadTable(tmp_path, "t", "cost,total cost,unit cost\n1,10,5\n2,20,6\n")
     assert table.ask("sum of cost") == [(3,)]

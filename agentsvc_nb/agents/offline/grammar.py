@@ -177,6 +177,10 @@ class Composer:
             return None
         return Group(name, "day" if column.kind == "date" else None)
 
+    def is_counted(self, key: Group) -> bool:
+        """Return True for `per day` and `per order`: an average of amounts is the mean of their sums there."""
+        return key.part is not None or self.column(key.column).is_id
+
     def part_key(self, part: Part, name: str | None = None) -> Group | None:
         column = self.column(name) if name else self.table.default_date
         return Group(column.name, part) if column and column.kind == "date" else None
@@ -316,7 +320,7 @@ GRAMMAR: Final[dict[str, Function]] = {
     "Key = Col": lambda c, column: c.key(column),
     "Key = Part | Part Col": lambda c, part, column=None: c.part_key(part, column),
     "Group = by Key": lambda c, key: (False, (key,)),
-    "Group = per Key": lambda c, key: (key.part is not None, (key,)),
+    "Group = per Key": lambda c, key: (c.is_counted(key), (key,)),
     "Group = PartAdj": lambda c, part: (key := c.part_key(part)) and (True, (key,)),
     "Group = Group and Key": lambda c, groups, key: (groups[0], (*groups[1], key)),
     "Target = Col": lambda c, column: Target(column),
