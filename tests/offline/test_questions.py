@@ -101,6 +101,8 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
         ("total cost for Germany mobile desktop", None),
         ("difference between cost and clicks", None),
         ("who had the most clicks?", None),
+        ("total cost of every country but Germany", None),
+        ("total cost of all but Brand", [(53.75,)]),
         ("cost over 10", None),  # each one, or their sum?
         ("campaigns with cost over 15", None),  # of each row, or in total?
         ("total cost of Germany and not France", [(30.5,)]),
@@ -139,6 +141,21 @@ def test_an_average_per_order_is_the_mean_of_the_sums_of_orders(tmp_path: Path) 
     table = ReadTable(tmp_path, "lines", "order id,shop,sales\n1,a,10\n1,a,20\n2,b,40\n3,b,20\n")
     assert table.ask("average sales per order") == [(30.0,)]
     assert table.ask("average sales by shop") == [("a", 15.0), ("b", 30.0)]
+
+
+def test_what_an_empty_cell_makes_unclear_is_not_computed(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "ads", "campaign,country,clicks\na,Kiel,0\nb,,\nc,Ulm,4\n")
+    assert table.ask("how many rows with no clicks") is None  # 0, or not known?
+    assert table.ask("how many rows don't have clicks above 1") is None  # b has neither
+    assert table.ask("how many rows have no country") == [(1,)]
+    assert table.ask("how many rows where clicks is empty") == [(1,)]
+
+
+def test_the_first_by_date_is_not_the_latest(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "ads", "date,campaign\n2026-03-01,a\n2026-01-01,b\n")
+    assert table.ask("first campaign by date") is None
+    assert table.ask("campaign with the latest date") == [("a", "2026-03-01")]
+    assert table.ask("campaign with the earliest date") == [("b", "2026-01-01")]
 
 
 def test_an_exact_name_beats_a_part_of_one(tmp_path: Path) -> None:

@@ -77,6 +77,8 @@ class Composer:
         if only.op not in NEGATED or (only.values and isinstance(only.values[0], date)):
             return None
         column = self.column(only.column)
+        if only.op[0] in "<>" and column.nullable:
+            return None  # a row without a cost has no `cost above 1`, nor is its cost at most 1
         if column.kind == "bool" and only.op == "=":
             return self.one(only.column, "=", not only.values[0])
         if column.truths and only.op == "=" and column.profile.distinct == 2:
@@ -85,7 +87,8 @@ class Composer:
 
     def empty(self, name: str, op: str = "empty") -> Conditions | None:
         column = self.column(name)
-        fits = column.nullable and not column.truths and (op == "empty" or column.kind in ("text", "date"))
+        # `no clicks` of numbers: none that is known, or 0?
+        fits = column.nullable and not column.truths and column.kind in ("text", "date")
         return self.one(name, op) if fits else None
 
     def limited(self, name: str, *limits: tuple[str, Quantity]) -> Conditions | None:
@@ -173,7 +176,7 @@ class Composer:
 
     def key(self, name: str) -> Group | None:
         column = self.column(name)
-        if column.additive or column.unique or column.kind == "time":
+        if column.additive or column.kind == "time" or (column.unique and column.kind != "text"):
             return None
         return Group(name, "day" if column.kind == "date" else None)
 
@@ -221,6 +224,8 @@ class Composer:
     def ranked_by_column(
         self, descending: bool, number: Quantity | None, target: Target, name: str
     ) -> tuple[Target, Rank] | None:
+        if self.column(name).kind == "date":
+            return None  # the first by date is not the one with the highest date
         rank = self.rank_column(descending, name)
         return self.ranked(descending, number, target, rank.measure) if rank else None
 

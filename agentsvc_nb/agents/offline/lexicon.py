@@ -108,11 +108,11 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
     },
     "per": {"": "per"},
     "to": {"": "to"},
-    "and": {"": "and|but|,|&"},
+    "and": {"": "and|,|&"},
     "or": {"": "or|nor"},
     "between": {"": "between|from"},
     "not": {
-        "": "not|excluding|except|except for|other than|without|isn't|aren't|wasn't|weren't|neither|not from|"
+        "": "not|but not|all but|excluding|except|except for|other than|without|isn't|aren't|wasn't|weren't|neither|not from|"
         "not in|didn't|don't|doesn't|wouldn't|no|outside|!=|<>|≠",
     },
     "without": {"": "without|without a|no|missing|lacking|with no"},

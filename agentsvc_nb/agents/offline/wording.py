@@ -137,7 +137,8 @@ def headline(plan: Plan, table: Table, result: Result, account: Account) -> str:
     if plan.rank and plan.groups:
         measure = plan.rank.measure
         name = str(measure.column) if measure.agg in ("max", "min") else _lower(columns[1].title)
-        order = "Highest" if plan.rank.descending else "Lowest"
+        dated = measure.column is not None and table.column(measure.column).kind == "date"
+        order = ("Latest" if dated else "Highest") if plan.rank.descending else "Earliest" if dated else "Lowest"
         if plan.rank.limit > 1 and not plan.rank.nth:
             order = f"{'Top' if plan.rank.descending else 'Bottom'} {plan.rank.limit} {columns[0].title} by"
         elif plan.rank.nth:
