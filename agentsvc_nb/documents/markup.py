@@ -74,7 +74,9 @@ def is_hidden(node: _Element) -> bool:
     )
 
 
-_FOOTNOTE_MARK: Final = re.compile(r"(?:\[[^\[\]]{1,20}\])+|(?![°%]$)[\d\W]{1,3}|[a-e]")
+_FOOTNOTE_MARK: Final = re.compile(
+    r"(?:\[[^\[\]]{1,20}\])+|(?![°%]$)[\d\W]{1,3}|[a-e]|(?:\d{1,2}|[a-e])(?:\s*[,;]\s*(?:\d{1,2}|[a-e]))+"
+)
 _CENTS: Final = re.compile(r"\d\d")
 _BEFORE_CENTS: Final = re.compile(r"(?:^|[^\d.,])\d+$")
 _UNIT: Final = re.compile(r"(?<![^\W\d_])(?:[kcdmµ]?m|ft|yd|mi|in|s)$")
