@@ -24,6 +24,7 @@ _NO_CELL_COMMA: Final = re.compile(r"(?<!\d),|,(?!\d)")
 _TOLD: Final = re.compile(r'\ufeff?"?sep=(.)"?\r?\n')
 _MARKED: Final = re.compile(r'="([^"]*)"')
 END_OF_FILE: Final = "\x1a"
+_CONTROLS: Final = re.compile(rb"[\x01-\x08\x0e-\x19\x7f]")
 
 
 class CsvForm(NamedTuple):
@@ -74,6 +75,8 @@ def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int =
 def encoding_notes(decoded: DecodedText, data: bytes) -> list[str]:
     """Say what is uncertain about a file's encoding."""
     notes = [f"The encoding is a guess: {decoded.encoding}."] if decoded.guessed else []
+    if b"\0" in data and decoded.encoding[:6] not in ("utf-16", "utf-32") and data.strip(b"\0").count(0):
+        notes.append("The file has zero bytes among its text. They are left out.")
     if "\ufffd" in decoded.text and b"\xef\xbf\xbd" not in data:
         notes.append(f"Some bytes are not valid {decoded.encoding}. They are shown as \ufffd.")
     return notes
@@ -82,6 +85,10 @@ def encoding_notes(decoded: DecodedText, data: bytes) -> list[str]:
 def decode_table(data: bytes) -> DecodedText:
     """Decode the text of a table. Raises `UnreadableTable` if the bytes are not text."""
     found = decode(data.removesuffix(b"\x1a"), cut=False)
+    if b"\0" in data and (found is None or "\0" in found.text):
+        # Zeros among plain text are dirt of the program that wrote it; a file of other bytes has control characters.
+        rest = data.replace(b"\0", b"")
+        found = decode(rest, cut=False) if len(rest) * 2 > len(data) and not _CONTROLS.search(rest) else None
     if found is None:
         raise UnreadableTable("The file is empty." if not data.strip(b"\0\x1a") else "The file is not text.")
     return found
