@@ -254,8 +254,8 @@ def note_unread(column: ReadColumn, texts: Counter[str]) -> ReadColumn:
         notes.append(f"{has} an error value and no number: {shown}.")
     if empty:
         notes.append(f"Read as empty: {', '.join(sorted(empty)[:UNREAD_SHOWN])}.")
-    shown_texts = tuple(text for text, _ in (unread + errors).most_common(UNREAD_SHOWN))
-    return replace(column, unread=unread.total() + errors.total(), unread_texts=shown_texts, notes=tuple(notes))
+    shown_texts = tuple(text for text, _ in unread.most_common(UNREAD_SHOWN))
+    return replace(column, unread=unread.total(), unread_texts=shown_texts, notes=tuple(notes))
 
 
 def _listed(texts: list[str], total: int) -> str:
