@@ -155,7 +155,8 @@ class Linker:
             )
             return
         signs = [word for word in words if not split_header(word)]
-        words = tuple(stem(part) for word in words for part in split_header(word))
+        # `unitPrice` is two words, as in the header.
+        words = tuple(stem(part) for word in tokens[start:end] for part in split_header(word))
         roots = tuple(map(root, words))
         for column in self._table.columns:
             if signs and not (words == column.words and all(sign in column.name for sign in signs)):
@@ -173,7 +174,7 @@ class Linker:
         core = tuple(word for word in header if word not in HEADER_NOISE) or header
         if not words:
             return "", 0
-        if words == header:
+        if words == header or words == ("".join(header),):
             return "Col", 0.0
         # `orders` are the rows, not the column `order_id` or `order_date`.
         if set(words) <= self._table.row_nouns or (len(words) == 1 and words[0] in FUNCTION_WORDS):
