@@ -106,6 +106,10 @@ CASES = {
     "a hidden number": Case("a.html", HTML.format("<span style='display:none'>0003</span>3"), "Visits", "10", 2),
     "a deleted number": Case("a.html", HTML.format("<del>9</del>3"), "Visits", "10", 2),
     "a footnote": Case("a.html", HTML.format("3<sup>2</sup>"), "Visits", "10", 2),
+    "several footnotes": Case("a.html", HTML.format("3<sup>1, 3</sup>"), "Visits", "10", 2),
+    "zero bytes": Case("a.csv", "City;Visits\nKiel\0;3\nUlm\0\0;7\n", "Visits", "10", 2, "zero bytes"),
+    "an error value": Case("a.csv", "A,B\na,1\nb,#N/A\nc,3\n", "B", "4", 3, "1 cell has an error value"),
+    "two columns of one name": Case("a.csv", "A,B,B\na,1,4\nb,2,5\n", "B (2)", "9", 2, "2 columns are called 'B'"),
     "an end-of-file mark": Case("a.csv", "City,Visits\nKiel,3\nUlm,7\n\x1a", "Visits", "10", 2),
     "a footer of a page": Case(
         "a.html", HTML.format("3").replace("</table>", "<tfoot><tr><td></td><td>10</td></tr></tfoot></table>"),

@@ -316,7 +316,8 @@ def test_years_are_names_of_columns(tmp_path: Path) -> None:
 
 def test_each_column_has_a_name_of_its_own(tmp_path: Path) -> None:
     (table,) = read(tmp_path, "a.csv", "id,,Name,name,\n1,2,a,b,\n2,3,c,d,\n")
-    assert [one.name for one in table.columns] == ["id", "Column 2", "Name", "name (2)"]
+    assert [one.name for one in table.columns] == ["id", "Column 2", "Name (1)", "name (2)"]
+    assert "2 columns are called 'Name'" in " ".join(table.notes)
 
 
 def test_rows_of_another_width_are_told(tmp_path: Path) -> None:

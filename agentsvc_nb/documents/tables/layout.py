@@ -440,7 +440,7 @@ def _name_columns(
     if not sheet.header_rows and len(kept) == 1 and _first_name_is_missing(kept[0], body):
         joined = ["", *joined[:-1]]
         notes.append("The first column has no name.")
-    return _unique([index[at] or name for at, name in enumerate(joined)]), units
+    return _unique([index[at] or name for at, name in enumerate(joined)], notes), units
 
 
 def _first_name_is_missing(head: Sequence[Cell], body: Sequence[Row]) -> bool:
@@ -462,13 +462,20 @@ def _index_names(kept: Sequence[Sequence[Cell]], width: int) -> list[str]:
     return last if is_index else [""] * width
 
 
-def _unique(names: Sequence[str]) -> list[str]:
+def _unique(names: Sequence[str], notes: list[str]) -> list[str]:
+    """Return names of which no two are alike: of two columns with one name, neither keeps it alone."""
+    given = [name[:_NAME_CHARS] or f"Column {at}" for at, name in enumerate(names, 1)]
+    times = Counter(map(str.casefold, given))
+    for name in dict.fromkeys(base.casefold() for base in given if times[base.casefold()] > 1):
+        shown = next(base for base in given if base.casefold() == name)
+        notes.append(f"{times[name]} columns are called {shown!r}. They are numbered here.")
     made: list[str] = []
-    taken: set[str] = set()
-    for at, name in enumerate(names, 1):
-        base = name[:_NAME_CHARS] or f"Column {at}"
+    taken = {name for name, count in times.items() if count == 1}
+    for base in given:
         free, number = base, 1
-        while free.casefold() in taken:
+        if times[base.casefold()] > 1:
+            free = f"{base} ({number})"
+        while free.casefold() in taken and times[base.casefold()] > 1:
             number += 1
             free = f"{base} ({number})"
         taken.add(free.casefold())
