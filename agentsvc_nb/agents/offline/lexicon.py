@@ -112,8 +112,8 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
     "or": {"": "or|nor"},
     "between": {"": "between|from"},
     "not": {
-        "": "not|but not|all but|excluding|except|except for|other than|without|isn't|aren't|wasn't|weren't|neither|not from|"
-        "not in|didn't|don't|doesn't|wouldn't|no|outside|!=|<>|≠",
+        "": "not|but not|all but|excluding|except|except for|other than|without|isn't|aren't|wasn't|weren't|neither|"
+        "not from|not in|didn't|don't|doesn't|wouldn't|no|outside|!=|<>|≠",
     },
     "without": {"": "without|without a|no|missing|lacking|with no"},
     "with": {"": "with|had|have|has"},
