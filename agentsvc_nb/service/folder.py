@@ -45,7 +45,7 @@ class DatabaseLost(FolderFault):
 
 _OUR_FILES: Final = re.compile(
     r"lock|moved|blobs|blobs\.lock|cache|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
-    r"|mcp(?:-seen)?\.json|model-keys\.json|embeddings\.sqlite3(-journal)?"
+    r"|mcp(?:-seen)?\.json|model-keys\.json"
     r"|serve\.log(\.\d+)?"
     r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|moved|port|settings\.json|mcp(?:-seen)?\.json|model-keys\.json)\..*"
     r"|lost\+found|\.snapshot|\.nfs.*|\.Trash-.*|\.fseventsd|System Volume Information|\$RECYCLE\.BIN"  # file systems'
