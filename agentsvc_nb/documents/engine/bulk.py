@@ -147,7 +147,10 @@ def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]
     decoded = decode(data.removesuffix(b"\x1a"), cut=False)
     if decoded is None or decoded.text[:8].lstrip('\ufeff"').startswith("sep="):
         raise _Unfit
-    body = decoded.text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip("\n\t \x1a") + "\n"
+    body = (
+        decoded.text.replace("\0", "").lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip("\n\t \x1a")
+        + "\n"
+    )
     tail_start = max(_HEAD_BYTES, len(body) - _TAIL_BYTES)
     divided = re.compile(r"\n[ \t]*\n")
     footers: list[str] = []

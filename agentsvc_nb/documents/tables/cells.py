@@ -60,7 +60,7 @@ ONE_COLUMN: Final = "\x1e"
 def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int = CELLS_MAX) -> Sheet:
     """Read delimited text. `delimiter` is what the file's name suggests. Raises `UnreadableTable`."""
     decoded = decode_table(data)
-    text = decoded.text.rstrip(END_OF_FILE)
+    text = decoded.text.replace("\0", "").rstrip(END_OF_FILE)
     told = _TOLD.match(text)
     text = text[told.end() :] if told else text.lstrip("\ufeff")
     form = find_form(text, told[1] if told else delimiter)
@@ -85,7 +85,7 @@ def encoding_notes(decoded: DecodedText, data: bytes) -> list[str]:
 def decode_table(data: bytes) -> DecodedText:
     """Decode the text of a table. Raises `UnreadableTable` if the bytes are not text."""
     found = decode(data.removesuffix(b"\x1a"), cut=False)
-    if b"\0" in data and (found is None or "\0" in found.text):
+    if found is None and b"\0" in data:
         # Zeros among plain text are dirt of the program that wrote it; a file of other bytes has control characters.
         rest = data.replace(b"\0", b"")
         found = decode(rest, cut=False) if len(rest) * 2 > len(data) and not _CONTROLS.search(rest) else None
