@@ -14,6 +14,7 @@ from decimal import Decimal, localcontext
 from typing import Final
 
 from agentsvc_nb.documents.tables.model import Cell, ReadColumn, cell_at, is_filled, text_of
+from agentsvc_nb.documents.tables.summaries import find_summaries
 from agentsvc_nb.documents.tables.values import CURRENCY_CODES, number_of
 
 
@@ -74,7 +75,7 @@ class Suspects:
     hollow: set[int] = field(default_factory=set)
     """Lines without a label in a column where most have one."""
     heads: set[int] = field(default_factory=set)
-    """Heads of groups whose indented rows they add up."""
+    """Lines that are totals by their structure, such as heads of groups whose indented rows they add up."""
     odd: set[int] = field(default_factory=set)
     """Lines with a word for totals in a column where all others have numbers or dates."""
 
@@ -113,12 +114,16 @@ def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], f
         return [text_of(rows[place][at]) for at in labels]
 
     with localcontext(prec=_PRECISION):
+        numbers = [line(place).numbers for place in range(len(rows))]
+        summaries = find_summaries(rows, columns, numbers, has_total_word)
         if len(rows) <= LONG:
-            lines = [line(place) for place in range(len(rows))]
-            suspects.heads = _indented_heads(rows, labels, lines)
+            lines = [Line(one) for one in numbers]
+            suspects.heads = _indented_heads(rows, labels, lines) | summaries
             found = decide_totals(lines, suspects, [texts(place) for place in range(len(rows))])
         else:
             found = decide_in_runs(len(rows), suspects, line, run, texts)
+            found.totals |= summaries
+            found.kept = [place for place in found.kept if place not in summaries]
     if footer_rows and len(rows) > footer_rows:
         found.totals |= set(range(len(rows) - footer_rows, len(rows)))
     return found if len(found.totals) < len(rows) else TotalRows(set())
