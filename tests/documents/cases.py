@@ -57,6 +57,44 @@ CASES = {
         "a.csv", "pilsēta,klikšķi,izmaksas\nRīga,10,1.50\nLiepāja,20,2.25\nVentspils,35,4.10\nKopsavilkums,65,7.85\n",
         "klikšķi", "65", 3,
     ),
+    "totals of parts at the end": Case(
+        "a.csv",
+        "Ad,Clicks\nA,1204\nB,2310\nC,87\nTotal: Ads,3601\nTotal: Search,3514\nTotal: Shop,87\n",
+        "Clicks", "3601", 3,
+    ),
+    "a count at the end": Case(
+        "a.csv",
+        "Ad,State,Spend,CPM\nA,on,310.5,18\nB,on,95,21\nC,on,142,9\nAds: 3,,547.5,15.5\n",
+        "Spend", "547.5", 3,
+    ),
+    "a cube": Case(
+        "a.csv",
+        "Town,Sex,N\nA,F,412\nA,M,398\nA,T,810\nB,F,1210\nB,M,1188\nB,T,2398\n"
+        "All,F,1622\nAll,M,1586\nAll,T,3208\n",
+        "N", "3208", 4,
+    ),
+    "years among quarters": Case("a.csv", "When,N\n2022-Q1,110\n2022-Q2,123\n2022,233\n2023-Q1,75\n", "N", "308", 3),
+    "a balance at the end": Case(
+        "a.csv",
+        "Day;Who;N\n2026-01-01;A;5\n2026-01-02;B;7\n2026-01-03;C;8\n2026-01-04;C;1\nBalance;;99\n",
+        "N", "21", 4,
+    ),
+    "sums carried over pages": Case(
+        "a.csv",
+        "Id,Who,N\nx1,A,120\nx2,B,81\nCarried forward,,201\nPage 2,,\n"
+        "Id,Who,N\nBrought forward,,201\nx3,C,240\nx4,D,9\n",
+        "N", "450", 4,
+    ),
+    "lines about the file": Case(
+        "a.csv",
+        "Title,Exports\nReleased,2024-02-14\nShop,Sold\nA,110\nB,120\nC,115\n",
+        "Sold", "345", 3, "Lines above",
+    ),
+    "a logger": Case(
+        "a.csv",
+        "TOA5,Hill,CR1,48\nDAY,RH,WS\nTS,%,m/s\n,Smp,Max\n2026-01-01,80,1\n2026-01-02,77,2\n2026-01-03,75,2\n",
+        "RH", "232", 3, "description",
+    ),
     "indented groups": Case("a.csv", "Region,Jan\nNorth,10\n  Kiel,4\n  Husum,6\nSouth,5\n  Ulm,5\n", "Jan", "15", 3),
     "a row without a label is data": Case("a.csv", "R,K,N\nA,x,1\nA,y,2\nA,,4\nB,x,5\nB,,6\n", "N", "18", 5),
     "sections of a balance": Case(

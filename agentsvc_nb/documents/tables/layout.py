@@ -171,6 +171,7 @@ def arrange(block: Block, sheet: Sheet) -> Layout | None:
     # A header that is printed again on each page is no data.
     if headed and len(head[-1]) > 1:
         same = {tuple(map(text_of, one)) for one in head if count_filled(one) > 1}
+        body = _cut_page_lines(body, same)
         body = [
             row
             for row in body
@@ -200,6 +201,16 @@ def arrange(block: Block, sheet: Sheet) -> Layout | None:
     width = len(names)
     even = [row if len(row.cells) == width else Row(row.number, _fit_width(row.cells, width)) for row in body]
     return Layout(names, units, even, titles, footers, notes) if names else None
+
+
+def _cut_page_lines(body: Sequence[Row], head: set[tuple[str, ...]]) -> list[Row]:
+    """Drop lines such as `Page 2 of 3`: one cell, directly above a header that is printed again."""
+    pages = {
+        at - 1 for at, row in enumerate(body)
+        if at and count_filled(body[at - 1].cells) == 1 < count_filled(row.cells)
+        and tuple(map(text_of, row.cells)) in head
+    }  # fmt: skip
+    return [row for at, row in enumerate(body) if at not in pages]
 
 
 def surplus_note(numbers: Sequence[int]) -> str:
@@ -264,7 +275,9 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
         return start, start + 1, True
     if ids := next((at for at, row in enumerate(body[:_HEADER_MAX], start + 1) if _has_import_ids(row)), 0):
         return start, ids + 1, True
-    width = max(map(len, rows[:_SAMPLE]))
+    start = _skip_lines_about_file(rows, start)
+    body = rows[start + 1 :]
+    width = max(map(len, rows[start:_SAMPLE]))
     numeric = _numeric_columns(body[min(3, len(body) - 1) :][:200], width)
     first = rows[start]
     over_numeric = [cell_at(first, at) for at in numeric]
@@ -278,6 +291,42 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
             break
         end += 1
     return start, end, True
+
+
+def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
+    """Return where the header begins, below lines about the file that are as wide as the table.
+
+    A line of texts is the header if none of the lines above it has the kinds of cells that all rows below have.
+    """
+    wide = count_filled(rows[start])
+    if len(rows) > start + 3 and wide > max(count_filled(row) for row in rows[start + 1 : start + 50]):
+        names = [text_of(cell) for cell in rows[start + 1]]
+        if all(names) and len(set(names)) == len(names) and not any(map(looks_numeric, rows[start + 1])):
+            return start + 1
+    for at in range(start + 1, min(start + 10, len(rows) - 2)):
+        row, above = rows[at], rows[start:at]
+        below = rows[at + 1 : min(at + 51, max(at + 3, len(rows) - 1))]  # the last line may be another one
+        kinds = [_kind_of([cell_at(one, column) for one in below]) for column in range(len(row))]
+        names = [text_of(cell) for cell in row]
+        if len(set(names)) < len(names) or any(map(looks_numeric, row)):
+            continue
+        typed = [column for column, kind in enumerate(kinds) if kind]
+        misfits = [
+            any(is_filled(cell := cell_at(one, at)) and _kind_of([cell]) != kinds[at] for at in typed) for one in above
+        ]
+        described = any(looks_numeric(cell) for one in above for cell in one)
+        if typed and described and all(misfits) and all(names[column] for column in typed):
+            return at
+    return start
+
+
+def _kind_of(cells: Sequence[Cell]) -> str:
+    """Return whether all filled cells are numbers or all are dates; empty if neither, or if none is filled."""
+    filled = [cell for cell in cells if is_filled(cell) and not is_empty(text_of(cell))]
+    if not filled or not all(map(looks_numeric, filled)):
+        return ""
+    dates = [is_date(text_of(cell)) for cell in filled]
+    return "date" if all(dates) else "" if any(dates) else "number"
 
 
 def _numeric_columns(rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
