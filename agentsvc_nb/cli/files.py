@@ -51,6 +51,8 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
+    from agentsvc_nb.wire.text import label
+
     with connected(args.data) as client:
         found = client.files.list(args.chat).all()
     if args.json:
@@ -58,6 +60,9 @@ def _list(args: argparse.Namespace) -> int:
     else:
         rows = ((file.path, f"{file.size_bytes:,}", file.media_type) for file in found)
         print_rows(("path", "bytes", "type"), rows, "The chat has no files.")
+        for file in found:
+            if file.unreadable:
+                print(label(f"{file.path} can't be read: {file.unreadable}", 400))
     return 0
 
 

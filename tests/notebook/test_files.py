@@ -51,6 +51,12 @@ def test_the_table_says_who_made_each_file(terminal: Any, tmp_path: Path) -> Non
     assert set(table["kind"]) == {"upload", "output"}
 
 
+def test_a_file_that_can_not_be_read_says_why(terminal: Any) -> None:
+    Path("cut.docx").write_bytes(b"PK\x03\x04 the rest is missing")
+    terminal.cell("%%ask --file cut.docx\nsay x")
+    until(lambda: repr(terminal.cell("%files")), lambda shown: "uploads/cut.docx can't be read: It is damaged" in shown)
+
+
 def test_a_file_that_a_run_replaced_is_restored(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
     Path("prices.csv").write_text("mine")
     terminal.cell("%%ask --file prices.csv\nsay x")

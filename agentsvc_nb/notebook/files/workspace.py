@@ -97,6 +97,10 @@ def reader(client: AgentService, chat: str | None) -> Read:
     return read
 
 
+REASONS_MAX: Final = 10
+"""Files that can't be read whose reasons `%files` shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class UploadResult:
     """The result of `files_put`: names of the files sent, and of those already there (`same`).
@@ -150,6 +154,12 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
         notes.append(f"{len(staged)} more go along with the next %%ask")
     if any(file.version > 1 for file in found):
         notes.append("`%files versions PATH` lists the versions of a file, `%files restore PATH` brings one back")
+    unreadable = [file for file in found if file.unreadable]
+    notes += [f"{file.path} can't be read: {label(file.unreadable, 200)}" for file in unreadable[:REASONS_MAX]]
+    if len(unreadable) > REASONS_MAX:
+        notes.append(
+            f"{len(unreadable) - REASONS_MAX:,} more files can't be read: the column `unreadable` of `.df` has the reasons"
+        )
     bundle = grid("Files", ("path", "size", "type", "from", "changed", "version"), rows, notes)
     return ResultTable(bundle, lambda: frame([*map(_facts, found), *staged], results.FILES, chat=chat))
 
