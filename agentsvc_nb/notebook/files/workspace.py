@@ -158,7 +158,7 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
     notes += [f"{file.path} can't be read: {label(file.unreadable, 200)}" for file in unreadable[:REASONS_MAX]]
     if len(unreadable) > REASONS_MAX:
         notes.append(
-            f"{len(unreadable) - REASONS_MAX:,} more files can't be read: the column `unreadable` of `.df` has the reasons"
+            f"{len(unreadable) - REASONS_MAX:,} more files can't be read: see the column `unreadable` of `.df`"
         )
     bundle = grid("Files", ("path", "size", "type", "from", "changed", "version"), rows, notes)
     return ResultTable(bundle, lambda: frame([*map(_facts, found), *staged], results.FILES, chat=chat))
