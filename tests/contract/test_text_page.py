@@ -82,8 +82,8 @@ def test_a_long_text_is_cut_and_says_so(wire: Wire, browser: httpx.Client) -> No
     text = text_page(wire, browser, "long.txt", b"a\n" * (most + 1), chat)
     assert "The rest is left out" in text
     assert len(lines(text)) == most
-    wide = ",".join(map(str, range(1_000))).encode()
-    assert "The rest is left out" in text_page(wire, browser, "wide.csv", b"\n".join([wide] * 60), chat)
+    wide = "\n".join(",".join(f"{row}.{column}" for column in range(1_000)) for row in range(60)).encode()
+    assert "The rest is left out" in text_page(wire, browser, "wide.csv", wide, chat)
 
 
 def test_a_wide_table_is_cut_and_says_so(wire: Wire, browser: httpx.Client) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final, Literal, TypeVar
 
 from pydantic import Field
@@ -136,8 +138,9 @@ def facts(html: str) -> PageFacts:
                 _keep(page.actions, Action(text=said[:_TEXT_CHARS], kind="button"))
         elif text:
             _keep(page.headings, Heading(level=int(element.tag[1]), text=text))
-    for form in whole.iter("form"):
-        _keep(page.forms, _form(form))
+    # Each label is read once: a page may have a label around a hundred thousand fields.
+    labels = {label: visible_text(label)[:_TEXT_CHARS] for label in whole.iter("label")}
+    page.forms = [_form(form, labels) for form in islice(whole.iter("form"), _LISTED)]
     return page
 
 
@@ -165,22 +168,22 @@ def _add_action(page: PageFacts, text: str, element: Any) -> None:
         _keep(page.actions, Action(text=said, kind="button" if element.tag == "button" else "link", url=url))
 
 
-def _form(form: Any) -> Form:
+def _form(form: Any, labels: Mapping[Any, str]) -> Form:
     """Return a form with the fields that a visitor fills in, each with the words that label it."""
-    from agentsvc_nb.documents.markup import visible_text
-
     found = Form(method=form.get("method", "get").lower(), action=form.get("action", ""), fields=[])
-    root = form.getroottree().getroot()
-    labels = {label.get("for"): visible_text(label) for label in root.iter("label") if label.get("for")}
+    by_id = {label.get("for"): text for label, text in labels.items() if label.get("for")}
     for control in form.iter(*_CONTROLS):
+        if len(found.fields) == _LISTED:
+            break
         kind = control.get("type", "text").lower() if control.tag == "input" else str(control.tag)
         if kind in _SILENT:
             continue
-        around = next((visible_text(label) for label in control.iterancestors("label")), "")
-        label = control.get("aria-label") or control.get("placeholder") or around or labels.get(control.get("id"), "")
+        around = next((labels[label] for label in control.iterancestors("label")), "")
+        label = control.get("aria-label") or control.get("placeholder") or around or by_id.get(control.get("id"), "")
         required = control.get("required") is not None
-        field = FormField(name=control.get("name", ""), type=kind, label=label[:_TEXT_CHARS], required=required)
-        _keep(found.fields, field)
+        found.fields.append(
+            FormField(name=control.get("name", ""), type=kind, label=label[:_TEXT_CHARS], required=required)
+        )
     return found
 
 
