@@ -104,8 +104,8 @@ class TableQuestions:
         written = wording.with_durations(found)
         shown_table = f"{markdown(written)}\n" if len(found.rows) > 1 or len(columns) > 2 else ""
         line = wording.headline(plan, table, written, account)
-        if unread := wording.unread_sentence(plan, table):
-            return without_result("asked_back", f"{unread}\n\n{escape(label(line))}\n\n{shown_table}{rest}")
+        if open_ := " ".join(filter(None, (wording.doubt_sentence(plan, table), wording.unread_sentence(plan, table)))):
+            return without_result("asked_back", f"{open_}\n\n{escape(label(line))}\n\n{shown_table}{rest}")
         basis: Basis = "looked_up" if plan.select else "computed"
         left = found if len(found.rows) > 1 else None
         return result(basis, line, wording.values_of(plan, written), shown_table + rest, left)
@@ -120,7 +120,7 @@ class TableQuestions:
                 answer = await self._tables.query(SqlWriter(table).select(plan, titles), [reading.path])
             except WorkFailure:
                 continue
-            if answer.rows and not wording.unread_sentence(plan, table):
+            if answer.rows and not wording.unread_sentence(plan, table) and not wording.doubt_sentence(plan, table):
                 working.append(words)
             if len(working) == SUGGESTIONS:
                 break

@@ -172,6 +172,13 @@ def values_of(plan: Plan, result: Result) -> list[str]:
     return [plain(value, column) for row in result.rows for value, column in zip(row, columns, strict=False)]
 
 
+def doubt_sentence(plan: Plan, table: Table) -> str:
+    """Return what the file leaves open about the rows and the plan's columns; empty if nothing is."""
+    doubts = [table.profile.doubt]
+    doubts += [f"{code(name)}: {escape(doubt)}" for name in plan.columns if (doubt := table.column(name).profile.doubt)]
+    return " ".join(filter(None, doubts))
+
+
 def unread_sentence(plan: Plan, table: Table) -> str:
     """Return which cells of the plan's columns could not be read, and that they may change the result; empty if all
     were read."""

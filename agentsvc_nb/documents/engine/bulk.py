@@ -432,7 +432,7 @@ class _Loader:
             reading = column.reading
             about = ReadColumn(
                 column.name, reading.kind, (), (), reading.unit, reading.decimals,
-                decimal_mark=reading.decimal_mark, notes=reading.notes,
+                decimal_mark=reading.decimal_mark, notes=reading.notes, doubt=reading.doubt,
             )  # fmt: skip
             type_ = self._type(column)
             if reading.kind == "text":

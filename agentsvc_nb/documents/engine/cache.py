@@ -114,7 +114,9 @@ def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> T
         room -= sum(len(value.encode()) for value in made.values)
         columns.append(made)
     notes = tuple(map(replace_surrogates, table.notes))
-    return TableProfile("", "", table.rows, tuple(columns), replace_surrogates(table.name), notes, table.form())
+    return TableProfile(
+        "", "", table.rows, tuple(columns), replace_surrogates(table.name), notes, table.form(), table.doubt
+    )
 
 
 def _profile(
@@ -136,6 +138,7 @@ def _profile(
         largest or "",
         unread=column.unread,
         unread_texts=tuple(map(replace_surrogates, column.unread_texts)),
+        doubt=replace_surrogates(column.doubt),
     )
     if column.kind != "text":
         return made

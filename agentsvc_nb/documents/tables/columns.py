@@ -146,7 +146,7 @@ def _from_texts(draft: _Draft) -> ReadColumn:
     values = [by_text[text] if text in by_text else by_text.get(text_of(text)) for text in texts]  # type: ignore[index]
     column = ReadColumn(
         draft.name, reading.kind, values, draft.cells, reading.unit, reading.decimals,
-        decimal_mark=reading.decimal_mark, notes=reading.notes,
+        decimal_mark=reading.decimal_mark, notes=reading.notes, doubt=reading.doubt,
     )  # fmt: skip
     return column if reading.kind in ("text", "boolean") else _count_unread(column)
 

@@ -58,6 +58,8 @@ class Sheet:
     delimiter: str = ""
     rows_left_out: int = 0
     columns_left_out: int = 0
+    hidden_rows: frozenset[int] = frozenset()
+    """The numbers of rows that a filter of the workbook hides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class ReadColumn:
     unread_texts: tuple[str, ...] = ()
     decimal_mark: str = ""
     notes: tuple[str, ...] = ()
+    doubt: str = ""
+    """What no cell decides, so that the values may be others; empty if nothing is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,8 @@ class ReadTable:
     rows_left_out: int = 0
     columns_left_out: int = 0
     """Rows and columns beyond the limits of a preview."""
+    doubt: str = ""
+    """Why it is open which rows count, such as rows that a filter hides; empty if it is clear."""
 
     def form(self) -> str:
         """Describe how a program has to read the file, if it is not a usual CSV."""

@@ -30,6 +30,8 @@ class ColumnProfile:
         unread: How many filled cells are not of the column's kind and have no value. No sum or mean of the column may
             be given without saying so.
         unread_texts: The commonest of these cells.
+        doubt: What no cell decides, such as whether the day or the month comes first. What depends on the values may
+            be wrong. Empty if nothing is open.
     """
 
     name: str
@@ -44,6 +46,7 @@ class ColumnProfile:
     all_values: bool = False
     unread: int = 0
     unread_texts: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class TableProfile:
     """A table: its name in SQL, the path that people see, and the sheet if the file has several.
 
     No two names of its columns are equal, also in lower case. `notes` are sentences on how it was read; `form` says how
-    a program has to read the file, if it is not a usual CSV.
+    a program has to read the file, if it is not a usual CSV. `doubt` says why it is open which rows count.
     """
 
     name: str
@@ -61,6 +64,7 @@ class TableProfile:
     sheet: str = ""
     notes: tuple[str, ...] = ()
     form: str = ""
+    doubt: str = ""
 
 
 def file_names(paths: Iterable[str]) -> dict[str, str]:

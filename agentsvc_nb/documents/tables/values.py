@@ -57,6 +57,8 @@ class Reading:
     sure: bool = True
     """False if hints of other columns could change the reading."""
     notes: tuple[str, ...] = field(default=())
+    doubt: str = ""
+    """What no cell decides, so that the values may be others; empty if nothing is open."""
 
     def has_same_form(self, other: Reading) -> bool:
         """Return True if both read the cells in the same way."""
@@ -75,7 +77,7 @@ def read_texts(name: str, counts: Mapping[str, int], hints: Hints = NO_HINTS) ->
         return Reading("boolean", words)
     note = ""
     if not _is_compact_date(name, counts):
-        numbers = _read_numbers(counts, hints.decimal_mark)
+        numbers = _read_numbers(name, counts, hints.decimal_mark)
         if isinstance(numbers, Reading):
             return numbers
         note = numbers
@@ -266,7 +268,7 @@ def number_of(text: str, mark: str = ".") -> Decimal | None:
     return None if amount is None else _to_decimal(amount, mark or ".", scaled=False)
 
 
-def _read_numbers(counts: Mapping[str, int], hint: str) -> Reading | str:
+def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> Reading | str:
     """Read the texts as numbers; else return why they are none in a sentence, which may be empty."""
     sample = [text for text, _ in zip(counts, range(1000), strict=False) if not is_empty(text)]
     if not sample or sum(1 for text in sample if parse_amount(text)) * 2 < len(sample):
@@ -294,17 +296,21 @@ def _read_numbers(counts: Mapping[str, int], hint: str) -> Reading | str:
     if read < SHARE * filled:
         return ""
     notes = []
+    doubt = ""
     # Where commas are the only marks, and smaller numbers have none, they group thousands.
     only_commas = mark == "." and not any("." in one for one in digits) and any("," not in one for one in digits)
     if not sure and not only_commas:
         example = next(one for one in digits if "." in one or "," in one)
         shown = _to_decimal(Amount(example), mark, scaled=False)
-        notes.append(f"Is {example} a decimal number? No cell decides; read as {shown}.")
+        doubt = f"Is {example} a decimal number? No cell decides; read as {shown}."
+    elif is_serial_date(name, [value for value in values.values() if isinstance(value, Decimal)]):
+        doubt = "Are the numbers dates, counted in days as spreadsheets do? No cell decides; read as numbers."
+    notes += [doubt] if doubt else []
     if marked := next((text for text in amounts if _FOOTNOTE.search(text.strip())), ""):
         notes.append(f"Marks of footnotes are left out of the numbers, as in {marked.strip()}.")
     seen = mark if any("." in one or "," in one for one in digits) else ""
     decided = sure or not any("." in one or "," in one for one in digits)
-    return Reading("number", values, unit.name, decimals, seen, sure=decided, notes=tuple(notes))
+    return Reading("number", values, unit.name, decimals, seen, sure=decided, notes=tuple(notes), doubt=doubt)
 
 
 class _Unit(NamedTuple):
@@ -427,11 +433,13 @@ def _read_durations(name: str, counts: Mapping[str, int]) -> Reading | None:
     for text, span in found.items():
         values[text] = _seconds(span, hours_first)
     notes = ["Durations are read as seconds."]
+    doubt = ""
     if in_two and not in_three and not hours_first:
         example = next(text for text, span in found.items() if span.re is _CLOCK_SPAN).strip()
-        notes.append(f"Is {example} hours or minutes? No cell decides; read as minutes and seconds.")
+        doubt = f"Is {example} hours or minutes? No cell decides; read as minutes and seconds."
+        notes.append(doubt)
     decimals = max(-int(one.as_tuple().exponent) for one in values.values() if isinstance(one, Decimal))
-    return Reading("number", values, "s", decimals, notes=tuple(notes))
+    return Reading("number", values, "s", decimals, notes=tuple(notes), doubt=doubt)
 
 
 def _parse_span(text: str) -> re.Match[str] | None:
@@ -638,12 +646,14 @@ def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: 
     example = next((one for one in opened.values() if one.month != one.day), None)
     day_first: bool | None = None
     notes = []
+    doubt = ""
     if firsts or seconds:
         day_first = firsts > seconds
     elif example:
         day_first = hint
         if hint is None:
-            notes.append("Day or month first? No cell decides; read as month first.")
+            doubt = "Day or month first? No cell decides; read as month first."
+            notes.append(doubt)
     with_clock = any(one.clock and one.clock.replace(tzinfo=None) != time(0) for one in written.values())
     zones = {one.clock.tzinfo for one in written.values() if one.clock}
     values: dict[str, Value] = dict.fromkeys(counts)
@@ -659,8 +669,9 @@ def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: 
             notes.append("The times have different offsets. They are given in UTC.")
     undecided = bool(example) and not firsts and not seconds
     return Reading(
-        "datetime" if with_clock else "date", values, unit, day_first=day_first, sure=not undecided, notes=tuple(notes)
-    )
+        "datetime" if with_clock else "date", values, unit, day_first=day_first, sure=not undecided,
+        notes=tuple(notes), doubt=doubt,
+    )  # fmt: skip
 
 
 def _moment(day: date, clock: time | None, to_utc: bool) -> datetime:
