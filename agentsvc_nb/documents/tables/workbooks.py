@@ -69,7 +69,9 @@ def read_workbook(data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
             room -= len(rows) * width
             sheet = Sheet(name, [*rows], blank_rows_divide=True, merged_filled=True)
             sheet.rows_left_out = height - len(rows)
-            sheet.notes = marks[name].apply(rows) if name in marks else []
+            if name in marks:
+                sheet.notes = marks[name].apply(rows)
+                sheet.hidden_rows = frozenset(marks[name].hidden_rows)
             _fill_merged(rows, page.merged_cell_ranges or ())
             found.append(sheet)
     except CalamineError as error:
@@ -105,6 +107,8 @@ class _Marks:
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
     without_result: list[tuple[int, int]] = field(default_factory=list)
+    hidden_rows: list[int] = field(default_factory=list)
+    """Numbers of rows that a filter hides."""
 
     def apply(self, rows: Sequence[list[Cell]]) -> list[str]:
         """Put formats and errors into the cells, and return notes."""
@@ -165,7 +169,7 @@ def _read_marks(data: bytes, names: set[str]) -> dict[str, _Marks]:
                 if name in names:
                     xml = parts.read(path)
                     # Most sheets have none of these, and reading the XML of a large one takes long.
-                    if formats or b't="e"' in xml or b"<f" in xml:
+                    if formats or b't="e"' in xml or b"<f" in xml or b"<filterColumn" in xml:
                         found[name] = _sheet_marks(xml, formats)
     except (zipfile.BadZipFile, KeyError, ValueError, etree.XMLSyntaxError):
         return found
@@ -200,12 +204,15 @@ def _sheet_marks(xml: bytes, formats: Mapping[str, str]) -> _Marks:
     from lxml import etree
 
     marks = _Marks()
+    is_filtered = b"<filterColumn" in xml
     row = column = -1
     cells = etree.iterparse(
         io.BytesIO(xml), tag=(_MAIN + "c", _MAIN + "row"), resolve_entities=False, no_network=True, load_dtd=False
     )
     for _, cell in cells:
         if cell.tag == _MAIN + "row":
+            if is_filtered and cell.get("hidden") in ("1", "true") and cell.get("r", "").isdecimal():
+                marks.hidden_rows.append(int(cell.get("r", "")))
             cell.clear()
             continue
         if place := re.fullmatch(r"([A-Z]{1,3})(\d{1,7})", cell.get("r", "")):
