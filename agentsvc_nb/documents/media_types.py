@@ -310,7 +310,7 @@ def _may_be_zip(media_type: str) -> bool:
 _TABLE_ENDINGS: Final = frozenset(
     {
         *(".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".json", ".jsonl", ".ndjson"),
-        *(".html", ".htm", ".xhtml", ".md", ".markdown", ".docx", ".parquet", ".pq"),
+        *(".html", ".htm", ".xhtml", ".md", ".markdown", ".docx", ".parquet", ".pq", ".txt"),
     }
 )
 _TABLE_ENDING_BY_TYPE: Final = {

@@ -90,6 +90,12 @@ CASES = {
         "Title,Exports\nReleased,2024-02-14\nShop,Sold\nA,110\nB,120\nC,115\n",
         "Sold", "345", 3, "Lines above",
     ),
+    "a text file": Case("a.txt", "Farm A\nMay\n\nTree,Count\nOak,3\nYew,4\nElm,1\n", "Count", "8", 3, "Lines above"),
+    "a trailing delimiter": Case("a.txt", "A,B,C\n1,4,70,\n2,5,80,\n3,6,95,\n", "B", "15", 3),
+    "labels of groups": Case(
+        "a.csv", "Region,Item,N\nNorth,Tea,1\n,Milk,2\nSouth,Tea,3\n,Milk,4\n", "N", "10", 4, "2 empty cells",
+    ),
+    "a mark for missing values": Case("a.csv", "A,B\na,1\nb,2\nc,M\nd,3\n\nM = missing\n", "B", "6", 4, "M = missing"),
     "a logger": Case(
         "a.csv",
         "TOA5,Hill,CR1,48\nDAY,RH,WS\nTS,%,m/s\n,Smp,Max\n2026-01-01,80,1\n2026-01-02,77,2\n2026-01-03,75,2\n",

@@ -13,7 +13,7 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -22,11 +22,13 @@ from agentsvc_nb.documents.decoding import decode
 from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.documents.tables.cells import read_delimited
 from agentsvc_nb.documents.tables.columns import column_notes, read_columns
+from agentsvc_nb.documents.tables.groups import fill_group_labels, repeats_unclearly
 from agentsvc_nb.documents.tables.layout import (
     Layout,
     Row,
     arrange,
     is_generated_name,
+    looks_numeric,
     number_rows,
     split_blocks,
 )
@@ -52,6 +54,8 @@ from agentsvc_nb.documents.tables.totals import TotalRows, find_totals
 from agentsvc_nb.documents.tables.values import Hints
 from agentsvc_nb.documents.tables.workbooks import read_excel_xml, read_workbook
 
+_NAME_CHARS: Final = 60
+"""Characters of a name of a column in a text file; longer ones are sentences."""
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _TOO_MANY_CELLS: Final = (
     f"The file has more than {CELLS_MAX:,} cells, so nothing was computed. Leave out columns, split the file, or save "
@@ -204,9 +208,26 @@ def _read_text(name: str, ending: str, data: bytes, cells_max: int) -> list[Shee
         with contextlib.suppress(UnreadableTable):
             return read_json(name, data)
     sheet = read_delimited(name, data, "\t" if ending in (".tsv", ".tab") else "", cells_max)
+    if ending == ".txt" and not _is_table(sheet):
+        return []
     if ending in _WORKBOOKS and not sheet.delimiter:
         raise UnreadableTable("The file is not a workbook, or is damaged.")
     return [sheet]
+
+
+def _is_table(sheet: Sheet) -> bool:
+    """Return True if most lines of a text are rows of one width below short names, and not sentences with commas."""
+    blocks = [block.rows for block in split_blocks(sheet)]
+    rows = max(blocks, key=len, default=[])
+    if not sheet.delimiter or len(rows) < 3 or len(rows) * 2 < sum(map(len, blocks)):
+        return False
+    names = [text_of(cell) for cell in rows[0].cells if is_filled(cell)]
+    widths = {len(row.cells) - (not is_filled(row.cells[-1])) for row in rows}
+    if len(widths) > 1 or max(widths) < 2 or any(len(name) > _NAME_CHARS for name in names):
+        return False
+    body = [row.cells for row in rows[1:]]
+    typed = any(sum(looks_numeric(one[at]) for one in body) * 4 >= len(body) * 3 for at in range(max(widths)))
+    return typed or sheet.delimiter in "\t|"
 
 
 # A table
@@ -220,6 +241,10 @@ def read_layout(layout: Layout, sheet: Sheet, whole: bool = True) -> ReadTable |
     names, rows = layout.names[:COLUMNS_MAX], layout.rows
     hints = Hints("," if sheet.decimal_comma else "." if sheet.delimiter == "," else "")
     columns = read_columns(names, _transpose(rows, len(names)), hints)
+    if missing := _missing_marks(layout):
+        texts = {at for at, column in enumerate(columns) if column.kind == "text"}
+        rows = [_without_marks(row, missing, texts) for row in rows]
+        columns = read_columns(names, _transpose(rows, len(names)), hints)
     totals = find_totals([row.cells for row in rows], columns, sheet.footer_rows)
     headings = set(_find_headings(rows, columns)) - totals.totals
     notes = [f"Lines above the table: {' / '.join(layout.titles)}."] if layout.titles else []
@@ -230,6 +255,15 @@ def read_layout(layout: Layout, sheet: Sheet, whole: bool = True) -> ReadTable |
     if out := totals.totals | headings:
         rows = [row for at, row in enumerate(rows) if at not in out]
         columns = read_columns(names, _transpose(rows, len(names)), hints)
+    rows, filled = fill_group_labels(rows, columns)
+    if filled:
+        columns = read_columns(names, _transpose(rows, len(names)), hints)
+        notes.append(f"{names[0]}: {filled} empty cells have the label above them, which heads their group.")
+    elif repeats_unclearly(rows, columns):
+        doubt = (
+            "Most cells are empty. Do they have the label above them? The file does not say, so they count as empty."
+        )
+        columns[0] = replace(columns[0], doubt=doubt, notes=(*columns[0].notes, doubt))
     total_rows = tuple(layout.rows[at].number for at in sorted(totals.totals))
     columns = [
         replace(column, unit=column.unit or unit) if unit and column.kind == "number" else column
@@ -238,6 +272,8 @@ def read_layout(layout: Layout, sheet: Sheet, whole: bool = True) -> ReadTable |
     ]
     if not columns:
         return None
+    doubt = _hidden_sentence(rows, sheet)
+    notes += [doubt] if doubt else []
     if layout.footers:
         notes.append(f"Lines below the table: {' / '.join(layout.footers[:20])}.")
     return ReadTable(
@@ -252,7 +288,35 @@ def read_layout(layout: Layout, sheet: Sheet, whole: bool = True) -> ReadTable |
         sheet.delimiter,
         sheet.rows_left_out,
         columns_left_out,
+        doubt,
     )
+
+
+_LEGEND: Final = re.compile(
+    r"(?i)(\S{1,5})\s*[=:]\s*(?:values? )?(?:is |are |was |were )?"
+    r"(?:missing|no data|not? (?:available|measured|recorded|reported)|unknown|fehlend|keine daten|manquant)\b.*"
+)
+
+
+def _missing_marks(layout: Layout) -> frozenset[str]:
+    """Return the marks of which a line around the table says that the value is missing, as in `M = missing`."""
+    lines = [part.strip() for line in (*layout.titles, *layout.footers) for part in re.split(r"[;,]", line)]
+    return frozenset(found[1] for line in lines if (found := _LEGEND.fullmatch(line)))
+
+
+def _without_marks(row: Row, marks: Collection[str], texts: Collection[int]) -> Row:
+    if not any(isinstance(cell, str) and cell.strip() in marks for cell in row.cells):
+        return row
+    cells = ["" if at not in texts and text_of(cell) in marks else cell for at, cell in enumerate(row.cells)]
+    return Row(row.number, cells)
+
+
+def _hidden_sentence(rows: Sequence[Row], sheet: Sheet) -> str:
+    """Say how many rows a filter of the workbook hides, and that they count."""
+    hidden = sum(row.number in sheet.hidden_rows for row in rows)
+    if not hidden:
+        return ""
+    return f"A filter hides {hidden:,} of the {len(rows):,} rows. All rows count here: remove the filter, or the rows."
 
 
 def _transpose(rows: Sequence[Row], width: int) -> list[Sequence[Cell]]:

@@ -1,0 +1,47 @@
+"""Give rows the label of their group where it is written once, above the rows that it holds for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentsvc_nb.documents.tables.layout import Row
+from agentsvc_nb.documents.tables.model import Cell, ReadColumn, is_filled, text_of
+
+
+def fill_group_labels(rows: list[Row], columns: Sequence[ReadColumn]) -> tuple[list[Row], int]:
+    """Fill the empty cells of the first column with the label above, and count them.
+
+    It is clear that labels hold for the rows below if each is written once, and the next column always has a label,
+    none twice in a group.
+    """
+    groups = _groups(rows, columns)
+    if not groups:
+        return rows, 0
+    seconds = [[text_of(row.cells[1]) for row in group] for group in groups]
+    if not all(all(texts) and len(set(texts)) == len(texts) for texts in seconds):
+        return rows, 0
+    made: list[Row] = []
+    for group in groups:
+        label: Cell = group[0].cells[0]
+        made += [group[0], *(Row(row.number, [label, *row.cells[1:]]) for row in group[1:])]
+    return made, len(rows) - len(groups)
+
+
+def repeats_unclearly(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> bool:
+    """Return True if labels may hold for the rows below, but the next column does not show it."""
+    return 0 < len(_groups(rows, columns)) * 2 <= len(rows)
+
+
+def _groups(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[list[Row]]:
+    """Divide rows at the labels of the first column; nothing if the labels can't be those of groups."""
+    if len(rows) < 3 or len(columns) < 3 or columns[0].kind == "number" or columns[1].kind not in ("text", "date"):
+        return []
+    labels = [text_of(cell) for cell in columns[0].cells if is_filled(cell)]
+    if len(set(labels)) < len(labels) or len(labels) in (0, len(rows)) or not is_filled(rows[0].cells[0]):
+        return []
+    groups: list[list[Row]] = []
+    for row in rows:
+        if is_filled(row.cells[0]):
+            groups.append([])
+        groups[-1].append(row)
+    return groups if max(map(len, groups)) > 1 else []
