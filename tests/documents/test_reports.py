@@ -80,6 +80,7 @@ SIBLINGS: Final[dict[str, tuple[str, str, str, str | None]]] = {
         "a.csv", "Day,Rain\n1,5\n2,x\n3,7\n4,3\n5,1\n\nx: not measured\n", "What is the average of Rain?", "4",
     ),
     "an unexplained mark": ("a.csv", "Day,Rain\n1,5\n2,x\n3,7\n4,3\n5,1\n", "What is the average of Rain?", None),
+    "a name too few": ("a.csv", "A,B\n5,1,4\n7,2,5\n", "What is the total of B?", None),
     "two columns of one name": ("a.csv", "A,B,B\na,1,4\nb,2,5\n", "What is the total of B?", None),
     "a name in camel case": ("a.csv", "x,inMyArea\na,1\nb,2\n", "What is the total of inmyarea?", "3"),
     "errors beside numbers": ("a.csv", "A,B\na,1\nb,#DIV/0!\nc,3\nd,#N/A\n", "What is the highest B?", "3"),

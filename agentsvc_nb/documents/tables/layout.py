@@ -489,7 +489,19 @@ def _name_columns(
     if not sheet.header_rows and len(kept) == 1 and _first_name_is_missing(kept[0], body):
         joined = ["", *joined[:-1]]
         notes.append("The first column has no name.")
+    elif not sheet.header_rows and len(kept) == 1 and _has_name_too_few(kept[0], body):
+        notes.append(NAME_TOO_FEW)
     return _unique([index[at] or name for at, name in enumerate(joined)], notes), units
+
+
+NAME_TOO_FEW: Final = "The header has a name too few, and the file does not say which column lacks it."
+
+
+def _has_name_too_few(head: Sequence[Cell], body: Sequence[Row]) -> bool:
+    """Return True if all rows fill one cell more than the header has names."""
+    sample = [row.cells for row in body[:200]]
+    width = len(head) + 1
+    return len(sample) > 1 and all(map(is_filled, head)) and all(count_filled(cells) == width for cells in sample)
 
 
 def _first_name_is_missing(head: Sequence[Cell], body: Sequence[Row]) -> bool:

@@ -24,6 +24,7 @@ from agentsvc_nb.documents.tables.cells import read_delimited
 from agentsvc_nb.documents.tables.columns import column_notes, read_columns
 from agentsvc_nb.documents.tables.groups import fill_group_labels, repeats_unclearly
 from agentsvc_nb.documents.tables.layout import (
+    NAME_TOO_FEW,
     Layout,
     Row,
     arrange,
@@ -255,6 +256,8 @@ def read_layout(layout: Layout, sheet: Sheet, whole: bool = True) -> ReadTable |
     if out := totals.totals | headings:
         rows = [row for at, row in enumerate(rows) if at not in out]
         columns = read_columns(names, _transpose(rows, len(names)), hints)
+    if NAME_TOO_FEW in layout.notes:
+        columns = [replace(column, doubt=NAME_TOO_FEW) for column in columns]
     rows, filled = fill_group_labels(rows, columns)
     if filled:
         columns = read_columns(names, _transpose(rows, len(names)), hints)
