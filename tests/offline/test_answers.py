@@ -275,3 +275,10 @@ def test_a_resumed_run_does_not_repeat_what_is_done(tmp_path: Path) -> None:
     turn = ask("total clicks? total cost?", FILES, tmp_path)
     assert [state["done"] for state in turn.checkpoints] == [0, 1]
     assert turn.checkpoints[1]["bases"][0]["headline"] == "Total clicks: 8"
+
+
+def test_a_question_that_refers_to_the_one_before_is_not_answered_alone(tmp_path: Path) -> None:
+    turn = ask("How many rows from Germany, and how much did they cost?", FILES, tmp_path)
+    assert "Not answered: `how much did they cost?`" in turn.said
+    turn = ask("What is the total cost? And what is its median?", FILES, tmp_path)
+    assert "It refers to the question before it." in turn.said

@@ -60,6 +60,7 @@ _MODEL_VERBS: Final = (
     "generate|create|design|critique|evaluate|judge|review|interpret|predict|forecast|plan|invent|imagine|paint|draw|"
     "plot|chart|describe|compare|should"
 )
+_REFERS: Final = re.compile(r"\b(?:it|its|they|them|their|those|these|he|she|his|her)\b", re.IGNORECASE)
 _FOR_MODEL: Final = re.compile(rf"(?:please |can you |could you |would you |and )*(?:{_MODEL_VERBS})\b", re.IGNORECASE)
 _PREPOSITION: Final = (
     r"(?:\b(?:in|of|from|on|for|about|according to|inside)\s+)?(?:the\s+)?(?:file|table|sheet|document)?\s*"
@@ -98,12 +99,17 @@ class _Answer:
             bases = [basis.model_dump(mode="json") for basis in self._bases]
             await self._turn.checkpoint({"done": number, "bases": bases})
             await self._turn.step()
-            await self._answer(questions[number], len(questions) > 1)
+            await self._answer(questions[number], len(questions) > 1, number > 0)
         if basis := join_bases(self._bases):
             self._turn.rests_on(basis)
 
-    async def _answer(self, question: str, several: bool) -> None:
-        part = await self._find_answer(question)
+    async def _answer(self, question: str, several: bool, follows: bool) -> None:
+        if follows and _REFERS.search(question):
+            part = without_result(
+                "asked_back", "It refers to the question before it. Ask it as a question of its own.\n\n"
+            )
+        else:
+            part = await self._find_answer(question)
         if several and part.basis.basis in ("nothing", "cannot", "asked_back"):
             await self._voice.say(f"Not answered: {code(question[:80])}\n\n")
         await self._voice.say(part.text)

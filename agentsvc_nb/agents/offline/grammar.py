@@ -81,7 +81,9 @@ class Composer:
             return None  # a row without a cost has no `cost above 1`, nor is its cost at most 1
         if column.kind == "bool" and only.op == "=":
             return self.one(only.column, "=", not only.values[0])
-        if column.truths and only.op == "=" and column.profile.distinct == 2:
+        if column.truths and only.op == "=" and only.values[0] in column.truths:
+            if column.profile.distinct > 2:
+                return None  # `would not recommend`: those who say no, or those who say maybe, too?
             return self.one(only.column, "=", column.truths[only.values[0] == column.truths[0]])
         return frozenset({replace(only, op=NEGATED[only.op])})
 
@@ -346,6 +348,8 @@ GRAMMAR: Final[dict[str, Function]] = {
     "Rank = Nth Rank": lambda c, nth, rank: replace(rank, limit=nth, nth=True) if rank.limit == 1 else None,
     "Rank = Num Rank": lambda c, number, rank: c.numbered_rank(number, rank),
     "Ranked = Top Num Target by Measure": lambda c, *parts: c.ranked(*parts),
+    "Ranked = Num Top Target by Measure": lambda c, number, top, *parts: c.ranked(top, number, *parts),
+    "Ranked = Num Top Target by Col": lambda c, number, top, *parts: c.ranked_by_column(top, number, *parts),
     "Ranked = Top Target by Measure": lambda c, top, target, measure: c.ranked(top, None, target, measure),
     "Ranked = Top Num Target by Col": lambda c, *parts: c.ranked_by_column(*parts),
     "Ranked = Top Target by Col": lambda c, top, target, column: c.ranked_by_column(top, None, target, column),

@@ -46,7 +46,10 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
         (True, "COUNT"): "most common|most frequent|most often|most popular",
         (False, "COUNT"): "least common|least frequent",
     },
-    "Top": {True: "top|first|highest|largest|best", False: "bottom|lowest|smallest|worst"},
+    "Top": {
+        True: "top|first|highest|largest|best|biggest|most expensive",
+        False: "bottom|lowest|smallest|worst|cheapest|least expensive",
+    },
     "Nth": {2: "second|2nd", 3: "third|3rd", 4: "fourth|4th", 5: "fifth|5th"},
     # Comparisons: before a number, after it, with a column that the word names, and before a date.
     "Cmp": {
@@ -142,6 +145,14 @@ NOT_ADDITIVE: Final = words_of(
     "cpm cpa roas balance stock zip code star grade weight width depth speed"
 )
 """Stems of headers whose numbers do not add up over rows: a sum of prices is rarely what somebody wants."""
+ID_WORDS: Final = words_of("id no nr sku ean isbn gtin")
+"""Last stems of headers whose values name a row: `Order No`."""
+SYNONYMS: Final = (
+    words_of("cost spend spent expense"),
+    words_of("revenue sale turnover income"),
+    words_of("salary pay earn"),
+)
+"""Words for one amount. A question may use another one than the header, if only one header has one of them alone."""
 PERIODS: Final = words_of("month day hour quarter week date")
 """Stems of headers that, alone, number periods: `Month` does not add up, `Hours worked` does."""
 QUANTITIES: Final = frozenset({"unit", "quantity", "qty", "piece"})
@@ -152,11 +163,13 @@ HEADER_NOISE: Final = words_of("is has id at in of the usd eur gbp second minute
 """Words of a header that a question may leave out."""
 FUNCTION_WORDS: Final = words_of(
     "a an the of in on at for from to with is are was were be been do does did has have had there it its that "
-    "which whose what this these those we our i me my all any so as than also then s please you would will can"
+    "which whose what this these those we our us i me my their all any so as than also then s you would will "
+    "can please pls thanks hi hello what's who's that's there's we've"
 )
 FILLERS: Final = words_of(
     "get got tell much make made place placed go went come came sold sell take took given located live amount "
-    "data dataset table year's overall's how's happen occur by's each's find see value spreadsheet file"
+    "data dataset table year's overall's how's happen occur by's each's find see value spreadsheet file "
+    "still actually really ever altogether brought bring become used something anything"
 )
 """Words that a question may hold without a meaning, unless the table has a header or value like them."""
 AUXILIARY: Final = words_of("is are was were did does do had have has went would will come came")

@@ -19,6 +19,7 @@ from agentsvc_nb.agents.offline.lexicon import (
     NUMBER_WORDS,
     PEOPLE,
     RATIOS,
+    SYNONYMS,
     root,
     split_header,
     stem,
@@ -110,7 +111,7 @@ class Linker:
         written = {one.start for one in single if one.kind == "Val" and one.meaning[1] == tokens[one.start]}
         costs: list[float | None] = []
         for at, token in enumerate(tokens):
-            word = token.lower()
+            word = token.lower().replace("’", "'")
             if word in FUNCTION_WORDS:
                 costs.append(None if at in written and not (token.islower() and len(token) < 4) else 0.0)
             elif (word in FILLERS or stem(word) in FILLERS) and at not in named:
@@ -180,7 +181,9 @@ class Linker:
         if set(words) <= self._table.row_nouns or (len(words) == 1 and words[0] in FUNCTION_WORDS):
             return "", 0
         if column.kind == "date" and "date" not in words:
-            event = len(words) == 1 and set(roots) & set(map(root, set(header) - HEADER_NOISE))
+            # `signed up` is the event of a `signup_date`.
+            said = "".join(roots) if len(words) == 2 else roots[0] if len(words) == 1 else ""
+            event = said in set(map(root, set(header) - HEADER_NOISE))
             return ("Event", 0.3) if event else ("", 0)
         if words == core:
             return "Col", 0.1
@@ -188,6 +191,17 @@ class Linker:
             return "Col", 0.3
         if not set(words) - HEADER_NOISE:
             return "", 0
+        if len(words) > 1 and sorted(roots) == sorted(map(root, core)):
+            return "Col", 0.4  # `allow pets` names `Pets allowed`
+        if len(words) == 1 and len(core) == 1 and column.additive and self._is_synonym(words[0], core[0]):
+            return "Col", 0.8
         within = any(words == header[at : at + len(words)] for at in range(len(header) - len(words) + 1))
         starts = column.kind == "text" and len(words) == 1 and bool(header) and roots[0] == root(header[0])
         return ("Col", 1.0) if within or starts else ("", 0)
+
+    def _is_synonym(self, word: str, header: str) -> bool:
+        """Return True if a word means the same amount as a header, and no other header has one of their words."""
+        for words in SYNONYMS:
+            if word in words and header in words:
+                return sum(bool(words & set(column.words)) for column in self._table.columns if column.additive) == 1
+        return False

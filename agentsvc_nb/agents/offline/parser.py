@@ -6,6 +6,7 @@ questions of plans, and keeps those that parse back to the plan they were made o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -23,6 +24,10 @@ from agentsvc_nb.agents.offline.saying import say
 TOKENS_MAX: Final = 40
 TIE: Final = 0.25
 """Two plans whose prices are nearer than this are equally likely."""
+_SHARE: Final = re.compile(r"\b(?:share|proportion|fraction|percentage)\b", re.IGNORECASE)
+_IN_PERCENT: Final = re.compile(r",?\s+(?:in|as a) (?:percent|percentage|%)", re.IGNORECASE)
+_AMOUNT: Final = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
+_IN_TOTAL: Final = re.compile(r",?\s+in total\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class QuestionParser:
 
     def parse(self, question: str) -> Plan | Refusal:
         """Return the plan of a question, or a refusal."""
-        tokens = tokens_of(question)
+        tokens = tokens_of(_without_repetition(question))
         if not tokens:
             return Refusal("The question has no words.")
         if len(tokens) > TOKENS_MAX:
@@ -116,6 +121,17 @@ class QuestionParser:
         yield from (Plan(measures=(Measure("max", one.name),)) for one in amounts[:2])
         yield from (Plan(measures=(Measure("count"),), groups=(Group(key.name),)) for key in texts[:2])
         yield from (Plan(measures=(Measure("distinct", one.name),)) for one in columns if one.kind == "text")
+
+
+def _without_repetition(question: str) -> str:
+    """Cut words that say again what the question asks for: `how many ... in total`, `what share ... in percent`.
+
+    >>> _without_repetition("How many seats do we have in total?"), _without_repetition("Average cost in total")
+    ('How many seats do we have?', 'Average cost in total')
+    """
+    if _SHARE.search(question):
+        question = _IN_PERCENT.sub("", question)
+    return _IN_TOTAL.sub("", question) if _AMOUNT.search(question) else question
 
 
 def _condition_on(composer: Composer, lexical: Sequence[Fragment]) -> Conditions:

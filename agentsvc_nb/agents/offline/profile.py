@@ -7,7 +7,16 @@ from datetime import date
 from functools import cached_property
 from typing import Literal
 
-from agentsvc_nb.agents.offline.lexicon import NOT_ADDITIVE, PEOPLE, PERIODS, ROW_NOUNS, YES_NO, split_header, stem
+from agentsvc_nb.agents.offline.lexicon import (
+    ID_WORDS,
+    NOT_ADDITIVE,
+    PEOPLE,
+    PERIODS,
+    ROW_NOUNS,
+    YES_NO,
+    split_header,
+    stem,
+)
 from agentsvc_nb.documents.tables.profiles import ColumnProfile, TableProfile
 
 Kind = Literal["text", "number", "date", "time", "bool"]
@@ -48,7 +57,7 @@ class Column:
 
     @cached_property
     def is_id(self) -> bool:
-        return self.words[-1:] == ("id",)
+        return bool(set(self.words[-1:]) & ID_WORDS)
 
     @cached_property
     def is_amount(self) -> bool:
@@ -111,7 +120,11 @@ class Table:
     @cached_property
     def row_nouns(self) -> frozenset[str]:
         """Return the stems that mean a row: the table's name, what a unique id counts, and general words."""
-        nouns = set(ROW_NOUNS) | {stem(word) for word in split_header(self.name)[-1:]}
+        headers = {word for column in self.columns if column != self.key for word in column.words}
+        *others, last = split_header(self.name) or [""]
+        # `support_tickets_q1` has tickets: a plural that is not a column either.
+        plurals = {stem(word) for word in others if stem(word) != word} - headers
+        nouns = set(ROW_NOUNS) | {stem(last)} | plurals
         if self.key:
             nouns |= set(self.key.words[:-1] if self.key.is_id else self.key.words)
         return frozenset(nouns | PEOPLE if nouns & PEOPLE else nouns)
