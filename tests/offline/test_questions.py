@@ -212,6 +212,7 @@ def test_daily_words_are_used_or_left_out(tmp_path: Path) -> None:
     assert table.ask("two biggest tickets by cost") == [("T-3", 40), ("T-2", 20)]
     assert table.ask("how many would not recommend us?") is None  # those who say no, or maybe, too?
     assert table.ask("how many did they allow") is None
+    assert table.ask("share of tickets that allow pets by agent") is None  # within each agent, or of all?
 
 
 def test_two_words_name_the_event_of_a_date(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ _MODEL_VERBS: Final = (
     "plot|chart|describe|compare|should"
 )
 _REFERS: Final = re.compile(r"\b(?:it|its|they|them|their|those|these|he|she|his|her)\b", re.IGNORECASE)
+_REFERRING: Final = "It may refer to the question before it. Ask it as a question of its own.\n\n"
 _FOR_MODEL: Final = re.compile(rf"(?:please |can you |could you |would you |and )*(?:{_MODEL_VERBS})\b", re.IGNORECASE)
 _PREPOSITION: Final = (
     r"(?:\b(?:in|of|from|on|for|about|according to|inside)\s+)?(?:the\s+)?(?:file|table|sheet|document)?\s*"
@@ -78,13 +79,17 @@ class Offline:
 
 
 class _Answer:
-    """The state of one answer: how many questions are done, and what their answers rest on."""
+    """The state of one answer: how many questions are done, and what their answers rest on.
+
+    `_narrowed` says that the latest question was about some rows only, or had no answer.
+    """
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
         self._voice = Voice(turn)
         state: dict[str, Any] = turn.state or {}
         self._done = int(state.get("done", 0))
+        self._narrowed = bool(state.get("narrowed", False))
         self._bases = [AnswerBasis.model_validate(basis) for basis in state.get("bases", [])]
 
     async def give(self) -> None:
@@ -97,20 +102,25 @@ class _Answer:
                 await self._turn.warn("message_shortened", f"{shortened} Put a long text into a file.")
         for number in range(self._done, len(questions)):
             bases = [basis.model_dump(mode="json") for basis in self._bases]
-            await self._turn.checkpoint({"done": number, "bases": bases})
+            await self._turn.checkpoint({"done": number, "bases": bases, "narrowed": self._narrowed})
             await self._turn.step()
-            await self._answer(questions[number], len(questions) > 1, number > 0)
+            await self._answer(questions, number)
         if basis := join_bases(self._bases):
             self._turn.rests_on(basis)
 
-    async def _answer(self, question: str, several: bool, follows: bool) -> None:
-        if follows and _REFERS.search(question):
-            part = without_result(
-                "asked_back", "It refers to the question before it. Ask it as a question of its own.\n\n"
-            )
+    async def _answer(self, questions: Sequence[str], number: int) -> None:
+        question = questions[number]
+        if number and _REFERS.search(question):
+            part = without_result("asked_back", _REFERRING)
         else:
             part = await self._find_answer(question)
-        if several and part.basis.basis in ("nothing", "cannot", "asked_back"):
+            # `Orders from Germany, and what is the total?`: of Germany, or of all? Only a new sentence is clear.
+            same_sentence = number > 0 and questions[number - 1][-1] not in ".?!;"
+            if same_sentence and self._narrowed and part.basis.basis in ("computed", "looked_up") and not part.limited:
+                part = without_result("asked_back", _REFERRING)
+        answered = part.basis.basis not in ("nothing", "cannot", "asked_back")
+        self._narrowed = part.limited or not answered
+        if len(questions) > 1 and not answered:
             await self._voice.say(f"Not answered: {code(question[:80])}\n\n")
         await self._voice.say(part.text)
         self._bases.append(part.basis)

@@ -203,6 +203,8 @@ class Assembler:
         if measures[0].agg == "sum" and not self._column(str(measures[0].column)).additive:
             _reject(f"`{measures[0].column}` does not add up, so that it has no shares.")
         if plan.groups:
+            if plan.conditions:
+                raise Undecided("It is not clear whether the shares are those within each group, or of all groups.")
             return replace(plan, measures=measures, share=frozenset())
         begin = next(fragment.end for fragment in cover if fragment.kind == "Share")
         parts = [fragment for fragment in cover if fragment.kind == "Cond"]

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from agentsvc_nb.agents.offline import wording
@@ -108,7 +108,8 @@ class TableQuestions:
             return without_result("asked_back", f"{open_}\n\n{escape(label(line))}\n\n{shown_table}{rest}")
         basis: Basis = "looked_up" if plan.select else "computed"
         left = found if len(found.rows) > 1 else None
-        return result(basis, line, wording.values_of(plan, written), shown_table + rest, left)
+        part = result(basis, line, wording.values_of(plan, written), shown_table + rest, left)
+        return replace(part, limited=bool(plan.conditions))
 
     async def suggestions(self, reading: Reading, question: str) -> list[str]:
         """Return questions about a table that were tried: each parses to its plan, and its SQL runs."""

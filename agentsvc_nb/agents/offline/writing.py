@@ -23,11 +23,15 @@ _ORDER: Final = get_args(Basis)
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """A part of an answer, in Markdown, and what it rests on; `table` is what to leave as a file."""
+    """A part of an answer, in Markdown, and what it rests on; `table` is what to leave as a file.
+
+    `limited` says that it is about some rows of a table only, because of conditions.
+    """
 
     text: str
     basis: AnswerBasis
     table: Result | None = None
+    limited: bool = False
 
 
 def result(basis: Basis, headline: str, values: Sequence[str], rest: str, table: Result | None = None) -> AnswerPart:
