@@ -211,6 +211,7 @@ def test_daily_words_are_used_or_left_out(tmp_path: Path) -> None:
     assert table.ask("share of tickets from Ann, in percent") is not None
     assert table.ask("two biggest tickets by cost") == [("T-3", 40), ("T-2", 20)]
     assert table.ask("how many would not recommend us?") is None  # those who say no, or maybe, too?
+    assert table.ask("average cost per ticket overall") == [(70 / 3,)]
     assert table.ask("how many did they allow") is None
     assert table.ask("share of tickets that allow pets by agent") is None  # within each agent, or of all?
 
@@ -227,3 +228,11 @@ def test_two_words_name_the_event_of_a_date(tmp_path: Path) -> None:
 def test_a_synonym_of_two_headers_is_not_guessed(tmp_path: Path) -> None:
     table = ReadTable(tmp_path, "ads", "ad,cost,media spend\na,1,10\nb,2,20\n")
     assert table.ask("total expense") is None
+
+
+def test_rows_are_counted_by_the_date_on_which_they_began(tmp_path: Path) -> None:
+    text = "deal id,Created At,Closed At,Stage\n1,2026-01-02,2026-02-02,Won\n2,2026-01-05,2026-03-01,Lost\n"
+    table = ReadTable(tmp_path, "deals", text)
+    assert table.ask("deals per month") == [("2026-01-01", 2)]
+    assert table.ask("won deals per month") is None  # created, or closed?
+    assert table.ask("how many deals in February 2026?") is None

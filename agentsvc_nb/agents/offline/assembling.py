@@ -40,6 +40,10 @@ class Assembler:
     def assemble(self, cover: Sequence[Fragment]) -> Plan:
         """Return the plan of a cover, checked against its question word: `who` does not ask for a number."""
         plan = self._plan([fragment for fragment in cover if fragment.kind != "Who"], self._asks_for_a_row(cover))
+        first = self._table.first_date if self._table.default_date is None else None
+        keys = [*plan.groups, *([plan.mean_per] if plan.mean_per else ())]
+        if first and plan.conditions and any(group.column == first.name and group.part for group in keys):
+            _reject(f"It is not clear whether `{first.name}` is the date that counts.")  # `deals won per month`
         key = plan.select or (plan.groups[0].column if plan.groups else plan.measures[0].column)
         scalar = plan.measures and not plan.groups and plan.measures[0].agg not in ("min", "max")
         for who in (fragment for fragment in cover if fragment.kind == "Who"):

@@ -187,7 +187,7 @@ class Composer:
         return key.part is not None or self.column(key.column).is_id
 
     def part_key(self, part: Part, name: str | None = None) -> Group | None:
-        column = self.column(name) if name else self.table.default_date
+        column = self.column(name) if name else self.table.default_date or self.table.first_date
         return Group(column.name, part) if column and column.kind == "date" else None
 
     def numbered(self, number: Quantity, target: Target) -> Target | None:
@@ -319,6 +319,7 @@ GRAMMAR: Final[dict[str, Function]] = {
     "Measure = Ratio .1": lambda c, ratio: c.known_ratio(ratio),
     "Measure = Agg Ratio .2": lambda c, agg, ratio: c.known_ratio(ratio) if agg == "mean" else None,
     "Measure = Agg Col per Col": lambda c, agg, column, over: c.ratio(column, over) if agg == "mean" else None,
+    "Measure = Agg Col per row": lambda c, agg, column: c.measure(agg, column) if agg == "mean" else None,
     "MeanOf = Agg Measure": lambda c, agg, measure: measure if agg == "mean" and measure.agg == "count" else None,
     "MeanOf = Agg row": lambda c, agg: Measure("count") if agg == "mean" else None,
     "Having = Measure Limits": lambda c, measure, limits: _having(measure, limits),

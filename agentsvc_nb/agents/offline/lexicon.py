@@ -164,7 +164,7 @@ HEADER_NOISE: Final = words_of("is has id at in of the usd eur gbp second minute
 FUNCTION_WORDS: Final = words_of(
     "a an the of in on at for from to with is are was were be been do does did has have had there it its that "
     "which whose what this these those we our us i me my their all any so as than also then s you would will "
-    "can please pls thanks hi hello what's who's that's there's we've"
+    "can please pls thanks hi hello what's whats who's whos that's thats there's we've"
 )
 FILLERS: Final = words_of(
     "get got tell much make made place placed go went come came sold sell take took given located live amount "
@@ -241,3 +241,12 @@ def root(word: str) -> str:
     """
     short = re.sub(r"(ing|ed|ier|er|ies|y|e)$", "", stem(word)) if len(word) > 3 else stem(word)
     return re.sub(r"([bdgklmnprt])\1$", r"\1", short) if len(short) > 2 else stem(word)
+
+
+BEGINNINGS: Final = frozenset(
+    root(word)
+    for word in _ordered(
+        "created opened submitted registered issued order booked published signup started placed posted"
+    )
+)
+"""Roots of headers of the date on which a row began: `Created At`, `Booked On`."""

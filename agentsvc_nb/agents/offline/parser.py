@@ -28,6 +28,8 @@ _SHARE: Final = re.compile(r"\b(?:share|proportion|fraction|percentage)\b", re.I
 _IN_PERCENT: Final = re.compile(r",?\s+(?:in|as a) (?:percent|percentage|%)", re.IGNORECASE)
 _AMOUNT: Final = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 _IN_TOTAL: Final = re.compile(r",?\s+in total\b", re.IGNORECASE)
+_AGGREGATE: Final = re.compile(r"\b(?:how many|how much|total|average|avg|mean|median|number of)\b", re.IGNORECASE)
+_IN_ALL: Final = re.compile(r",?\s+(?:overall|altogether|all together)(?=\s*[?.!]*\s*$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,9 @@ def _without_repetition(question: str) -> str:
     """
     if _SHARE.search(question):
         question = _IN_PERCENT.sub("", question)
-    return _IN_TOTAL.sub("", question) if _AMOUNT.search(question) else question
+    if _AMOUNT.search(question):
+        question = _IN_TOTAL.sub("", question)
+    return _IN_ALL.sub("", question) if _AGGREGATE.search(question) else question
 
 
 def _condition_on(composer: Composer, lexical: Sequence[Fragment]) -> Conditions:

@@ -8,12 +8,14 @@ from functools import cached_property
 from typing import Literal
 
 from agentsvc_nb.agents.offline.lexicon import (
+    BEGINNINGS,
     ID_WORDS,
     NOT_ADDITIVE,
     PEOPLE,
     PERIODS,
     ROW_NOUNS,
     YES_NO,
+    root,
     split_header,
     stem,
 )
@@ -128,6 +130,16 @@ class Table:
         if self.key:
             nouns |= set(self.key.words[:-1] if self.key.is_id else self.key.words)
         return frozenset(nouns | PEOPLE if nouns & PEOPLE else nouns)
+
+    @cached_property
+    def first_date(self) -> Column | None:
+        """Return the only column for the date on which a row began: `tickets per week` counts them by it."""
+        began = [
+            column
+            for column in self.columns
+            if column.kind == "date" and not column.nullable and {root(word) for word in column.words} & BEGINNINGS
+        ]
+        return began[0] if len(began) == 1 else None
 
     @cached_property
     def default_date(self) -> Column | None:
