@@ -140,7 +140,7 @@ RATIOS: Final[tuple[tuple[str, str, str, int], ...]] = (
 """Known ratios: name, headers of the numerator, headers of the denominator, factor (100 gives a percentage)."""
 
 NOT_ADDITIVE: Final = words_of(
-    "price rate ratio score age rat rating satisfaction percent percentage pct average avg mean median year rank "
+    "per price rate ratio score age rat rating satisfaction percent percentage pct average avg mean median year rank "
     "position temperature level discount id no number margin index latitude longitude size height share ctr cpc "
     "cpm cpa roas balance stock zip code star grade weight width depth speed"
 )
