@@ -22,7 +22,14 @@ from agentsvc_nb.documents.engine.dialect import column_names, number_type, quot
 from agentsvc_nb.documents.engine.loading import load_map
 from agentsvc_nb.documents.tables.cells import ONE_COLUMN, CsvForm, encoding_notes, find_form, parse_rows
 from agentsvc_nb.documents.tables.columns import column_notes, note_unread
-from agentsvc_nb.documents.tables.layout import Layout, arrange, is_generated_name, split_blocks, surplus_note
+from agentsvc_nb.documents.tables.layout import (
+    NAME_TOO_FEW,
+    Layout,
+    arrange,
+    is_generated_name,
+    split_blocks,
+    surplus_note,
+)
 from agentsvc_nb.documents.tables.model import CELLS_MAX, COLUMNS_MAX, NOTES_MAX, ReadColumn, ReadTable, Sheet
 from agentsvc_nb.documents.tables.reading import total_notes
 from agentsvc_nb.documents.tables.totals import (
@@ -31,7 +38,6 @@ from agentsvc_nb.documents.tables.totals import (
     TotalRows,
     decide_in_runs,
     has_total_word,
-    is_mean,
     is_only_names,
     label_names,
 )
@@ -285,6 +291,8 @@ class _Loader:
         made = self._make(columns)
         totals = self._remove_totals(columns, made)
         made = [self._about(column, read) for column, read in zip(columns, made, strict=True)]
+        if NAME_TOO_FEW in self.layout.notes:
+            made = [replace(read, doubt=NAME_TOO_FEW) for read in made]
         made = [
             replace(read, unit=read.unit or unit) if read.kind == "number" else read
             for read, unit in zip(made, self.layout.units, strict=True)
@@ -523,20 +531,23 @@ class _Loader:
         names = label_names(column.name for column in made)
         groups = _Groups(self, labels)
         found = Suspects()
+        first: dict[int, str] = {}
         for at, column in enumerate(columns):
-            texts = self._worded(column)
-            for cell, exact in ((cell, is_only_names(cell, names, groups)) for cell in texts):
+            cells = self._worded(column)
+            if not cells:
+                continue
+            said = ", ".join(map(text, cells))
+            (count,) = self.one("count(*)", f"{column.sql} IN ({said})")
+            (values,) = self.engine.execute(f"SELECT count({column.sql}) FROM {self.name}").fetchone() or (0,)
+            strict = made[at].kind != "text" and values + count >= self.rows
+            for cell in cells:
+                is_named = is_only_names(cell, names, groups)
                 places = self.engine.execute(
                     f"SELECT rowid FROM {self.raw} WHERE {column.sql} = ? LIMIT {_SUSPECTS_MAX + 1}", [cell]
                 ).fetchall()
                 for (place,) in places:
-                    found.worded.add(place)
-                    if exact:
-                        found.exact.add(place)
-                        if made[at].kind != "text":
-                            found.odd.add(place)
-                    if is_mean(cell):
-                        found.means.add(place)
+                    label = cell.strip()
+                    found.add_worded(place, label, first.setdefault(place, label), is_named, strict)
         for at in labels:
             empty = f"c{at} IN {_BLANK}"
             (count,) = self.one(f"count(*) FILTER ({empty})")

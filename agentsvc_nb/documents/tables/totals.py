@@ -79,6 +79,24 @@ class Suspects:
     odd: set[int] = field(default_factory=set)
     """Lines with a word for totals in a column where all others have numbers or dates."""
 
+    def add_worded(self, place: int, label: str, first: str, is_named: bool, is_strict: bool) -> None:
+        """Add a line with a word for totals.
+
+        Args:
+            place: The index of the line.
+            label: The cell with the word.
+            first: The first such cell of the line, which may be another column's.
+            is_named: Whether the other words of the label are names.
+            is_strict: Whether all other lines have a number or a date in the label's column.
+        """
+        self.worded.add(place)
+        if is_named and label == first:
+            self.exact.add(place)
+        if is_mean(label):
+            self.means.add(place)
+        if is_named and is_strict:
+            self.odd.add(place)
+
 
 @dataclass(slots=True)
 class TotalRows:
@@ -205,13 +223,7 @@ def _find_suspects(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]
         for place in places:
             first = next((text_of(cell) for cell in rows[place] if isinstance(cell, str) and has_total_word(cell)), "")
             label = text_of(rows[place][at])
-            found.worded.add(place)
-            if label == first and kinds[rows[place][at]]:  # type: ignore[index]
-                found.exact.add(place)
-            if is_mean(label):
-                found.means.add(place)
-            if strict and kinds[rows[place][at]]:  # type: ignore[index]
-                found.odd.add(place)
+            found.add_worded(place, label, first, kinds[rows[place][at]], strict)  # type: ignore[index]
     for at in labels:
         empty = {place for place, row in enumerate(rows) if not text_of(row[at]).strip("-—– ")}
         if 0 < len(empty) * 2 < len(rows):
