@@ -196,7 +196,7 @@ def to_result(answer: QueryAnswer, columns: Sequence[ResultColumn]) -> Result:
     rows = tuple(
         tuple(wording.cell_value(cell, kind) for cell, kind in zip(line, answer.types, strict=True)) for line in cells
     )
-    return Result(tuple(columns), rows, len(rows), len(rows))
+    return Result(tuple(columns), rows)
 
 
 def offer(path: str, questions: Sequence[str]) -> str:

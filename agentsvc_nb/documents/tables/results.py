@@ -11,12 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import ROUND_HALF_UP, Decimal, localcontext
-from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from pydantic import TypeAdapter
-
-from agentsvc_nb.documents.safe_text import escape, table
+from agentsvc_nb.documents.safe_text import table
 from agentsvc_nb.documents.tables.model import Kind
 
 Value = str | bool | Decimal | date | datetime | time
@@ -37,43 +34,12 @@ class ResultColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Rows that had no part in the result: a condition on `column` could not be decided as it is empty there
-    (`undecided`), they have no value to compute with (`empty`; `partly`: but they have one for another measure, or the
-    other side of a quotient, and count there), the divisor is 0 (`zero`), or the other table has no
-    such key (`unmatched`)."""
-
-    reason: Literal["undecided", "empty", "partly", "zero", "unmatched"]
-    column: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
-    """Rows of exact numbers, texts and dates; None is no value. `used` of the table's `total` rows were computed with;
-    `more` says that the rows of the result go on."""
+    """Rows of exact numbers, texts and dates; None is no value. `more` says that the rows of the result go on."""
 
     columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[Value | None, ...], ...]
-    total: int
-    used: int
-    left_out: tuple[LeftOut, ...] = ()
     more: bool = False
-
-
-@cache
-def _results() -> TypeAdapter[Result]:
-    """Made when it is first needed: it takes a tenth of a second."""
-    return TypeAdapter(Result)
-
-
-def to_json(result: Result) -> str:
-    return _results().dump_json(result).decode()
-
-
-def from_json(text: str) -> Result:
-    """Raises `ValueError` for what is no result."""
-    return _results().validate_json(text)
 
 
 ROWS_SHOWN: Final = 20
@@ -85,7 +51,7 @@ _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Sat
 
 
 def markdown(result: Result) -> str:
-    """A table of the first rows, how many there are, and the rows that were left out."""
+    """Return a table of the first rows, and how many there are."""
     columns = result.columns
     cells = [
         [shown(value, column) for value, column in zip(row, columns, strict=True)] for row in result.rows[:ROWS_SHOWN]
@@ -94,35 +60,7 @@ def markdown(result: Result) -> str:
     if result.more or len(result.rows) > ROWS_SHOWN:
         of = f"more than {len(result.rows):,}" if result.more else f"{len(result.rows):,}"
         made += f"\nThe first {len(cells)} of {of} rows.\n"
-    out = left_out(result)
-    return f"{made}\n{out}\n" if out else made
-
-
-def left_out(result: Result) -> str:
-    """The rows that were left out, by reason, in a sentence, and those that count in a part; empty when there are
-    none."""
-    out = [f"{_rows(one.rows)} {_because(one)}" for one in result.left_out if one.reason != "partly"]
-    partly = (_counts_in_part(one) for one in result.left_out if one.reason == "partly")
-    return " ".join([*([f"Left out: {', '.join(out)}."] if out else ()), *partly])
-
-
-def _counts_in_part(one: LeftOut) -> str:
-    has, counts = ("has", "it still counts") if one.rows == 1 else ("have", "they still count")
-    return f"{_rows(one.rows)} {has} no value in {escape(one.column)}: {counts} in the rest of the calculation."
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
-
-
-def _because(one: LeftOut) -> str:
-    name = escape(one.column)
-    return {
-        "undecided": f"where the condition on {name} meets an empty cell",
-        "empty": f"without a value in {name}",
-        "zero": f"where {name} is 0",
-        "unmatched": "without a match in the other table",
-    }[one.reason]
+    return made
 
 
 def shown(value: Value | None, column: ResultColumn) -> str:

@@ -272,7 +272,7 @@ def _exported(table: ReadTable) -> dict[str, Any]:
 
     rows = tuple(zip(*(column.values for column in table.columns), strict=True))
     try:
-        files = exported(Result(tuple(map(_column, table.columns)), rows, table.rows, table.rows), table.name)
+        files = exported(Result(tuple(map(_column, table.columns)), rows), table.name)
     except ResultTooLong:
         raise CannotDecode(f"It has more rows than the {TABLE_BYTES // 10**6} MB that are read here.") from None
     csv, schema = files[CSV].decode(), files[SCHEMA].decode()
