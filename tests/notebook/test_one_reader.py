@@ -89,7 +89,7 @@ def test_a_table_is_chosen_by_its_name(tmp_path: Path) -> None:
     for path, sheet, said in (
         (place, "sold", "There is no table 'sold' in the file"),
         (tmp_path / "none.csv", None, "There is no file 'none.csv'"),
-        (tmp_path / "words.txt", None, "The file is not a table"),
+        (tmp_path / "words.txt", None, "can't be read as a table"),
     ):
         (tmp_path / "words.txt").write_text("words")
         with pytest.raises(AskError, match=said):
