@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb.documents.decoding import decode
 from agentsvc_nb.documents.engine.dialect import column_names, number_type, quoted, sql_type, text
 from agentsvc_nb.documents.engine.loading import load_map
+from agentsvc_nb.documents.engine.unchecked import BLANK, UncheckedRows
 from agentsvc_nb.documents.tables.cells import ONE_COLUMN, CsvForm, encoding_notes, find_form, parse_rows
 from agentsvc_nb.documents.tables.columns import column_notes, note_unread
 from agentsvc_nb.documents.tables.layout import (
@@ -31,7 +32,7 @@ from agentsvc_nb.documents.tables.layout import (
     surplus_note,
 )
 from agentsvc_nb.documents.tables.model import CELLS_MAX, COLUMNS_MAX, NOTES_MAX, ReadColumn, ReadTable, Sheet
-from agentsvc_nb.documents.tables.reading import total_notes
+from agentsvc_nb.documents.tables.reading import missing_marks, total_notes
 from agentsvc_nb.documents.tables.totals import (
     Line,
     Suspects,
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
     import duckdb
 
 WORTH_BYTES: Final = 2_000_000
+"""Size from which on the engine reads a file. Python reads about 27,000 rows of six cells in a second."""
+CHECKED_CELLS_MAX: Final = 1_200_000
+"""Cells up to which Python reads a large file, too, if it may have rows that add up others. It takes 7 s."""
 _HEAD_BYTES: Final = 400_000
 _TAIL_BYTES: Final = 64_000
 _SAMPLE: Final = 2_000
@@ -65,6 +69,9 @@ _UNUSUAL_MAX: Final = 300_000
 """Distinct cells of a column that Python reads one by one."""
 _REJECTS_MAX: Final = 1_000
 _SUSPECTS_MAX: Final = 2_000
+_MARKS_UNREAD: Final = (
+    "A line of the file tells marks for missing values, which were not applied in a file of this size."
+)
 _NEVER: Final = "\\x01none\\x01"
 """What stands for NULL in the file: nothing, so every empty cell is an empty text."""
 _WORDS: Final = (
@@ -119,6 +126,7 @@ def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimit
         with _regular_copy(file) as (regular, notes, encoding, footers):
             head = _read_head(regular, delimiter)
             _read_cells(engine, f"{name}_raw", regular, head)
+            head.layout.footers[:] = footers
             table = _Loader(engine, name, head).load()
     except _Unfit:
         engine.execute(f"DROP TABLE IF EXISTS {name}")
@@ -262,6 +270,8 @@ class _Loader:
         self.engine, self.name, self.raw, self.layout = engine, name, f"{name}_raw", head.layout
         self.hints = Hints("," if head.form.delimiter == ";" else "." if head.form.delimiter == "," else "")
         self.delimiter = head.form.delimiter
+        self.named: list[tuple[int, str]] = []
+        """The cells called total, with the index of their column."""
         self._cut_blank_end()
         (self.rows,) = self.one("count(*)")
 
@@ -290,6 +300,12 @@ class _Loader:
                 self._find_unusual(column)
         made = self._make(columns)
         totals = self._remove_totals(columns, made)
+        unchecked = UncheckedRows(self.engine, self.name, self.raw, self.rows, made)
+        doubt = unchecked.describe(self.named)
+        if missing_marks(self.layout):
+            doubt = f"{doubt} {_MARKS_UNREAD}".strip()
+        if doubt and self.rows * len(columns) <= CHECKED_CELLS_MAX:
+            raise _Unfit
         made = [self._about(column, read) for column, read in zip(columns, made, strict=True)]
         if NAME_TOO_FEW in self.layout.notes:
             made = [replace(read, doubt=NAME_TOO_FEW) for read in made]
@@ -301,6 +317,7 @@ class _Loader:
         numbers = {at: first + at for at in (*totals.totals, *totals.kept, *totals.unproven)}
         numbers.setdefault(0, first)
         notes = [f"Lines above the table: {' / '.join(self.layout.titles)}."] if self.layout.titles else []
+        notes += [doubt] if doubt else []
         notes += [*self.layout.notes, *total_notes(totals, numbers)]
         made = self._name_columns(made)
         return ReadTable(
@@ -312,6 +329,7 @@ class _Loader:
             tuple(self.layout.titles),
             tuple(numbers[at] for at in sorted(totals.totals)),
             delimiter=self.delimiter,
+            doubt=doubt,
         )
 
     # Columns
@@ -542,6 +560,8 @@ class _Loader:
             strict = made[at].kind != "text" and values + count >= self.rows
             for cell in cells:
                 is_named = is_only_names(cell, names, groups)
+                if is_named:
+                    self.named.append((at, cell))
                 places = self.engine.execute(
                     f"SELECT rowid FROM {self.raw} WHERE {column.sql} = ? LIMIT {_SUSPECTS_MAX + 1}", [cell]
                 ).fetchall()
@@ -549,7 +569,7 @@ class _Loader:
                     label = cell.strip()
                     found.add_worded(place, label, first.setdefault(place, label), is_named, strict)
         for at in labels:
-            empty = f"c{at} IN {_BLANK}"
+            empty = f"c{at} IN {BLANK}"
             (count,) = self.one(f"count(*) FILTER ({empty})")
             if 0 < count * 2 < self.rows:
                 where = "true" if at == labels[-1] else f"c{labels[0]} <> ''"
@@ -621,4 +641,3 @@ _SPACES: Final = "".join(
 )
 """What Python strips."""
 _AT_AN_END: Final = rf"\A[{_SPACES}]|[{_SPACES}]\z"
-_BLANK: Final = "('', ' ', '-', '--', '—', '–')"

@@ -51,7 +51,7 @@ from agentsvc_nb.documents.tables.model import (
     text_of,
 )
 from agentsvc_nb.documents.tables.records import read_json, read_parquet
-from agentsvc_nb.documents.tables.totals import TotalRows, find_totals
+from agentsvc_nb.documents.tables.totals import TotalRows, called_sentence, find_totals
 from agentsvc_nb.documents.tables.values import Hints
 from agentsvc_nb.documents.tables.workbooks import read_excel_xml, read_workbook
 
@@ -242,7 +242,7 @@ def read_layout(layout: Layout, sheet: Sheet, whole: bool = True) -> ReadTable |
     names, rows = layout.names[:COLUMNS_MAX], layout.rows
     hints = Hints("," if sheet.decimal_comma else "." if sheet.delimiter == "," else "")
     columns = read_columns(names, _transpose(rows, len(names)), hints)
-    if missing := _missing_marks(layout):
+    if missing := missing_marks(layout):
         texts = {at for at, column in enumerate(columns) if column.kind == "text"}
         rows = [_without_marks(row, missing, texts) for row in rows]
         columns = read_columns(names, _transpose(rows, len(names)), hints)
@@ -275,7 +275,7 @@ def read_layout(layout: Layout, sheet: Sheet, whole: bool = True) -> ReadTable |
     ]
     if not columns:
         return None
-    doubt = _hidden_sentence(rows, sheet)
+    doubt = _hidden_sentence(rows, sheet) or (called_sentence(totals.unchecked) if totals.unchecked else "")
     notes += [doubt] if doubt else []
     if layout.footers:
         notes.append(f"Lines below the table: {' / '.join(layout.footers[:20])}.")
@@ -301,7 +301,7 @@ _LEGEND: Final = re.compile(
 )
 
 
-def _missing_marks(layout: Layout) -> frozenset[str]:
+def missing_marks(layout: Layout) -> frozenset[str]:
     """Return the marks of which a line around the table says that the value is missing, as in `M = missing`."""
     lines = [part.strip() for line in (*layout.titles, *layout.footers) for part in re.split(r"[;,]", line)]
     return frozenset(found[1] for line in lines if (found := _LEGEND.fullmatch(line)))

@@ -19,9 +19,9 @@ Numbers = Mapping[int, Decimal | None]
 """The numbers of a row by column."""
 
 ROWS_MAX: Final = 200_000
-_VALUES_MAX: Final = 200
+VALUES_MAX: Final = 200
 """Distinct labels of a column up to which it may be a dimension of a cube."""
-_LINES_MAX: Final = 6
+LINES_MAX: Final = 6
 """Lines at the end that may be summaries."""
 _IMPROBABLE: Final = 50
 """Odds from which on a number is not a sum by chance, if the labels say that it may be one."""
@@ -91,7 +91,7 @@ def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], m
         places: dict[str, list[int]] = defaultdict(list)
         for at, labels in enumerate(texts):
             places[labels[key]].append(at)
-        if not 2 < len(places) <= _VALUES_MAX:
+        if not 2 < len(places) <= VALUES_MAX:
             continue
         alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for at, labels in enumerate(texts):
@@ -165,7 +165,7 @@ def _closing_lines(
     """Find the lines at the end (sums, means, balances) that lack what each row of data has."""
     last = len(rows) - 1
     numeric = [at for at, column in enumerate(columns) if column.kind == "number"]
-    first = max(2, last + 1 - _LINES_MAX)
+    first = max(2, last + 1 - LINES_MAX)
     for begin in range(first, last + 1):
         run = range(begin, last + 1)
         worded = len(run) > 1 and all(_starts_with_total(rows[at], is_worded) for at in run)

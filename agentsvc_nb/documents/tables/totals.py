@@ -14,7 +14,7 @@ from decimal import Decimal, localcontext
 from typing import Final
 
 from agentsvc_nb.documents.tables.model import Cell, ReadColumn, cell_at, is_filled, text_of
-from agentsvc_nb.documents.tables.summaries import find_summaries
+from agentsvc_nb.documents.tables.summaries import LINES_MAX, ROWS_MAX, find_summaries
 from agentsvc_nb.documents.tables.values import CURRENCY_CODES, number_of
 
 
@@ -107,6 +107,8 @@ class TotalRows:
     """Totals by their place and name that no rows add up to."""
     kept: list[int] = field(default_factory=list)
     """Rows called total that add up nothing, so they count."""
+    unchecked: int = 0
+    """How many rows are called totals in a table that is too large to check them against all others."""
 
 
 def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], footer_rows: int = 0) -> TotalRows:
@@ -142,9 +144,18 @@ def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], f
             found = decide_in_runs(len(rows), suspects, line, run, texts)
             found.totals |= summaries
             found.kept = [place for place in found.kept if place not in summaries]
+            too_many = len(suspects.worded) > 2 * _SUSPECTS_MAX
+            if too_many or len(rows) > ROWS_MAX:
+                found.unchecked = sum(at < len(rows) - LINES_MAX for at in suspects.exact - found.totals)
     if footer_rows and len(rows) > footer_rows:
         found.totals |= set(range(len(rows) - footer_rows, len(rows)))
     return found if len(found.totals) < len(rows) else TotalRows(set())
+
+
+def called_sentence(count: int) -> str:
+    """Say how many rows are called totals and were not checked."""
+    called, were = ("1 row is called a total", "was") if count == 1 else (f"{count:,} rows are called totals", "were")
+    return f"{called}, and {were} not checked in a file of this size."
 
 
 def decide_in_runs(

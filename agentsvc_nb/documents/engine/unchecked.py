@@ -1,0 +1,146 @@
+"""Look in a large table for rows that may add up others, which the reader of small tables would check one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from agentsvc_nb.documents.engine.dialect import text
+from agentsvc_nb.documents.tables.model import ReadColumn
+from agentsvc_nb.documents.tables.summaries import LINES_MAX, VALUES_MAX
+from agentsvc_nb.documents.tables.totals import called_sentence
+
+if TYPE_CHECKING:
+    import duckdb
+
+BLANK: Final = "('', ' ', '-', '--', '—', '–')"
+_LABELS_MAX: Final = 20_000
+"""Distinct labels of a column among which periods are looked for."""
+_PERIOD: Final = re.compile(r"(19|20)\d\d(\W?[QHqh]?\d)?")
+_CERTAIN: Final = 1_000
+"""The size from which on one number is no sum by chance."""
+
+
+class UncheckedRows:
+    """The signs of totals in a typed table whose columns are called `c0`, `c1` and so on.
+
+    Args:
+        engine: The database.
+        name: The typed table, without the rows that are proven totals.
+        raw: The table of all cells as texts. The table `gone` has the places of the totals in it.
+        rows: The number of rows of `raw`.
+        columns: The columns of both.
+    """
+
+    def __init__(
+        self, engine: duckdb.DuckDBPyConnection, name: str, raw: str, rows: int, columns: Sequence[ReadColumn]
+    ) -> None:
+        self.engine, self.name, self.columns = engine, name, columns
+        self.left = f"{raw} WHERE rowid NOT IN (SELECT place FROM gone)"
+        self.end = rows - LINES_MAX
+        years = {at for at, column in enumerate(columns) if column.kind == "number" and self._are_years(at)}
+        self.keys = [at for at, column in enumerate(columns) if column.kind != "number" or at in years]
+        self.measures = [at for at, column in enumerate(columns) if column.kind == "number" and at not in years]
+
+    def describe(self, named: Sequence[tuple[int, str]]) -> str:
+        """Say which rows count although they may add up others; nothing if no row looks like that.
+
+        `named` are the cells called total, with the index of their column.
+        """
+        if not self.measures:
+            return ""
+        said = [self._called(named), self._blank_keys(), self._closing_lines(), self._cube_totals(), self._periods()]
+        return " ".join(filter(None, said))
+
+    def _count(self, what: str, rest: str) -> int:
+        (count,) = self.engine.execute(f"SELECT {what} FROM {rest}").fetchone() or (0,)
+        return count or 0
+
+    def _are_years(self, at: int) -> bool:
+        what = f"coalesce(min(c{at}) >= 1800 AND max(c{at}) <= 2200, false)::INT"
+        return not self.columns[at].decimals and bool(self._count(what, self.name))
+
+    def _called(self, named: Sequence[tuple[int, str]]) -> str:
+        if not named:
+            return ""
+        is_named = " OR ".join(
+            f"c{at} IN ({', '.join(text(cell) for column, cell in named if column == at)})" for at in dict(named)
+        )
+        count = self._count("count(*)", f"{self.left} AND rowid < {self.end} AND ({is_named})")
+        return called_sentence(count) if count else ""
+
+    def _blank_keys(self) -> str:
+        """Say how many rows lack the first label, as totals and rows below the head of their group do."""
+        labels = [at for at in self.keys if self.columns[at].kind != "number"]
+        if not labels or any(at not in self.keys for at in range(labels[0])):
+            return ""
+        count = self._count("count(*)", f"{self.left} AND rowid < {self.end} AND c{labels[0]} IN {BLANK}")
+        if not count:
+            return ""
+        lack, were = ("1 row lacks", "was") if count == 1 else (f"{count:,} rows lack", "were")
+        title = self.columns[labels[0]].name
+        return f"{lack} a value of {title!r}, and {were} not checked for totals in a file of this size."
+
+    def _closing_lines(self) -> str:
+        """Say that the last rows lack a label that all others have."""
+        for at, column in enumerate(self.columns):
+            if column.kind == "number":
+                continue
+            count = self._count(f"count(*) - count(c{at})", self.name)
+            last = f"c{at} IS NULL AND rowid >= (SELECT max(rowid) - {LINES_MAX - 1} FROM {self.name})"
+            if 0 < count <= LINES_MAX and self._count("count(*)", f"{self.name} WHERE {last}") == count:
+                return f"The last rows lack a value of {column.name!r}, and may be totals."
+        return ""
+
+    def _cube_totals(self) -> str:
+        """Say which label has the sums of the others, all other labels being equal."""
+        distinct = ", ".join(f"approx_count_distinct(c{at})" for at in self.keys)
+        if not distinct:
+            return ""
+        counts = self.engine.execute(f"SELECT {distinct} FROM {self.name}").fetchone() or ()
+        for key in (at for at, count in zip(self.keys, counts, strict=True) if 2 < count <= VALUES_MAX):
+            others = [f"coalesce(c{at}::VARCHAR, '')" for at in self.keys if at != key]
+            alike = f"hash({', '.join(others)})" if others else "0"
+            labels: set[str] | None = None
+            for measure in self.measures:
+                labels = self._sums_of_others(key, alike, measure, labels)
+                if not labels:
+                    break
+            if labels:
+                shown = ", ".join(map(repr, sorted(labels)[:3]))
+                return f"The rows of {shown} in {self.columns[key].name!r} add up others, and count here."
+        return ""
+
+    def _sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
+        """Return the labels whose number is the sum of all others, wherever the other labels are the same."""
+        # Rows whose date is unread are left out: their dates may differ.
+        dated = "".join(f" AND c{at} IS NOT NULL" for at in self.keys if self.columns[at].kind != "text")
+        places = self.columns[measure].decimals or 0
+        room = f"n * {10.0**-places / 2:.12f}" if places else "0"
+        groups = (
+            f"SELECT {alike} AS alike, sum(c{measure}) AS whole, count(c{measure}) AS n FROM {self.name}"
+            f" WHERE true{dated} GROUP BY 1 HAVING n > 1"
+        )
+        is_sum = f"abs(2 * c{measure} - whole) <= {room}"
+        found = self.engine.execute(
+            f"SELECT c{key}::VARCHAR FROM {self.name} JOIN ({groups}) g ON {alike} = g.alike"
+            f" WHERE c{key} IS NOT NULL{dated} GROUP BY c{key}"
+            f" HAVING bool_and({is_sum}) AND count(*) FILTER (n > 2) > 1"
+            f" AND sum(abs(c{measure})) > {_CERTAIN if among is None else 0}"
+        ).fetchall()
+        labels = {label for (label,) in found}
+        return labels if among is None else labels & among
+
+    def _periods(self) -> str:
+        """Say which periods, such as `2023`, are labels next to their parts, such as `2023-Q1`."""
+        if not self.keys or self.columns[self.keys[0]].kind != "text":
+            return ""
+        asked = f"SELECT DISTINCT c{self.keys[0]} FROM {self.name} WHERE c{self.keys[0]} IS NOT NULL"
+        found = [label for (label,) in self.engine.execute(f"{asked} LIMIT {_LABELS_MAX + 1}").fetchall()]
+        begun = {label[: end.start()] for label in found for end in re.finditer(r"(?<=\w)(?!\w)", label[:20])
+                 if end.start() < len(label)}  # fmt: skip
+        whole = sorted(label for label in found if label in begun and _PERIOD.fullmatch(label))
+        if not whole or len(found) > _LABELS_MAX:
+            return ""
+        return f"{', '.join(map(repr, whole[:3]))} and parts of them are labels of {self.columns[self.keys[0]].name!r}."
