@@ -149,6 +149,6 @@ CREATE TABLE file_text (
     UNIQUE (chat, path)
 );
 
--- `words` are our own tokens (documents/normalization.py), one blank apart: the ascii tokenizer keeps them whole. `scope` is the
+-- `words` are our own tokens (formats/normalization.py), one blank apart: the ascii tokenizer keeps them whole. `scope` is the
 -- chat, as one token: a common word is then looked up among the files of one chat, not of all.
 CREATE VIRTUAL TABLE file_words USING fts5 (scope, words, tokenize = 'ascii', prefix = '2 3');
