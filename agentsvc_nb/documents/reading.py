@@ -54,7 +54,7 @@ DAMAGED: Final = "It is damaged or cut off. Upload it again."
 _OLD_FORMAT: Final = "It is in an old format of Office, which is not read here. Save it as {}, and upload that."
 
 
-class Unreadable(Exception):
+class UnreadableDocument(Exception):
     """The file can't be read; the message is a sentence for the user."""
 
 
@@ -91,7 +91,7 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
         found = reader(path, limit)
     except (MemoryError, ImportError):  # the second one when a library can't be loaded for want of memory
         raise
-    except Unreadable as error:
+    except UnreadableDocument as error:
         found = Document(unreadable=str(error))
     except Exception as error:  # the file is damaged, or hostile: any parser may fail in any way
         if re.search(r"memory|unknown error", str(error)):  # how the parsers of XML say that there is no more
@@ -151,7 +151,7 @@ def _html_text(html: str) -> str:
     try:
         root = parse_html(html)
     except ValueError as error:
-        raise Unreadable(f"It can't be read: {error}.") from None
+        raise UnreadableDocument(f"It can't be read: {error}.") from None
     title, headings = root.get("title", ""), [visible_text(heading) for heading in root.iter("h1")]
     text = to_markdown(root)
     if not title or title in headings or not text:
@@ -163,7 +163,7 @@ def _read_mail(path: Path, limit: int) -> Document:
     """Read a message: subject, sender, receivers, date, its text, and the names of what is attached."""
     message = email.message_from_bytes(path.read_bytes()[:_UNPACKED_MAX], policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not (message["from"] or message["subject"] or message["date"]):
-        raise Unreadable("It is no mail, though its name says so.")
+        raise UnreadableDocument("It is no mail, though its name says so.")
     lines = [f"# {_header(message, 'subject') or 'No subject'}", ""]
     lines += [f"{name}: {value}" for name in ("From", "To", "Cc", "Date") if (value := _header(message, name))]
     attached = [part.get_filename() or part.get_content_type() for part in message.iter_attachments()]
@@ -214,7 +214,7 @@ def _read_pdf(path: Path, limit: int) -> Document:
             if is_broken_off or sum(map(len, texts[-1:])) > limit:
                 break
     except PasswordNeeded:
-        raise Unreadable(PASSWORD) from None
+        raise UnreadableDocument(PASSWORD) from None
     whole = "".join(texts)
     if not whole.strip():
         count = f"its {len(texts)} pages are pictures" if len(texts) > 1 else "its page is a picture"
@@ -266,7 +266,7 @@ def _whole(path: Path) -> bytes:
     """Return the bytes of an Office file, unless they are an encrypted one."""
     data = path.read_bytes()
     if data.startswith(_OLE):
-        raise Unreadable(_ole_reason(data) or DAMAGED)
+        raise UnreadableDocument(_ole_reason(data) or DAMAGED)
     return data
 
 
@@ -274,7 +274,7 @@ def _read_ole(path: Path, limit: int) -> Document:
     """Read the container of Office before 2007, in which files with a password are packed still."""
     data = path.read_bytes()
     if reason := _ole_reason(data):
-        raise Unreadable(reason)
+        raise UnreadableDocument(reason)
     return _read_workbook(path, limit) if any(name in data for name in _BOOKS) else Document()
 
 
@@ -300,13 +300,13 @@ def _read_workbook(path: Path, limit: int) -> Document:
 
     with path.open("rb") as file:
         if (head := file.read(8)).startswith(_OLE) and (reason := _ole_reason(path.read_bytes())):
-            raise Unreadable(reason)
+            raise UnreadableDocument(reason)
         if not head.startswith((b"PK", _OLE)):
-            raise Unreadable(DAMAGED)
+            raise UnreadableDocument(DAMAGED)
     try:
         book = CalamineWorkbook.from_path(str(path))
     except PasswordError:
-        raise Unreadable(PASSWORD) from None
+        raise UnreadableDocument(PASSWORD) from None
     parts: list[str] = []
     hidden: list[str] = []
     room, ends = limit, time.process_time() + CPU_SECONDS
@@ -450,7 +450,7 @@ def _reader_of(kind: str) -> Reader | None:
 
 
 def _refuse(path: Path, limit: int) -> Document:
-    raise Unreadable("Files of its format are not read here. Save it as .docx or PDF, and upload that.")
+    raise UnreadableDocument("Files of its format are not read here. Save it as .docx or PDF, and upload that.")
 
 
 _READERS: Final[Mapping[str, Reader]] = {

@@ -82,7 +82,7 @@ def is_cut(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextPlace:
     """Where a passage is: its page (or slide) if the document has pages, the heading above it, and its line, from 1."""
 
     page: int | None
@@ -90,16 +90,16 @@ class Place:
     line: int
 
 
-def place_of(text: str, offset: int) -> Place:
+def place_of(text: str, offset: int) -> TextPlace:
     """Return the place of a character in the text of a document.
 
     >>> place_of("# Costs\\n\\n42 euros.\\f# Later\\f", 9), place_of("plain", 3)
-    (Place(page=1, heading='Costs', line=3), Place(page=None, heading='', line=1))
+    (TextPlace(page=1, heading='Costs', line=3), TextPlace(page=None, heading='', line=1))
     """
     before = text[:offset]
     page = before.count(PAGE_END) + 1 if PAGE_END in text else None
     headings = _HEADING.findall(before)
-    return Place(page, headings[-1] if headings else "", before.count("\n") + 1)
+    return TextPlace(page, headings[-1] if headings else "", before.count("\n") + 1)
 
 
 _HEADING: Final = re.compile(r"(?:^|\f)#{1,6} +(\S.*?) *(?=\n|\f|$)", re.MULTILINE)

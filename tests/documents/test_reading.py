@@ -14,7 +14,7 @@ import pytest
 from agentsvc_nb.documents import reading
 from agentsvc_nb.documents.media_types import HEAD_BYTES, OFFICE, guess
 from agentsvc_nb.documents.reading import read_document
-from agentsvc_nb.documents.texts import Document, Place, has_text, place_of, read_quick
+from agentsvc_nb.documents.texts import Document, TextPlace, has_text, place_of, read_quick
 from tests.documents import corpus
 from tests.documents.corpus import CASES, Case
 from tests.documents.word_files import paragraph, word_file
@@ -127,9 +127,9 @@ def test_pages_and_slides_end_with_a_form_feed(file: Path) -> None:
 
 def test_the_place_of_a_passage_is_its_page_heading_and_line() -> None:
     text = "# Costs\n\nIn all 42 euros.\f## Later\nmore\f"
-    assert place_of(text, text.index("42")) == Place(1, "Costs", 3)
-    assert place_of(text, text.index("more")) == Place(2, "Later", 4)
-    assert place_of("one\ntwo", 5) == Place(None, "", 2)
+    assert place_of(text, text.index("42")) == TextPlace(1, "Costs", 3)
+    assert place_of(text, text.index("more")) == TextPlace(2, "Later", 4)
+    assert place_of("one\ntwo", 5) == TextPlace(None, "", 2)
 
 
 def test_links_of_a_word_file_follow_its_text(file: Path) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline.computing import Reading, TableQuestions, offer, typed_sql
+from agentsvc_nb.agents.offline.computing import TableQuestions, TableReading, offer, typed_sql
 from agentsvc_nb.agents.offline.lexicon import words_of
 from agentsvc_nb.agents.offline.outline import answer_columns, asks_outline, outline, outline_tables, outline_text
 from agentsvc_nb.agents.offline.parser import Refusal
@@ -184,7 +184,7 @@ class _Answer:
     async def _offers(self, tables: TableQuestions, question: str) -> str:
         """Return questions about the first table that work."""
         for parser in tables.parsers[:1]:
-            reading = Reading(parser, Refusal(""))
+            reading = TableReading(parser, Refusal(""))
             return offer(reading.path, await tables.suggestions(reading, question))
         return ""
 
@@ -270,7 +270,7 @@ def _is_data(path: str) -> bool:
     return PurePosixPath(path).suffix.lower() in _DATA
 
 
-def _is_about(reading: Reading | None) -> bool:
+def _is_about(reading: TableReading | None) -> bool:
     """Return True if a refused question names a column or value of the table, or can be read in several ways."""
     return (
         reading is not None

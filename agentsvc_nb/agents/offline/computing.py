@@ -31,7 +31,7 @@ _SQL_CLAUSE: Final = re.compile(r"^select\s+[\d'(*\"]|\bselect\b.+\bfrom\s+[\w\"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TableReading:
     """A table with what a question means for it."""
 
     parser: QuestionParser
@@ -51,14 +51,14 @@ class TableQuestions:
         self.files = files
         self.parsers = [QuestionParser(Table(profile)) for file in files for profile in file.tables if profile.columns]
 
-    async def answer(self, question: str, named: Collection[str]) -> AnswerPart | Reading | None:
-        """Return the answer; a `Reading` whose refusal is the nearest, if no table answers; None without tables.
+    async def answer(self, question: str, named: Collection[str]) -> AnswerPart | TableReading | None:
+        """Return the answer; a `TableReading` whose refusal is the nearest, if no table answers; None without tables.
 
         Args:
             named: The paths that the question names. Only these are asked.
         """
         parsers = [one for one in self.parsers if not named or one.table.profile.path in named]
-        readings = [Reading(parser, parser.parse(question)) for parser in parsers]
+        readings = [TableReading(parser, parser.parse(question)) for parser in parsers]
         plans = self._preferred([reading for reading in readings if isinstance(reading.found, Plan)])
         if len(plans) > 1:
             return _ask_which_table(question, plans)
@@ -69,11 +69,11 @@ class TableQuestions:
             return None
         return max(refused, key=lambda one: (one[1].known - len(one[1].unused), one[0].path in self._attached))[0]
 
-    def _preferred(self, readings: Sequence[Reading]) -> Sequence[Reading]:
+    def _preferred(self, readings: Sequence[TableReading]) -> Sequence[TableReading]:
         """Return the readings of files that came with the message, if there are any; else all."""
         return [reading for reading in readings if reading.path in self._attached] or readings
 
-    async def compute(self, reading: Reading) -> AnswerPart:
+    async def compute(self, reading: TableReading) -> AnswerPart:
         """Return the result of a plan, with how it was read, which rows it used, and its SQL."""
         plan, table = reading.found, reading.parser.table
         assert isinstance(plan, Plan)
@@ -111,7 +111,7 @@ class TableQuestions:
         part = result(basis, line, wording.values_of(plan, written), shown_table + rest, left)
         return replace(part, limited=bool(plan.conditions))
 
-    async def suggestions(self, reading: Reading, question: str) -> list[str]:
+    async def suggestions(self, reading: TableReading, question: str) -> list[str]:
         """Return questions about a table that were tried: each parses to its plan, and its SQL runs."""
         working: list[str] = []
         table = reading.parser.table
@@ -127,7 +127,7 @@ class TableQuestions:
                 break
         return working
 
-    async def refuse(self, reading: Reading, question: str) -> AnswerPart:
+    async def refuse(self, reading: TableReading, question: str) -> AnswerPart:
         """Say which words could not be used, or which readings are equally likely; offer questions that work."""
         refusal, parser = reading.found, reading.parser
         assert isinstance(refusal, Refusal)
@@ -208,7 +208,7 @@ def _listed(questions: Sequence[str]) -> str:
     return "".join(f"- {code(question[:1].upper() + question[1:])}\n" for question in questions) + "\n"
 
 
-def _ask_which_table(question: str, readings: Sequence[Reading]) -> AnswerPart:
+def _ask_which_table(question: str, readings: Sequence[TableReading]) -> AnswerPart:
     asked = " ".join(tokens_of(question)) if "\n" in question else question.strip().rstrip("?.! ")
     names = [reading.parser.table.profile for reading in readings[:SEVERAL_SHOWN]]
     questions = [f"{asked} in {name.path}" + (f", sheet {name.sheet}" if name.sheet else "") for name in names]

@@ -13,7 +13,7 @@ from agentsvc_nb.agents.offline.profile import Column
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DateSpan:
     """A period of time: [start, end)."""
 
     start: date
@@ -44,7 +44,7 @@ def may_hold_date(token: str) -> bool:
     return _HINT.fullmatch(token) is not None
 
 
-def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[Span]:
+def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[DateSpan]:
     """Yield the periods that these words spell in full.
 
     A month or quarter without a year is each one that lies within the values of `column`.
@@ -62,7 +62,7 @@ def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[Span]:
         elif found := _QUARTER_OF_YEAR.fullmatch(text):
             yield months(int(found["year"] or found["before"]), 3 * _quarter_number(found) - 2, 3)
         elif found := _ONLY_YEAR.fullmatch(text):
-            yield Span(date(int(text), 1, 1), date(int(text) + 1, 1, 1))
+            yield DateSpan(date(int(text), 1, 1), date(int(text) + 1, 1, 1))
         elif found := _ONLY_MONTH.fullmatch(text):
             yield from _in_each_year(_month_number(found["month"]), 1, column)
         elif found := _ONLY_QUARTER.fullmatch(text):
@@ -71,13 +71,13 @@ def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[Span]:
         return
 
 
-def months(year: int, month: int, count: int) -> Span:
+def months(year: int, month: int, count: int) -> DateSpan:
     """Return the period of `count` months from this one. Raises `ValueError` if there is no such month."""
     after = month + count - 1
-    return Span(date(year, month, 1), date(year + after // 12, after % 12 + 1, 1))
+    return DateSpan(date(year, month, 1), date(year + after // 12, after % 12 + 1, 1))
 
 
-def _in_each_year(month: int, count: int, column: Column | None) -> Iterator[Span]:
+def _in_each_year(month: int, count: int, column: Column | None) -> Iterator[DateSpan]:
     if column is None or column.low is None or column.high is None:
         return
     for year in range(column.low.year, column.high.year + 1):
@@ -86,8 +86,8 @@ def _in_each_year(month: int, count: int, column: Column | None) -> Iterator[Spa
             yield span
 
 
-def _one_day(day: date) -> Span:
-    return Span(day, day + timedelta(1))
+def _one_day(day: date) -> DateSpan:
+    return DateSpan(day, day + timedelta(1))
 
 
 def _month_number(name: str) -> int:

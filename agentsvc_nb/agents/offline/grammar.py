@@ -9,7 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-from agentsvc_nb.agents.offline.dates import Span
+from agentsvc_nb.agents.offline.dates import DateSpan
 from agentsvc_nb.agents.offline.lexicon import split_header, stem
 from agentsvc_nb.agents.offline.linking import Quantity
 from agentsvc_nb.agents.offline.plan import Aggregate, Condition, Conditions, Constant, Group, Measure, Part, Rank
@@ -246,12 +246,12 @@ def _more_values(values: Values, value: tuple[str, str]) -> Values | None:
     return (values[0], (*values[1], value[1])) if same else None
 
 
-def _since(op: str, span: Span) -> Period:
+def _since(op: str, span: DateSpan) -> Period:
     """`after 2025` begins when 2025 ends, `until 2025` ends when 2025 does."""
     return (((">=" if op == ">" else "<" if op == "<=" else op), span.start if op in ("<", ">=") else span.end),)
 
 
-def _between_dates(first: Span, last: Span) -> Period | None:
+def _between_dates(first: DateSpan, last: DateSpan) -> Period | None:
     return ((">=", first.start), ("<", last.end)) if first.start <= last.start else None
 
 

@@ -25,7 +25,7 @@ from agentsvc_nb.documents.tables.cells import ONE_COLUMN, CsvForm, encoding_not
 from agentsvc_nb.documents.tables.columns import column_notes, note_unread
 from agentsvc_nb.documents.tables.layout import (
     NAME_TOO_FEW,
-    Layout,
+    TableLayout,
     arrange,
     is_generated_name,
     split_blocks,
@@ -44,8 +44,8 @@ from agentsvc_nb.documents.tables.totals import (
 )
 from agentsvc_nb.documents.tables.values import (
     NO_HINTS,
+    ColumnReading,
     Hints,
-    Reading,
     collect_hints,
     is_currency,
     is_empty,
@@ -91,7 +91,7 @@ class _Head:
     """What the head of the file decides."""
 
     form: CsvForm
-    layout: Layout
+    layout: TableLayout
     skip: int
     """Lines before the first row of data."""
 
@@ -102,7 +102,7 @@ class _Column:
 
     name: str
     sql: str
-    reading: Reading
+    reading: ColumnReading
     counts: Counter[str]
     """The cells that Python reads: a sample, and all that are not usual."""
     usual: str = ""
@@ -343,7 +343,7 @@ class _Loader:
         counts = Counter(cell for (cell,) in sample)
         filled = [cell for cell in counts if not is_empty(cell)]
         if sum(1 for cell in filled if parse_amount(cell) or parse_date(cell)) * 2 < len(filled) and len(filled) > 12:
-            return _Column(name, sql, Reading("text", {}), Counter())
+            return _Column(name, sql, ColumnReading("text", {}), Counter())
         column = _Column(name, sql, read_texts(name, counts), counts)
         self._find_unusual(column)
         return column
@@ -363,7 +363,7 @@ class _Loader:
                 found.update(dict(self.engine.execute(f"{asked} LIMIT {_UNUSUAL_MAX + 1}").fetchall()))
             if len(found) > _UNUSUAL_MAX:
                 if column.reading.kind == "text":
-                    column.reading = Reading("text", {})
+                    column.reading = ColumnReading("text", {})
                     return
                 raise _Unfit
             kept = {cell: count for cell, count in column.counts.items() if cell not in found}
@@ -421,7 +421,7 @@ class _Loader:
         )
         return f"coalesce({value}, {other})" if not reading.unit else value
 
-    def _usual_number(self, reading: Reading, cell: str) -> str:
+    def _usual_number(self, reading: ColumnReading, cell: str) -> str:
         """Return the SQL of plain numbers with the column's mark, unit, and at most as many decimals."""
         mark, places = reading.decimal_mark or ".", reading.decimals
         group = "," if mark == "." else "."

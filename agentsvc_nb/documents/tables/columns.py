@@ -23,8 +23,8 @@ from agentsvc_nb.documents.tables.model import (
 from agentsvc_nb.documents.tables.values import (
     NO_HINTS,
     SHARE,
+    ColumnReading,
     Hints,
-    Reading,
     collect_hints,
     is_duration_name,
     is_empty,
@@ -58,7 +58,7 @@ class _Draft:
     counts: Counter[str]
     kind: str
     """The kind of its cells where most have a type in the file; else `text`."""
-    reading: Reading
+    reading: ColumnReading
 
 
 def read_columns(names: Sequence[str], columns: Sequence[Sequence[Cell]], hints: Hints = NO_HINTS) -> list[ReadColumn]:
@@ -77,7 +77,7 @@ def _draft(name: str, cells: Sequence[Cell]) -> _Draft:
         texts: Sequence[str] = ["" if cell is None else cell for cell in cells]  # type: ignore[misc]
         counts = Counter(texts)
         if len(counts) > _LONG and _is_plain_text(texts):
-            return _Draft(name, cells, Counter(), "text", Reading("text", {}))
+            return _Draft(name, cells, Counter(), "text", ColumnReading("text", {}))
         return _Draft(name, cells, counts, "text", read_texts(name, counts))
     if types.isdisjoint({str, MarkedText}):  # millions of cells are counted by their types alone
         kinds = Counter[str]()
@@ -104,7 +104,9 @@ def _draft(name: str, cells: Sequence[Cell]) -> _Draft:
     if kind in ("text", "mixed"):
         counts = Counter(map(text_of, cells))
         return _Draft(name, cells, counts, kind, read_texts(name, counts))
-    return _Draft(name, cells, counts, kind, read_texts(name, counts) if kind == "number" else Reading("text", {}))
+    return _Draft(
+        name, cells, counts, kind, read_texts(name, counts) if kind == "number" else ColumnReading("text", {})
+    )
 
 
 def _means_nothing(cell: Cell) -> bool:

@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 @dataclass(slots=True)
-class Block:
+class TableBlock:
     """The rows of one table with its header, the lines above it and the lines below."""
 
     rows: list[Row]
@@ -38,7 +38,7 @@ class Block:
 
 
 @dataclass(slots=True)
-class Layout:
+class TableLayout:
     """A table: the names of its columns, their units, and its rows of data, totals among them, all of one width."""
 
     names: list[str]
@@ -86,11 +86,11 @@ def number_rows(numbers: Sequence[int]) -> str:
 # Several tables in one sheet
 
 
-def split_blocks(sheet: Sheet) -> list[Block]:
+def split_blocks(sheet: Sheet) -> list[TableBlock]:
     """Divide a sheet at its blank rows into tables with the titles above them and the notes below."""
     rows = [Row(number, cells) for number, cells in enumerate(sheet.rows, sheet.first_number)]
     if sheet.header_rows:
-        return [Block(rows)] if rows else []
+        return [TableBlock(rows)] if rows else []
 
     def divides(row: Row) -> bool:
         # In delimited text of one column, `""` is a record without a value; a blank line has no cell at all.
@@ -99,7 +99,7 @@ def split_blocks(sheet: Sheet) -> list[Block]:
     parts = [(blank, list(part)) for blank, part in groupby(rows, key=divides)]
     filled = [part for blank, part in parts if not blank]
     widths = [max(count_filled(row.cells) for row in part[:_SAMPLE]) for part in filled]
-    found: list[Block] = []
+    found: list[TableBlock] = []
     titles: list[str] = []
     gap: list[Row] = []
     at = -1
@@ -118,7 +118,7 @@ def split_blocks(sheet: Sheet) -> list[Block]:
         elif wider_later and (widths[at] == 1 or (widths[at] == 2 and not found)):
             titles += [row_text(row.cells) for row in part]
         else:
-            found.append(Block(part, titles))
+            found.append(TableBlock(part, titles))
             titles = []
         gap = []
     if found and gap and not sheet.blank_rows_divide and any(is_blank(row.cells) for row in found[-1].rows):
@@ -161,7 +161,7 @@ def _continues(above: Sequence[Row], part: Sequence[Row], written: bool) -> bool
 # The header
 
 
-def arrange(block: Block, sheet: Sheet) -> Layout | None:
+def arrange(block: TableBlock, sheet: Sheet) -> TableLayout | None:
     """Find the header and the rows of data in a block; None if it has neither a value nor a name."""
     rows = block.rows
     cells = [row.cells for row in rows]
@@ -200,7 +200,7 @@ def arrange(block: Block, sheet: Sheet) -> Layout | None:
         notes.append(surplus_note(surplus))
     width = len(names)
     even = [row if len(row.cells) == width else Row(row.number, _fit_width(row.cells, width)) for row in body]
-    return Layout(names, units, even, titles, footers, notes) if names else None
+    return TableLayout(names, units, even, titles, footers, notes) if names else None
 
 
 def _cut_page_lines(body: Sequence[Row], head: set[tuple[str, ...]]) -> list[Row]:

@@ -25,8 +25,8 @@ from agentsvc_nb.documents.tables.columns import column_notes, read_columns
 from agentsvc_nb.documents.tables.groups import fill_group_labels, repeats_unclearly
 from agentsvc_nb.documents.tables.layout import (
     NAME_TOO_FEW,
-    Layout,
     Row,
+    TableLayout,
     arrange,
     is_generated_name,
     looks_numeric,
@@ -234,7 +234,7 @@ def _is_table(sheet: Sheet) -> bool:
 # A table
 
 
-def read_layout(layout: Layout, sheet: Sheet, whole: bool = True) -> ReadTable | None:
+def read_layout(layout: TableLayout, sheet: Sheet, whole: bool = True) -> ReadTable | None:
     """Type the columns of a table, and part its rows from those of totals and headings; None if it has no column."""
     columns_left_out = sheet.columns_left_out + max(0, len(layout.names) - COLUMNS_MAX)
     if whole and columns_left_out:
@@ -301,7 +301,7 @@ _LEGEND: Final = re.compile(
 )
 
 
-def missing_marks(layout: Layout) -> frozenset[str]:
+def missing_marks(layout: TableLayout) -> frozenset[str]:
     """Return the marks of which a line around the table says that the value is missing, as in `M = missing`."""
     lines = [part.strip() for line in (*layout.titles, *layout.footers) for part in re.split(r"[;,]", line)]
     return frozenset(found[1] for line in lines if (found := _LEGEND.fullmatch(line)))

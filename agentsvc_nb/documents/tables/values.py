@@ -45,7 +45,7 @@ NO_HINTS: Final = Hints()
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ColumnReading:
     """What a column's texts mean. `values` has None for texts that are empty or not of the kind."""
 
     kind: Kind
@@ -60,34 +60,34 @@ class Reading:
     doubt: str = ""
     """What no cell decides, so that the values may be others; empty if nothing is open."""
 
-    def has_same_form(self, other: Reading) -> bool:
+    def has_same_form(self, other: ColumnReading) -> bool:
         """Return True if both read the cells in the same way."""
         return (self.kind, self.unit, self.decimals, self.decimal_mark, self.day_first) == (
             other.kind, other.unit, other.decimals, other.decimal_mark, other.day_first,
         )  # fmt: skip
 
 
-def read_texts(name: str, counts: Mapping[str, int], hints: Hints = NO_HINTS) -> Reading:
+def read_texts(name: str, counts: Mapping[str, int], hints: Hints = NO_HINTS) -> ColumnReading:
     """Read the texts of the column `name`, each with the number of cells that have it.
 
     >>> read_texts("Cost", {"1.200,50 €": 1, "3,10 €": 1}).values["1.200,50 €"]
     Decimal('1200.50')
     """
     if words := _read_truth(counts):
-        return Reading("boolean", words)
+        return ColumnReading("boolean", words)
     note = ""
     if not _is_compact_date(name, counts):
         numbers = _read_numbers(name, counts, hints.decimal_mark)
-        if isinstance(numbers, Reading):
+        if isinstance(numbers, ColumnReading):
             return numbers
         note = numbers
     if reading := _read_durations(name, counts) or _read_dates(name, counts, hints.day_first):
         return reading
     texts = {text: text.strip() or None for text in counts}
-    return Reading("text", texts, notes=(note,) if note else ())
+    return ColumnReading("text", texts, notes=(note,) if note else ())
 
 
-def collect_hints(readings: Iterable[Reading], default: Hints) -> Hints:
+def collect_hints(readings: Iterable[ColumnReading], default: Hints) -> Hints:
     """Return what the columns that are sure show: the commonest decimal mark, and the order of day and month."""
     sure = [one for one in readings if one.sure]
     marks = Counter(one.decimal_mark for one in sure if one.decimal_mark)
@@ -268,7 +268,7 @@ def number_of(text: str, mark: str = ".") -> Decimal | None:
     return None if amount is None else _to_decimal(amount, mark or ".", scaled=False)
 
 
-def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> Reading | str:
+def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> ColumnReading | str:
     """Read the texts as numbers; else return why they are none in a sentence, which may be empty."""
     sample = [text for text, _ in zip(counts, range(1000), strict=False) if not is_empty(text)]
     if not sample or sum(1 for text in sample if parse_amount(text)) * 2 < len(sample):
@@ -310,7 +310,7 @@ def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> Reading | 
         notes.append(f"Marks of footnotes are left out of the numbers, as in {marked.strip()}.")
     seen = mark if any("." in one or "," in one for one in digits) else ""
     decided = sure or not any("." in one or "," in one for one in digits)
-    return Reading("number", values, unit.name, decimals, seen, sure=decided, notes=tuple(notes), doubt=doubt)
+    return ColumnReading("number", values, unit.name, decimals, seen, sure=decided, notes=tuple(notes), doubt=doubt)
 
 
 class _Unit(NamedTuple):
@@ -416,7 +416,7 @@ def is_duration_name(name: str) -> bool:
     return bool(_SPAN_NAME.search(name))
 
 
-def _read_durations(name: str, counts: Mapping[str, int]) -> Reading | None:
+def _read_durations(name: str, counts: Mapping[str, int]) -> ColumnReading | None:
     """Read durations as seconds: `1:02:03`, `0:45`, `1h 20m`."""
     found = {text: span for text in counts if not is_empty(text) and (span := _parse_span(text.strip()))}
     filled = sum(count for text, count in counts.items() if not is_empty(text))
@@ -439,7 +439,7 @@ def _read_durations(name: str, counts: Mapping[str, int]) -> Reading | None:
         doubt = f"Is {example} hours or minutes? No cell decides; read as minutes and seconds."
         notes.append(doubt)
     decimals = max(-int(one.as_tuple().exponent) for one in values.values() if isinstance(one, Decimal))
-    return Reading("number", values, "s", decimals, notes=tuple(notes), doubt=doubt)
+    return ColumnReading("number", values, "s", decimals, notes=tuple(notes), doubt=doubt)
 
 
 def _parse_span(text: str) -> re.Match[str] | None:
@@ -610,7 +610,7 @@ def is_serial_date(name: str, numbers: Iterable[Decimal]) -> bool:
     return bool(named) and all(36_526 <= number < 73_051 for number in numbers)  # 2000 to 2099
 
 
-def _read_dates(name: str, counts: Mapping[str, int], hint: bool | None) -> Reading | None:
+def _read_dates(name: str, counts: Mapping[str, int], hint: bool | None) -> ColumnReading | None:
     filled = {text: count for text, count in counts.items() if not is_empty(text)}
     compact = _is_compact_date(name, counts)
     sample = [text for text, _ in zip(filled, range(1000), strict=False)]
@@ -625,7 +625,7 @@ def _read_dates(name: str, counts: Mapping[str, int], hint: bool | None) -> Read
         zones = {one.tzinfo for one in times.values()}
         unit = _offset(zones.pop()) if len(zones) == 1 else ""
         plain = {text: one.replace(tzinfo=None) for text, one in times.items()}
-        return Reading("time", {text: plain.get(text) for text in counts}, unit)
+        return ColumnReading("time", {text: plain.get(text) for text in counts}, unit)
     if not all(one.month_only for one in written.values()):
         written = {text: one for text, one in written.items() if not one.month_only}
     return _dated(counts, written, hint)
@@ -638,7 +638,7 @@ def _parse(text: str, compact: bool) -> WrittenDate | time | None:
     return parse_date(text)
 
 
-def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: bool | None) -> Reading:
+def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: bool | None) -> ColumnReading:
     """Read dates once the column has decided whether the day or the month comes first."""
     opened = {text: one for text, one in written.items() if one.open}
     firsts = sum(counts[text] for text, one in opened.items() if one.month > 12)
@@ -668,7 +668,7 @@ def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: 
         if len(zones) > 1:
             notes.append("The times have different offsets. They are given in UTC.")
     undecided = bool(example) and not firsts and not seconds
-    return Reading(
+    return ColumnReading(
         "datetime" if with_clock else "date", values, unit, day_first=day_first, sure=not undecided,
         notes=tuple(notes), doubt=doubt,
     )  # fmt: skip
