@@ -26,14 +26,15 @@ _HIDDEN_CLASS: Final = re.compile(r"(?<![\w-])(?:sr-only|visually-?hidden|screen
 _STRUCK_STYLE: Final = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
 _STRUCK: Final = frozenset({"del", "s", "strike"})
 _UNREAD: Final = frozenset(
-    {"script", "style", "noscript", "template", "svg", "iframe", "object", "select", "textarea", "rp", "rt", "head"}
+    {"script", "style", "noscript", "template", "svg", "iframe", "object", "select", "textarea", "rp", "rt", "title"}
 )
+"""Elements whose text is not read. `head` is not one: libxml2 puts a `<main>` into it if the page has no `<body>`."""
 
 
 def parse_html(text: str, *, keep_hidden: bool = False) -> HtmlElement:
     """Parse a page of any quality, and remove what its reader does not see.
 
-    Hidden elements, struck text, scripts and `<head>` are removed; the page's `<title>` is the root's `title`
+    Hidden elements, struck text and scripts are removed; the page's `<title>` is the root's `title`
     attribute. A page that is cut off or malformed is repaired as far as possible. With `keep_hidden` nothing is
     removed.
 

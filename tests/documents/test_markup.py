@@ -191,3 +191,9 @@ def test_entities_are_refused() -> None:
 def test_a_word_file_with_invalid_styles_is_read_without_them() -> None:
     data = word_file(paragraph("Text", style="x"), styles="<w:style/>", numbering='<w:num w:numId="1"/>')
     assert visible_text(parse_html(word_to_html(data))) == "Text"
+
+
+def test_a_page_without_a_body_is_read() -> None:
+    page = parse_html("<title>Tents</title><main><h1>Light</h1><p>Two kilos.</p></main>")
+    assert page.get("title") == "Tents"
+    assert visible_text(page) == "Light Two kilos."

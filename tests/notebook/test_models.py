@@ -68,7 +68,7 @@ def test_all_ways_of_asking_name_it(terminal: Any, several: RunningService) -> N
         assert model(waiting.wait().run_id) == "offline"
         terminal.user_ns["table"] = pd.DataFrame({"a": ["x"]})
         rows = terminal.cell("%%ask --each table --model offline --effort high\nHello {{a}}").frame
-        assert "Offline agent" in rows["answer"][0]
+        assert "offline agent" in rows["answer"][0]
         scripted = terminal.cell("%%ask --each table\nsay Hello {{a}}").frame
         assert list(scripted["answer"]) == ["Hello x"], "what another model answered is not it"
     assert Chat(model="offline", effort="low")._first.model == "offline"

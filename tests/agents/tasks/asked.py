@@ -92,7 +92,7 @@ class Asked:
     def paths(self) -> list[str]:
         """All files that the message names."""
         attached = re.findall(r"^Attached: (.+?) \(", self.message, re.MULTILINE)
-        listed = re.findall(r"^- (.+?)(?:: table .*)?$", self.message.partition("[Files in the workspace:")[2], re.M)
+        listed = re.findall(r"^- (.+?)(?:: .*)?$", self.message.partition("[Files in the workspace:")[2], re.M)
         return list(dict.fromkeys([*attached, *(each.rstrip("]") for each in listed)]))
 
 
