@@ -151,7 +151,7 @@ def _html_text(html: str) -> str:
     try:
         root = parse_html(html)
     except ValueError as error:
-        raise UnreadableDocument(f"It can't be read: {error}.") from None
+        raise UnreadableDocument(f"{str(error).capitalize()}.") from None
     title, headings = root.get("title", ""), [visible_text(heading) for heading in root.iter("h1")]
     text = to_markdown(root)
     if not title or title in headings or not text:

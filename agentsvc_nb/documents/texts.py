@@ -46,6 +46,8 @@ class Document:
 
 def read_quick(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> Document:
     """Read plain text or JSON. Raises `OSError` when there is no such file."""
+    if not path.stat().st_size:
+        return Document(unreadable=EMPTY)
     found = read_json(path, limit) if bare(media_type) in _JSON else read_plain(path, limit)
     return tidied(found, limit)
 

@@ -95,6 +95,16 @@ def test_bytes_that_are_no_text_are_said(file: Path) -> None:
     assert read_document(file, "text/plain").unreadable == "It holds bytes that are no text, though its name says so."
 
 
+def test_an_empty_file_is_said_to_be_empty(file: Path) -> None:
+    file.write_bytes(b"")
+    assert read_document(file, "text/csv") == read_quick(file, "text/csv") == Document(unreadable="It is empty.")
+
+
+def test_a_page_that_is_nested_too_deeply_says_so(file: Path) -> None:
+    file.write_bytes(b"<div>" * 100_000 + b"tents")
+    assert read_document(file, "text/html").unreadable == "Its elements are nested too deeply."
+
+
 @pytest.mark.parametrize("media_type", ["image/png", "application/octet-stream", "video/mp4"])
 def test_files_of_other_kinds_have_no_text(file: Path, media_type: str) -> None:
     file.write_bytes(b"words")
