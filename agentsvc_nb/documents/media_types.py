@@ -330,7 +330,7 @@ _TABLE_ENDING_BY_TYPE: Final = {
 
 
 def table_ending(name: str, media_type: str) -> str:
-    """The ending of the file's format: that of its name, else that of its media type; empty if it has no tables.
+    """Return the ending of a file's format, by its name, else by its media type. It is empty for files without tables.
 
     >>> table_ending("ads.csv.gz", "application/gzip")
     '.csv'

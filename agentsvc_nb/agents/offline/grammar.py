@@ -324,7 +324,7 @@ GRAMMAR: Final[dict[str, Function]] = {
     "MeanOf = Agg row": lambda c, agg: Measure("count") if agg == "mean" else None,
     "Having = Measure Limits": lambda c, measure, limits: _having(measure, limits),
     "Having = Limits row": lambda c, limits: _having(Measure("count"), limits),
-    # Groups and what is asked about
+    # Groups and targets
     "Key = Col": lambda c, column: c.key(column),
     "Key = Part | Part Col": lambda c, part, column=None: c.part_key(part, column),
     "Group = by Key": lambda c, key: (False, (key,)),

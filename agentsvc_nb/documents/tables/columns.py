@@ -96,7 +96,7 @@ def _draft(name: str, cells: Sequence[Cell]) -> _Draft:
     if any(isinstance(cell, MarkedText) and cell[:1].isdigit() for cell in strings):
         kind = "marked"
     elif kind != "text" and most < SHARE * kinds.total():
-        # Texts that stand for numbers or dates beside real ones are read with them.
+        # The column may mix numbers with texts of numbers, or dates with texts of dates: read both.
         reading = read_texts(name, Counter(map(text_of, cells)))
         kind = "text" if reading.kind == "text" else "mixed"
     elif kind == "text":

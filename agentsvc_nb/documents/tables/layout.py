@@ -349,7 +349,7 @@ def _repeats_below(first: Sequence[Cell], body: Sequence[Sequence[Cell]]) -> boo
 
 
 def _names_a_series(cells: Sequence[Cell], body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
-    """Return True if numbers or dates name columns: 0, 1, 2 as pandas writes them, years above what is no year."""
+    """Return True if numbers or dates name columns: 0, 1, 2 as pandas writes them, or years above other values."""
     texts = [text_of(cell) for cell in cells]
     if len(texts) > 1 and texts in ([str(n + first) for n in range(len(texts))] for first in (0, 1)):
         return True

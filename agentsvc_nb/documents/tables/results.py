@@ -35,7 +35,7 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Rows of exact numbers, texts and dates; None is no value. `more` says that the rows of the result go on."""
+    """Holds rows of exact numbers, texts and dates; None means no value. `more` says that further rows exist."""
 
     columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[Value | None, ...], ...]
