@@ -103,7 +103,9 @@ def test_a_closed_client_ends_those_who_follow_a_run(call: str) -> None:
         if call == "stream":
             assert read.wait(10)
         with server.changed:  # the run, that of the wait, and the stream
-            assert server.changed.wait_for(lambda: server.seen[-1][1].get("accept") == "text/event-stream", 10)
+            assert server.changed.wait_for(
+                lambda: bool(server.seen) and server.seen[-1][1].get("accept") == "text/event-stream", 10
+            )
         client.close()
         error = caller.ended()
         assert error.closed
