@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentsvc_nb.client.api import AgentService, AsyncAgentService
-    from agentsvc_nb.client.batch.mapping import MapStopped
-    from agentsvc_nb.client.batch.runner import MapProgress
+    from agentsvc_nb.client.batch_runner import MapProgress
     from agentsvc_nb.client.client_tools import ClientTool
     from agentsvc_nb.client.errors import (
         AgentServiceError,
@@ -49,8 +48,9 @@ if TYPE_CHECKING:
     )
     from agentsvc_nb.client.event_streams import AsyncEventStream, EventStream
     from agentsvc_nb.client.events import Event, RunEvent
+    from agentsvc_nb.client.mapping import MapStopped
     from agentsvc_nb.client.models import Answer, Job, Run
-    from agentsvc_nb.client.request.options import RetryNotice, WaitNotice
+    from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.commands import Files, Gallery
     from agentsvc_nb.notebook.nested_loops import allow_nested_loops
@@ -115,16 +115,16 @@ _HOMES = {
     "EventStream": "client.event_streams",
     "Files": "notebook.commands",
     "Gallery": "notebook.commands",
-    "MapProgress": "client.batch.runner",
-    "MapStopped": "client.batch.mapping",
+    "MapProgress": "client.batch_runner",
+    "MapStopped": "client.mapping",
     "Job": "client.models",
     "JobAccepted": "wire.tools",
-    "RetryNotice": "client.request.options",
+    "RetryNotice": "client.options",
     "Run": "client.models",
     "RunEvent": "client.events",
     "ToolForm": "notebook.widgets.forms.tool_form",
     "ToolResult": "wire.tools",
-    "WaitNotice": "client.request.options",
+    "WaitNotice": "client.options",
     "WorkspaceFile": "wire.files",
     "allow_nested_loops": "notebook.nested_loops",
     "local": "embedded",

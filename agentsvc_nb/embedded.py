@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Never
 from urllib.parse import urlsplit
 
 from agentsvc_nb import __version__
-from agentsvc_nb.client.transport.health import Met, Unproved, meet
+from agentsvc_nb.client.transport.health import PeerIdentity, Unproved, handshake
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
 from agentsvc_nb.service.plan import BLOBS, DATABASE, ServicePlan, for_embedded, plan_of, restart_command
 from agentsvc_nb.service.serve import EXIT_HELD, Child
@@ -319,11 +319,11 @@ def _answers(ready: Ready) -> bool:
     return _met(ready) is not None
 
 
-def _met(ready: Ready) -> Met | None:
+def _met(ready: Ready) -> PeerIdentity | None:
     """The answer of the instance in the record to a health request; None when that instance does not answer."""
     try:
         address = urlsplit(ready.base_url)
-        met = meet(address.hostname or "", address.port or 80, HEALTH_SECONDS)
+        met = handshake(address.hostname or "", address.port or 80, HEALTH_SECONDS)
     except (OSError, ValueError, Unproved):
         return None
     return met if met.health.instance == ready.instance else None

@@ -13,7 +13,7 @@ import pytest
 
 from agentsvc_nb.cli import parser
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.client.request.origin import KEY_VARIABLE, URL_VARIABLE
+from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
 from agentsvc_nb.testing import RunningService, running_service
 from docs.command_pages import commands
 from tests.test_cli import ENV, agentsvc, command

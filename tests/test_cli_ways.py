@@ -25,7 +25,7 @@ from filelock import FileLock
 from agentsvc_nb.cli import EXIT_CODES, main, parser
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.approvals import waiting_calls
-from agentsvc_nb.client.request.origin import KEY_VARIABLE, URL_VARIABLE
+from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
 from agentsvc_nb.testing import RunningService, running_service
 from docs.command_pages import commands
 from tests.contract.test_media_http import sound

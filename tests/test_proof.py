@@ -410,7 +410,7 @@ def test_a_service_proves_itself_wherever_it_listens(data: Path, host: str) -> N
             assert client.tools.list()
             assert client.base_url == ready.base_url
         for reached in {"0.0.0.0": ["127.0.0.2"], "::": ["::1", "127.0.0.1"]}.get(host, []):
-            health.meet(reached, port_of(ready.base_url), 30).check(key_of(data))
+            health.handshake(reached, port_of(ready.base_url), 30).check(key_of(data))
         process.terminate()
 
 

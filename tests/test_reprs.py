@@ -9,7 +9,7 @@ import pytest
 
 from agentsvc_nb.agents.language.agent import EngineAddress
 from agentsvc_nb.agents.language.model_choice import ModelChoice
-from agentsvc_nb.client.request.request import ApiRequest
+from agentsvc_nb.client.core import ApiRequest
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import HttpRequest
 from agentsvc_nb.embedded import Connection

@@ -17,10 +17,10 @@ from io import BufferedReader, FileIO
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.request.origin import Origin
+from agentsvc_nb.client.origin import Origin
 from agentsvc_nb.client.sse import EventDecoder
 from agentsvc_nb.client.transport.http import SyncIO
-from agentsvc_nb.client.transport.io import HttpRequest, Response, step
+from agentsvc_nb.client.transport.io import HttpRequest, Response, run_sync
 from agentsvc_nb.service.mcp.messages import NAMED_BY, header
 from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.routes import MCP
@@ -76,7 +76,7 @@ class Bridge:
             left, self._open = list(self._open.values()), {}
         for response in left:
             if response is not None:
-                step(self._io.close(response))
+                run_sync(self._io.close(response))
 
     def _take(self, line: bytes) -> threading.Thread | None:
         """The thread that passes the line on; None for one that is done already."""
@@ -102,7 +102,7 @@ class Bridge:
         with self._lock:
             response = self._open.pop(id, None) if isinstance(id, str | int) else None
         if response is not None:
-            step(self._io.close(response))
+            run_sync(self._io.close(response))
 
     def _pass_on(self, message: Mapping[str, Any], line: bytes) -> None:
         id = message.get("id")
@@ -141,18 +141,18 @@ class Bridge:
             if id in self._open:
                 self._open[id] = response
                 return True
-        step(self._io.close(response))
+        run_sync(self._io.close(response))
         return False
 
     def _sent(self, message: Mapping[str, Any], line: bytes) -> Response:
         """The response; the embedded service is found or started again if it is gone, when nothing was sent."""
         try:
-            return step(self._io.send(self._request(message, line)))
+            return run_sync(self._io.send(self._request(message, line)))
         except APIConnectionError as error:
             if self._origin.reconnect is None or error.sent:
                 raise
         self._origin.update(*self._origin.reconnect())
-        return step(self._io.send(self._request(message, line)))
+        return run_sync(self._io.send(self._request(message, line)))
 
     def _request(self, message: Mapping[str, Any], line: bytes) -> HttpRequest:
         return HttpRequest(
@@ -167,7 +167,7 @@ class Bridge:
         )
 
     def _chunks(self, response: Response) -> Iterator[bytes]:
-        while (chunk := step(self._io.read(response))) is not None:
+        while (chunk := run_sync(self._io.read(response))) is not None:
             yield chunk
 
     def _write(self, message: Mapping[str, Any]) -> None:

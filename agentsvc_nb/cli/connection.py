@@ -59,7 +59,7 @@ def connected(data: Path | None, *, existing: bool = True) -> AbstractContextMan
     ran.
     """
     from agentsvc_nb.client.api import AgentService
-    from agentsvc_nb.client.request.origin import KEY_VARIABLE, URL_VARIABLE
+    from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
     from agentsvc_nb.embedded import EmbeddedError, local
 
     url = os.environ.get(URL_VARIABLE)

@@ -37,7 +37,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _bridge(args: argparse.Namespace) -> int:
     from agentsvc_nb.cli import bridge
-    from agentsvc_nb.client.request.origin import URL_VARIABLE, Origin
+    from agentsvc_nb.client.origin import URL_VARIABLE, Origin
     from agentsvc_nb.embedded import find_or_start, revive
 
     def again() -> tuple[str, str]:
@@ -54,7 +54,7 @@ def _bridge(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> None:
     """Print the entries, with a placeholder where a key goes: what is printed may be kept and shown."""
-    from agentsvc_nb.client.request.origin import URL_VARIABLE
+    from agentsvc_nb.client.origin import URL_VARIABLE
     from agentsvc_nb.wire.routes import MCP
 
     address = (os.environ.get(URL_VARIABLE) or "http://127.0.0.1:8787").rstrip("/") + MCP.path

@@ -80,7 +80,7 @@ def _model(args: argparse.Namespace) -> int:
 def _list(args: argparse.Namespace) -> int:
     """Print a line for each model: its id, its state, its price, and what it needs; of another service, those that it
     offers."""
-    from agentsvc_nb.client.request.origin import KEY_VARIABLE, URL_VARIABLE
+    from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
 
     if args.data is None and (os.environ.get(URL_VARIABLE) or os.environ.get(KEY_VARIABLE)):
         with connected(args.data) as client:

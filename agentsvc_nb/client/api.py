@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self, Unpack
 
-from agentsvc_nb.client.batch import mapping
+from agentsvc_nb.client import mapping, tools
+from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.groups import Chats, Feedback, Files, Jobs, Labels, Media, Models, Projects, Runs, Tools
+from agentsvc_nb.client.history import History
 from agentsvc_nb.client.methods import Async, Sync, operation
-from agentsvc_nb.client.operations import tools
-from agentsvc_nb.client.request.history import History
-from agentsvc_nb.client.request.options import TIMEOUT_SECONDS, ClientOptions, ClientSettings, OnRetry, OnWait
-from agentsvc_nb.client.request.origin import Origin, Revive
-from agentsvc_nb.client.request.request import Core
+from agentsvc_nb.client.options import TIMEOUT_SECONDS, ClientOptions, ClientSettings, OnRetry, OnWait
+from agentsvc_nb.client.origin import Origin, Revive
 from agentsvc_nb.client.transport.http import AsyncClient, AsyncTransport, SyncClient, SyncIO, SyncTransport
-from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.wire.limits import MAX_RETRIES
 
 
@@ -139,7 +138,7 @@ class AgentService(_Client):
 
     def close(self) -> None:
         """Close the connections; the client opens new ones when it is used again."""
-        step(self._core.io.close())
+        run_sync(self._core.io.close())
 
     def __enter__(self) -> Self:
         return self

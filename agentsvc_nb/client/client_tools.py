@@ -20,12 +20,12 @@ from typing import Any, Final, cast
 from pydantic import PydanticUserError, TypeAdapter, ValidationError, validate_call
 from pydantic_core import PydanticSerializationError, SchemaError, to_json
 
+from agentsvc_nb.client.core import ApiRequest, Core
 from agentsvc_nb.client.errors import StefanBrainError, refused
 from agentsvc_nb.client.events import ClientCallWaiting, EventPage
+from agentsvc_nb.client.log import log
 from agentsvc_nb.client.models import Run
-from agentsvc_nb.client.request.log import log
-from agentsvc_nb.client.request.options import transient
-from agentsvc_nb.client.request.request import ApiRequest, Core
+from agentsvc_nb.client.options import transient
 from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.runs import ClientCall

@@ -16,14 +16,14 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
+from agentsvc_nb.client.core import ApiRequest, Core, described
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import frame
+from agentsvc_nb.client.options import Options, hook, whole
 from agentsvc_nb.client.partial_download import PartialDownload, PartialFile, matches
-from agentsvc_nb.client.request.files import download_target
-from agentsvc_nb.client.request.options import Options, hook, whole
-from agentsvc_nb.client.request.references import ChatRef, identifier
-from agentsvc_nb.client.request.request import ApiRequest, Core, described
-from agentsvc_nb.client.transport.io import OnBytes, Response, tell
+from agentsvc_nb.client.references import ChatRef, identifier
+from agentsvc_nb.client.transport.io import OnBytes, Response, call_hook
+from agentsvc_nb.client.uploads import download_target
 from agentsvc_nb.wire.files import FileFacts, WorkspaceFile
 from agentsvc_nb.wire.limits import MIB
 from agentsvc_nb.wire.reading import read_json
@@ -224,7 +224,7 @@ class _Download:
         if block:
             await self._core.io.call(functools.partial(self.partial.take, block))
             self._told = self.partial.done
-            await tell(self._on_progress, self._told, self.partial.total)
+            await call_hook(self._on_progress, self._told, self.partial.total)
 
     def _checked(self, response: Response) -> bool:
         """True if the file is complete and its hash is right.

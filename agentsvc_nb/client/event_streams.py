@@ -9,7 +9,7 @@ from typing import Any, Generic, Self
 from agentsvc_nb.client.events import RunEvent, TextDelta
 from agentsvc_nb.client.models import Data, Run
 from agentsvc_nb.client.streams import ResumableEventStream
-from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.transport.io import run_sync
 
 
 class _StreamFace(Generic[Data]):
@@ -61,7 +61,7 @@ class EventStream(_StreamFace[Data]):
 
     def final_status(self) -> Run[Data]:
         """Read to the end; the finished run."""
-        return step(self._events.final_status())
+        return run_sync(self._events.final_status())
 
     @property
     def text(self) -> Texts:
@@ -76,14 +76,14 @@ class EventStream(_StreamFace[Data]):
 
     def close(self) -> None:
         """Stop reading. May be called from another thread."""
-        step(self._events.close())
+        run_sync(self._events.close())
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> RunEvent:
         while not (event := self._events.received()):
-            if not step(self._events.advance()):
+            if not run_sync(self._events.advance()):
                 raise StopIteration
         return event
 

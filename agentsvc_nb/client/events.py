@@ -15,7 +15,7 @@ from pydantic import Field, field_validator
 
 from agentsvc_nb.client import cards
 from agentsvc_nb.client.cards import Showing
-from agentsvc_nb.client.models import Run, of, read, records_table
+from agentsvc_nb.client.models import Run, read, records_table, to_dataframe
 from agentsvc_nb.wire import runs
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import AnswerBasis
@@ -361,7 +361,7 @@ class EventPage(Showing, runs.EventPage):
 
     def to_frame(self) -> pd.DataFrame:
         """A row an event; see `Listing.to_frame`."""
-        return of(runs.Event, self.data)
+        return to_dataframe(runs.Event, self.data)
 
     def _mimebundle(self) -> cards.Bundle:
         return records_table(runs.Event, self.data)

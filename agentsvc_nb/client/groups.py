@@ -8,15 +8,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, overload
 
-from agentsvc_nb.client import downloads
+from agentsvc_nb.client import downloads, jobs, resources, runs, tools
+from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.methods import Async, F, Sync, declared, operation, pages, stream
-from agentsvc_nb.client.operations import jobs, resources, runs, tools
-from agentsvc_nb.client.request.request import Core
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.event_streams import AsyncStreamStart, EventStream
     from agentsvc_nb.client.models import Run
-    from agentsvc_nb.client.request.references import RunRef
+    from agentsvc_nb.client.references import RunRef
     from agentsvc_nb.client.typed import DownloadArguments, Later, StartArguments, StreamArguments, WaitArguments
     from agentsvc_nb.wire.files import FileFacts
 

@@ -14,13 +14,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
+from agentsvc_nb.client.core import ApiRequest, Core
 from agentsvc_nb.client.errors import circular_pages
 from agentsvc_nb.client.event_streams import AsyncStreamStart, EventStream
 from agentsvc_nb.client.models import Listing
-from agentsvc_nb.client.request.options import Options, WaitOptions
-from agentsvc_nb.client.request.request import ApiRequest, Core
+from agentsvc_nb.client.options import Options, WaitOptions
 from agentsvc_nb.client.streams import ResumableEventStream
-from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.transport.io import run_sync
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,7 @@ class operation(_Method, Generic[P, R]):
 
     def __init__(self, run: Callable[Concatenate[Core, P], Coroutine[Any, Any, R]]) -> None:
         def blocking(self: HasOperations[Sync], /, *args: P.args, **kwargs: P.kwargs) -> R:
-            return step(run(self._core, *args, **kwargs))
+            return run_sync(run(self._core, *args, **kwargs))
 
         async def awaited(self: HasOperations[Async], /, *args: P.args, **kwargs: P.kwargs) -> R:
             return await run(self._core, *args, **kwargs)
@@ -128,7 +128,7 @@ class stream(_Method, Generic[P]):
 
     def __init__(self, run: Callable[Concatenate[Core, P], Coroutine[Any, Any, ResumableEventStream]]) -> None:
         def blocking(self: HasOperations[Sync], /, *args: P.args, **kwargs: P.kwargs) -> EventStream:
-            return EventStream(step(run(self._core, *args, **kwargs)))
+            return EventStream(run_sync(run(self._core, *args, **kwargs)))
 
         def awaited(self: HasOperations[Async], /, *args: P.args, **kwargs: P.kwargs) -> AsyncStreamStart:
             return AsyncStreamStart(lambda: run(self._core, *args, **kwargs))
@@ -158,7 +158,7 @@ the request."""
 class Paged(Generic[T]):
     """The state of an iteration over pages: each page is fetched when its first item is needed.
 
-    A class with `next` and no async generator, because the blocking client must be able to `step` it.
+    A class with `next` and no async generator, because the blocking client must be able to `run_sync` it.
     """
 
     def __init__(self, fetch: Fetch[T], start: Any, kind: type[T]) -> None:
@@ -205,11 +205,11 @@ class Pages(Generic[T]):
 
     def first(self) -> T | None:
         """The next item, None when there is none left."""
-        return step(self._paged.next())
+        return run_sync(self._paged.next())
 
     def all(self) -> Listing[T]:
         """All that are left, in one list."""
-        return step(self._paged.all())
+        return run_sync(self._paged.all())
 
     def to_frame(self) -> pd.DataFrame:
         """All that are left as a DataFrame, a row each; see `Listing.to_frame`."""

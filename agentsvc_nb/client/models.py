@@ -130,7 +130,7 @@ _DTYPES: Final[Mapping[frozenset[object], str]] = {
 }
 
 
-def of(kind: type, records: Sequence[Any], **attrs: str | None) -> pd.DataFrame:
+def to_dataframe(kind: type, records: Sequence[Any], **attrs: str | None) -> pd.DataFrame:
     """A DataFrame with one row per record of the model (or dataclass) `kind`, and the columns of `columns(kind)`.
 
     `attrs` become its `DataFrame.attrs`. Raises `StefanBrainError`, which names the column, for a value that the
@@ -347,7 +347,7 @@ class Listing(Showing, list[T]):
 
         Raises `StefanBrainError` for a value of the wrong type, `ImportError` without pandas.
         """
-        return of(self.kind, self)
+        return to_dataframe(self.kind, self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Listing, (list(self), self.kind)
@@ -368,7 +368,7 @@ class FileSearch(Showing, files.FileSearch):
 
     def to_frame(self) -> pd.DataFrame:
         """A row a result; see `Listing.to_frame`."""
-        return of(files.SearchResult, self.results, chat=self.chat)
+        return to_dataframe(files.SearchResult, self.results, chat=self.chat)
 
     def _mimebundle(self) -> cards.Bundle:
         rows = [

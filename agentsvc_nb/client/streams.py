@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json
 
+from agentsvc_nb.client import options
+from agentsvc_nb.client.core import ApiRequest, Core, described
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, after
 from agentsvc_nb.client.events import EventPage, RunEvent, parse_event
 from agentsvc_nb.client.models import Run, read
-from agentsvc_nb.client.request import options
-from agentsvc_nb.client.request.request import ApiRequest, Core, described
 from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
 from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.client.transport.stopping import Stopper
@@ -113,7 +113,7 @@ class ResumableEventStream:
             await self._in_time()
             run = await self._core.ask(Run, ApiRequest("runs.get", {"run_id": self.run.run_id}))
             self.run = run.of_shape(self.run.shape)
-            await self._core.rest(0 if self.run.ended else RUN_POLL_SECONDS)
+            await self._core.sleep(0 if self.run.ended else RUN_POLL_SECONDS)
         return self.run
 
     async def close(self) -> None:
@@ -290,7 +290,7 @@ class ResumableEventStream:
             go_on = f"Attach to {self.run.run_id} after event {self.cursor} to go on from there."
             error.hint = f"{error.hint} {go_on}" if error.hint and options.transient(error) else error.hint or go_on
             raise error
-        await self._core.rest(wait)
+        await self._core.sleep(wait)
 
     async def _hang_up(self) -> None:
         response, self._response = self._response, None

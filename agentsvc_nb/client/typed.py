@@ -7,10 +7,10 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 from agentsvc_nb.client.client_tools import ClientTool, Function
-from agentsvc_nb.client.request.files import FileInput
-from agentsvc_nb.client.request.options import Options, WaitOptions
-from agentsvc_nb.client.request.references import ChatRef, IdRef
+from agentsvc_nb.client.options import Options, WaitOptions
+from agentsvc_nb.client.references import ChatRef, IdRef
 from agentsvc_nb.client.transport.io import OnBytes
+from agentsvc_nb.client.uploads import FileInput
 from agentsvc_nb.client.waiting import OnBusy
 from agentsvc_nb.wire.models import Effort
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar
 
+from agentsvc_nb.client.core import ApiRequest, Core, described
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, after
+from agentsvc_nb.client.log import log
 from agentsvc_nb.client.models import Run
-from agentsvc_nb.client.request.log import log
-from agentsvc_nb.client.request.options import WaitNotice, wait_seconds
-from agentsvc_nb.client.request.references import ChatRef, optional
-from agentsvc_nb.client.request.request import ApiRequest, Core, described
+from agentsvc_nb.client.options import WaitNotice, wait_seconds
+from agentsvc_nb.client.references import ChatRef, optional
 from agentsvc_nb.client.streams import ResumableEventStream
 from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS
@@ -60,7 +60,7 @@ class Wait:
         if self.left <= 0:
             raise described(self._late(), self._last) if self._last else self._late()
         wait = max(0.0, min(seconds, self.left))
-        await self._core.tell(replace(self._notice, status=status, seconds=wait))
+        await self._core.notify(replace(self._notice, status=status, seconds=wait))
         await self._core.io.sleep(wait)
 
     def _late(self) -> JobTimeoutError:
@@ -112,9 +112,9 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
             if error.code != "agent_run_rejected":
                 raise
             refusal, holder = error, error.active_run_id
-        await core.tell(WaitNotice("chat_busy", holder))
+        await core.notify(WaitNotice("chat_busy", holder))
         if holder is None or holder == waited_for or not await _seen_to_end(core, holder):
-            await core.rest(RUN_POLL_SECONDS)
+            await core.sleep(RUN_POLL_SECONDS)
         if core.left <= 0:
             raise refusal
         waited_for = holder
@@ -122,7 +122,7 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
 
 async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
     """Follow the run's events and return its record: ended, unless there is no event stream."""
-    await core.tell(WaitNotice("run", run.run_id, run.status))
+    await core.notify(WaitNotice("run", run.run_id, run.status))
     stream = ResumableEventStream(core, run)
     try:
         while await stream.next():

@@ -10,7 +10,7 @@ from typing import Final, Self
 from urllib.parse import urlsplit
 
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
-from agentsvc_nb.client.models import of
+from agentsvc_nb.client.models import to_dataframe
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.display.markdown import SMALL, to_html
 from agentsvc_nb.notebook.display.render import Bundle, cost, moment
@@ -195,7 +195,7 @@ def feedback(session: Session, *, status: Status | None = None) -> ResultTable:
     with errors_as_cells(session):
         found = session.client().feedback.list(status=status, limit=LIST_LIMIT)
     session.known.feedback = [report.id for report in found]
-    return ResultTable(feedback_bundle(found), lambda: of(FeedbackReport, found))
+    return ResultTable(feedback_bundle(found), lambda: to_dataframe(FeedbackReport, found))
 
 
 def feedback_bundle(found: list[FeedbackReport]) -> Bundle:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentsvc_nb.client.models import frame, of
+from agentsvc_nb.client.models import frame, to_dataframe
 from agentsvc_nb.model_switch.prices import PER, dollars
 from agentsvc_nb.notebook.connection import service_models
 from agentsvc_nb.notebook.display.markdown import SMALL
@@ -67,7 +67,7 @@ def _offered(session: Session) -> ResultTable:
     rows = [(code(model.id), _hindered(model), _tokens(model), *_price(model)) for model in found]
     columns = ("model", "state", "context tokens", *_PER_MILLION)
     notes = [f"`{SWITCH} NAME` asks another from now on in this notebook; which there are is the operator's to say."]
-    return ResultTable(grid("Models", columns, rows, notes), lambda: of(ModelInfo, found))
+    return ResultTable(grid("Models", columns, rows, notes), lambda: to_dataframe(ModelInfo, found))
 
 
 def _hindered(model: ModelInfo) -> str:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agentsvc_nb.client.batch.rows import REFERENCE
+from agentsvc_nb.client.batch_rows import REFERENCE
 from agentsvc_nb.notebook.errors import AskError
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\w+\])*")

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client.request.origin import Origin
-from agentsvc_nb.client.request.request import Core
+from agentsvc_nb.client.core import Core
+from agentsvc_nb.client.origin import Origin
 from agentsvc_nb.client.transport.http import SyncIO
 
 KEY = "svc_sk_top-secret"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.client.batch.runner import PROBE_SECONDS, AdaptiveLimit
+from agentsvc_nb.client.batch_runner import PROBE_SECONDS, AdaptiveLimit
 
 
 def test_refusals_of_one_burst_halve_it_once() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client import runs
 from agentsvc_nb.client.errors import (
     APIConnectionError,
     ChatBusyError,
@@ -17,10 +18,9 @@ from agentsvc_nb.client.errors import (
     StefanBrainError,
     ToolResultError,
 )
-from agentsvc_nb.client.operations import runs
-from agentsvc_nb.client.operations.tools import ask
-from agentsvc_nb.client.request.options import WaitNotice
-from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.options import WaitNotice
+from agentsvc_nb.client.tools import ask
+from agentsvc_nb.client.transport.io import run_sync
 from tests.client.conftest import RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]
@@ -42,7 +42,7 @@ def busy(holder: str | None = RUN_ID) -> httpx.Response:
 
 def test_an_answer_in_time(network: Networks) -> None:
     net = network(answer(200, RESULT))
-    got = step(ask(net.core, "?", chat="new", session="s", file_ids=["upload_1"], image_urls=["https://x/y.png"]))
+    got = run_sync(ask(net.core, "?", chat="new", session="s", file_ids=["upload_1"], image_urls=["https://x/y.png"]))
     assert (got.answer, got.chat, got.app_url, got.run_id, got.steps) == ("42", "chat_1", "http://a/b", RUN_ID, 3)
     assert got.raw["tool"] == "ask_stefanbrain"
     given = {"message": "?", "file_ids": ["upload_1"], "image_urls": ["https://x/y.png"]}
@@ -53,13 +53,13 @@ def test_an_answer_in_time(network: Networks) -> None:
 def test_a_handle_is_looked_at_until_the_turn_has_ended(network: Networks) -> None:
     looks = [job("running"), job("running", recommended_poll_after_ms=700), job("succeeded")]
     net = network(answer(202, HANDLE), *looks, job("succeeded", kind="inline", data=DATA))
-    got = step(ask(net.core, "?"))
+    got = run_sync(ask(net.core, "?"))
     assert (got.answer, got.raw["job_id"], net.io.slept) == ("42", "j", [2, 0.7])
 
 
 def test_the_interval_may_be_the_callers(network: Networks) -> None:
     net = network(answer(202, HANDLE), job("running"), *[job("succeeded", data=DATA)] * 2)
-    step(ask(net.core, "?", poll=9))
+    run_sync(ask(net.core, "?", poll=9))
     assert net.io.slept == [9]
 
 
@@ -73,52 +73,52 @@ def test_the_interval_may_be_the_callers(network: Networks) -> None:
 )
 def test_what_cannot_work_is_not_sent(network: Networks, given: dict[str, Any], code: str) -> None:
     with pytest.raises(StefanBrainError) as caught:
-        step(ask(network().core, **given))
+        run_sync(ask(network().core, **given))
     assert caught.value.code == code
 
 
 def test_a_busy_chat_is_an_error_of_its_own(network: Networks) -> None:
     with pytest.raises(ChatBusyError) as caught:
-        step(ask(network(busy()).core, "?", chat="chat_1"))
+        run_sync(ask(network(busy()).core, "?", chat="chat_1"))
     assert (caught.value.active_run_id, caught.value.status, caught.value.method) == (RUN_ID, 409, "POST")
 
 
 def test_a_turn_that_failed(network: Networks) -> None:
     broken = {**RESULT, "is_error": True, "error": {"code": "brain_gone", "message": "Away."}}
     with pytest.raises(ToolResultError, match="Away") as caught:
-        step(ask(network(answer(200, broken, x_request_id="req_1")).core, "?"))
+        run_sync(ask(network(answer(200, broken, x_request_id="req_1")).core, "?"))
     assert (caught.value.body["data"]["answer"], caught.value.request_id) == ("42", "req_1")
     ended = job("failed", error={"code": "brain_gone", "message": "Away."})
     ended.headers["x-request-id"] = "req_2"
     with pytest.raises(JobFailedError, match="Away") as later:
-        step(ask(network(answer(202, HANDLE), ended).core, "?"))
+        run_sync(ask(network(answer(202, HANDLE), ended).core, "?"))
     assert later.value.request_id == "req_2"
 
 
 def test_a_turn_that_takes_too_long_can_be_waited_for_again(network: Networks) -> None:
     net = network(answer(202, HANDLE), *[job("running")] * 3)
     with pytest.raises(JobTimeoutError) as caught:
-        step(ask(net.core, "?", timeout=4))
+        run_sync(ask(net.core, "?", timeout=4))
     assert (caught.value.job_id, caught.value.chat, net.io.slept) == ("j", "chat_1", [2, 2])
 
 
 def test_a_start_without_an_answer_has_no_job_id(network: Networks) -> None:
     net = network(*[httpx.ReadTimeout("")] * 2)
     with pytest.raises(JobTimeoutError, match="may have started") as caught:
-        step(ask(net.core, "?", idempotency_key="k", timeout=1))
+        run_sync(ask(net.core, "?", idempotency_key="k", timeout=1))
     assert (caught.value.job_id, len(net.requests)) == (None, 2)
 
 
 def test_a_keyless_ask_is_sent_once(network: Networks) -> None:
     net = network(httpx.ReadError("reset"))
     with pytest.raises(APIConnectionError, match="may have started"):
-        step(ask(net.core, "?", idempotency_key=""))
+        run_sync(ask(net.core, "?", idempotency_key=""))
     assert "idempotency-key" not in net.requests[0].headers
 
 
 def test_an_answer_without_its_field_is_named(network: Networks) -> None:
     with pytest.raises(StefanBrainError, match="`answer`: Field required"):
-        step(ask(network(answer(200, {**RESULT, "data": {}})).core, "?"))
+        run_sync(ask(network(answer(200, {**RESULT, "data": {}})).core, "?"))
 
 
 # -- on_busy="wait" ------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_a_start_waits_for_the_turn_that_holds_the_chat(network: Networks) -> No
     net = network(busy(), answer(200, run("completed")), busy("other"), answer(200, run("failed")), answer(202, run()))
     told: list[WaitNotice] = []
     core = net.core.configured({"on_wait": told.append})
-    assert step(runs.start(core, "hello", chat="chat_1", on_busy="wait")).status == "queued"
+    assert run_sync(runs.start(core, "hello", chat="chat_1", on_busy="wait")).status == "queued"
     assert [notice.id for notice in told if notice.reason == "chat_busy"] == [RUN_ID, "other"]
     starts = [json.loads(request.content) for request in net.requests if request.method == "POST"]
     assert starts == [{"message": "hello", "chat": "chat_1"}] * 3
@@ -137,25 +137,25 @@ def test_a_start_waits_for_the_turn_that_holds_the_chat(network: Networks) -> No
 
 def test_an_ask_waits_too(network: Networks) -> None:
     net = network(busy(), answer(200, run("completed")), answer(200, RESULT))
-    assert step(ask(net.core, "?", on_busy="wait")).answer == "42"
+    assert run_sync(ask(net.core, "?", on_busy="wait")).answer == "42"
 
 
 def test_start_and_stream_waits_too(network: Networks) -> None:
     net = network(busy(), answer(200, run("completed")), answer(202, run()))
-    assert step(runs.start_and_stream(net.core, "hello", chat="chat_1", on_busy="wait")).run.run_id == RUN_ID
+    assert run_sync(runs.start_and_stream(net.core, "hello", chat="chat_1", on_busy="wait")).run.run_id == RUN_ID
 
 
 @pytest.mark.parametrize("holder", [None, RUN_ID])
 def test_a_holder_that_cannot_be_seen_is_asked_around(network: Networks, holder: str | None) -> None:
     looks = [failure("run_not_found", 404)] if holder else []
     net = network(busy(holder), *looks, answer(202, run()))
-    step(runs.start(net.core, "hello", chat="chat_1", on_busy="wait"))
+    run_sync(runs.start(net.core, "hello", chat="chat_1", on_busy="wait"))
     assert net.io.slept == [3]
 
 
 def test_a_chat_that_stays_busy_after_its_run_is_not_stormed(network: Networks) -> None:
     net = network(busy(), answer(200, run("completed")), busy(), answer(202, run()))
-    step(runs.start(net.core, "hello", chat="chat_1", on_busy="wait"))
+    run_sync(runs.start(net.core, "hello", chat="chat_1", on_busy="wait"))
     assert net.io.slept == [3]
 
 
@@ -166,5 +166,5 @@ def test_a_chat_that_does_not_become_free_is_the_refusal(
     running, none = answer(200, run("running")), failure("not_found", 404)
     net = network(busy(), running, none, running, running)
     with pytest.raises(kind) as caught:
-        step(operation(net.core, "hello", chat="chat_1", on_busy="wait", deadline=6))
+        run_sync(operation(net.core, "hello", chat="chat_1", on_busy="wait", deadline=6))
     assert (type(caught.value), caught.value.code, net.io.now()) == (kind, "agent_run_rejected", 6)

@@ -12,15 +12,14 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import downloads
+from agentsvc_nb.client import downloads, resources, runs
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
+from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
 from agentsvc_nb.client.methods import Pages
-from agentsvc_nb.client.operations import resources, runs
-from agentsvc_nb.client.request.options import ClientSettings
-from agentsvc_nb.client.request.origin import Origin
-from agentsvc_nb.client.request.request import Core
-from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.options import ClientSettings
+from agentsvc_nb.client.origin import Origin
+from agentsvc_nb.client.transport.io import run_sync
 from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, failure, run
 
 Networks = Callable[..., Network]
@@ -70,7 +69,7 @@ def test_an_address_that_is_none(url: str) -> None:
 )
 def test_where_requests_go(network: Networks, base_url: str, sent_to: str) -> None:
     net = network(answer(200, run()))
-    step(runs.get(Core(Origin(KEY, base_url), net.io), RUN_ID))
+    run_sync(runs.get(Core(Origin(KEY, base_url), net.io), RUN_ID))
     assert str(net.requests[0].url) == sent_to
     assert net.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -78,7 +77,7 @@ def test_where_requests_go(network: Networks, base_url: str, sent_to: str) -> No
 def test_ids_cannot_leave_their_place_in_the_path(network: Networks) -> None:
     net = network(failure("invalid_run_id", 400))
     with pytest.raises(StefanBrainError):
-        step(runs.get(net.core, "../../keys?x="))
+        run_sync(runs.get(net.core, "../../keys?x="))
     assert net.requests[0].url.raw_path == b"/api/developers/v1/runs/..%2F..%2Fkeys%3Fx%3D"
 
 
@@ -95,7 +94,7 @@ def test_ids_cannot_leave_their_place_in_the_path(network: Networks) -> None:
 def test_the_key_does_not_follow_redirects(network: Networks, location: str, named: str) -> None:
     net = network(httpx.Response(307, headers={"location": location}))
     with pytest.raises(StefanBrainError, match=named) as caught:
-        step(runs.get(net.core, RUN_ID))
+        run_sync(runs.get(net.core, RUN_ID))
     assert len(net.requests) == 1
     assert "token" not in str(caught.value)
 
@@ -106,7 +105,7 @@ def test_what_the_service_says_of_other_addresses_leads_the_key_nowhere(network:
     net = network(answer(200, {"files": [entry]}), httpx.Response(200, content=iter([b"x"])))
     file = Pages(resources.list_files(net.core, "chat_1")).first()
     assert file is not None
-    step(downloads.download(net.core, file, chat="chat_1"))
+    run_sync(downloads.download(net.core, file, chat="chat_1"))
     assert {request.url.host for request in net.requests} == {"service.test"}
 
 
@@ -168,7 +167,7 @@ def test_the_key_is_in_no_traceback(network: Networks, trouble: Scripted) -> Non
     """Neither in the text nor in the representation of any local variable."""
     net = network(*[trouble] * 3)
     try:
-        step(runs.get(net.core, RUN_ID))
+        run_sync(runs.get(net.core, RUN_ID))
     except StefanBrainError as error:
         shown = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
     assert "Core('http://service.test')" in shown
@@ -182,12 +181,12 @@ def test_the_key_is_in_no_traceback(network: Networks, trouble: Scripted) -> Non
 def test_an_answer_of_something_else(network: Networks, body: bytes) -> None:
     net = network(httpx.Response(200, content=body))
     with pytest.raises(StefanBrainError, match="check the base URL"):
-        step(runs.get(net.core, RUN_ID))
+        run_sync(runs.get(net.core, RUN_ID))
 
 
 def test_fields_and_states_that_are_new_are_kept(network: Networks) -> None:
     net = network(answer(200, run("paused", mood="good", usage={"cache": 7})))
-    record = step(runs.get(net.core, RUN_ID))
+    record = run_sync(runs.get(net.core, RUN_ID))
     assert (record.status, record.ended, record.usage.model_dump()["cache"]) == ("paused", False, 7)
     assert record.mood == "good"  # type: ignore[attr-defined]
 
@@ -203,13 +202,13 @@ def test_fields_and_states_that_are_new_are_kept(network: Networks) -> None:
 def test_a_wrong_type_names_its_field(network: Networks, wrong: dict[str, Any], named: str) -> None:
     net = network(answer(200, wrong, x_request_id="req-1"))
     with pytest.raises(StefanBrainError, match=named) as caught:
-        step(runs.get(net.core, RUN_ID))
+        run_sync(runs.get(net.core, RUN_ID))
     assert (caught.value.status, caught.value.request_id, caught.value.method) == (200, "req-1", "GET")
 
 
 def test_a_core_that_really_waits_is_a_bug_and_says_so() -> None:
     with pytest.raises(RuntimeError, match="please report"):
-        step(asyncio.sleep(0))
+        run_sync(asyncio.sleep(0))
 
 
 # -- revive: only the embedded service ---------------------------------------------------------------------------
@@ -235,8 +234,8 @@ REFUSED, DROPPED = httpx.ConnectError("refused"), httpx.ReadError("reset")
 @pytest.mark.parametrize("trouble", [REFUSED, DROPPED])
 def test_a_read_is_repeated_at_the_new_address_with_the_new_key(trouble: Exception) -> None:
     embedded = Embedded(trouble, answer(200, run()), answer(200, run()))
-    step(runs.get(embedded.core, RUN_ID))
-    step(runs.get(embedded.core, RUN_ID))
+    run_sync(runs.get(embedded.core, RUN_ID))
+    run_sync(runs.get(embedded.core, RUN_ID))
     sent = [(request.url.port, request.headers["authorization"]) for request in embedded.net.requests]
     assert sent == [(1, f"Bearer {KEY}"), (2, "Bearer new-key-1"), (2, "Bearer new-key-1")]
 
@@ -244,10 +243,10 @@ def test_a_read_is_repeated_at_the_new_address_with_the_new_key(trouble: Excepti
 def test_a_refused_key_is_replaced_once_and_the_call_repeated() -> None:
     """A start without a key, too: it was refused before anything was done."""
     embedded = Embedded(failure("unauthorized", 401), answer(202, run()))
-    assert step(runs.start(embedded.core, "hello")).run_id == RUN_ID
+    assert run_sync(runs.start(embedded.core, "hello")).run_id == RUN_ID
     embedded = Embedded(*[failure("unauthorized", 401)] * 2, max_retries=3)
     with pytest.raises(AuthenticationError):
-        step(runs.get(embedded.core, RUN_ID))
+        run_sync(runs.get(embedded.core, RUN_ID))
     assert embedded.revived == 1
 
 
@@ -257,37 +256,37 @@ def test_a_refused_pipe_is_not_sent_again() -> None:
     with open(reading, "rb") as pipe:
         embedded = Embedded(failure("unauthorized", 401))
         with pytest.raises(AuthenticationError):
-            step(runs.start(embedded.core, "hello", files=[pipe]))
+            run_sync(runs.start(embedded.core, "hello", files=[pipe]))
     assert embedded.revived == 0
 
 
 def test_it_is_revived_once_an_attempt() -> None:
     embedded = Embedded(*[REFUSED] * 4, max_retries=1)
     with pytest.raises(APIConnectionError):
-        step(runs.get(embedded.core, RUN_ID))
+        run_sync(runs.get(embedded.core, RUN_ID))
     assert embedded.revived == 2
 
 
 def test_a_keyed_start_is_repeated() -> None:
     embedded = Embedded(DROPPED, answer(202, run()))
-    assert step(runs.start(embedded.core, "hello", idempotency_key="k")).run_id == RUN_ID
+    assert run_sync(runs.start(embedded.core, "hello", idempotency_key="k")).run_id == RUN_ID
 
 
 def test_a_keyless_start_that_was_sent_is_not_repeated() -> None:
     embedded = Embedded(DROPPED)
     with pytest.raises(APIConnectionError, match="may have started"):
-        step(runs.start(embedded.core, "hello"))
+        run_sync(runs.start(embedded.core, "hello"))
     assert embedded.revived == 0
 
 
 def test_a_keyless_start_that_never_left_is_sent() -> None:
     """The service had stopped when idle: nothing was started, so sending is no repeating."""
     embedded = Embedded(REFUSED, answer(202, run()))
-    assert step(runs.start(embedded.core, "hello")).run_id == RUN_ID
+    assert run_sync(runs.start(embedded.core, "hello")).run_id == RUN_ID
 
 
 def test_a_slow_service_is_not_a_gone_one() -> None:
     embedded = Embedded(httpx.ReadTimeout(""))
     with pytest.raises(APIConnectionError) as caught:
-        step(runs.get(embedded.core, RUN_ID))
+        run_sync(runs.get(embedded.core, RUN_ID))
     assert (caught.value.timed_out, embedded.revived) == (True, 0)

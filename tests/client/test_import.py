@@ -77,7 +77,7 @@ def test_models_are_built_at_first_use_also_by_many_threads() -> None:
 
 
 def test_telling_what_is_to_be_sent_loads_nothing() -> None:
-    known = "from agentsvc_nb.client.request.files import parts; parts([b'x', io.BytesIO(b'x')], 'too_many_files')"
+    known = "from agentsvc_nb.client.uploads import parts; parts([b'x', io.BytesIO(b'x')], 'too_many_files')"
     assert not loaded_by(f"import io\n{known}") & {*HEAVY, "matplotlib"}
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client import resources, tools
+from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError, ToolResultError
-from agentsvc_nb.client.operations import resources, tools
-from agentsvc_nb.client.request.request import Core
-from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.wire.resources import Transcript
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.client.conftest import Network, answer, failure
@@ -60,7 +60,7 @@ JOB = {"type": "tool_job", "tool": "t", "family": "f", "job_id": "job_1", "chat"
 )
 def test_each_operation_sends_its_request(network: Networks, ask: Ask, sent: str, body: Any) -> None:
     net = network(answer(200, {"id": "x", "media_id": "x", "tool": "x"}))
-    step(ask(net.core))
+    run_sync(ask(net.core))
     (request,) = net.requests
     assert f"{request.method} {request.url.raw_path.decode().removeprefix('/api/developers/v1')}" == sent
     assert (net.bodies[0] if request.content else None) == body
@@ -81,7 +81,7 @@ def test_each_operation_sends_its_request(network: Networks, ask: Ask, sent: str
 def test_what_would_be_done_twice_is_sent_once(network: Networks, ask: Ask, trouble: Any) -> None:
     net = network(trouble)
     with pytest.raises(StefanBrainError):
-        step(ask(net.core))
+        run_sync(ask(net.core))
     assert len(net.requests) == 1
 
 
@@ -93,7 +93,7 @@ def test_reads_a_retiring_and_a_keyed_call_are_sent_again(network: Networks) -> 
     ]
     for ask in asks:
         net = network(httpx.ReadError("reset"), answer(200, {"id": "x", "tool": "x"}))
-        step(ask(net.core))
+        run_sync(ask(net.core))
         assert len(net.requests) == 2
     assert [request.headers["idempotency-key"] for request in net.requests] == ["k", "k"]
 
@@ -101,14 +101,14 @@ def test_reads_a_retiring_and_a_keyed_call_are_sent_again(network: Networks) -> 
 def test_a_report_too_many_is_not_waited_for(network: Networks) -> None:
     net = network(failure("feedback_rate_limited", 429, retry_after="7"))
     with pytest.raises(RateLimitError) as caught:
-        step(resources.send_feedback(net.core, "x"))
+        run_sync(resources.send_feedback(net.core, "x"))
     assert (caught.value.retry_after_seconds, net.io.slept) == (7, [])
 
 
 def test_a_call_is_its_result_or_an_acceptance(network: Networks) -> None:
     net = network(answer(200, {"tool": "t", "data": {"n": 1}, "chat": "chat_1"}), answer(202, JOB))
-    result = step(tools.invoke(net.core, "t", {}))
-    accepted = step(tools.invoke(net.core, "t", {}))
+    result = run_sync(tools.invoke(net.core, "t", {}))
+    accepted = run_sync(tools.invoke(net.core, "t", {}))
     assert isinstance(result, ToolResult)
     assert isinstance(accepted, JobAccepted)
     assert (result.data, accepted.job_id) == ({"n": 1}, "job_1")
@@ -126,7 +126,7 @@ def test_a_result_that_is_an_error_is_raised_whole(network: Networks, error: Any
     body = {"tool": "t", "is_error": True, "error": error, "content": [{"type": "text", "text": "x"}], "more": 1}
     net = network(answer(200, body, x_request_id="req_7"))
     with pytest.raises(ToolResultError) as caught:
-        step(tools.invoke(net.core, "t", {}))
+        run_sync(tools.invoke(net.core, "t", {}))
     found = caught.value
     assert (found.message, found.code, found.status, found.request_id) == (message, code, 200, "req_7")
     assert (found.method, found.path.rpartition("/v1")[2]) == ("POST", "/tools/t/invoke")
@@ -135,7 +135,7 @@ def test_a_result_that_is_an_error_is_raised_whole(network: Networks, error: Any
 
 def test_a_transcript_is_stored_or_made_by_a_job(network: Networks) -> None:
     net = network(answer(200, {"media_id": "media_1", "text": "hi"}), answer(202, JOB))
-    stored, accepted = (step(resources.transcribe(net.core, "media_1")) for _ in "ab")
+    stored, accepted = (run_sync(resources.transcribe(net.core, "media_1")) for _ in "ab")
     assert isinstance(stored, Transcript)
     assert isinstance(accepted, JobAccepted)
     assert (stored.text, accepted.job_id) == ("hi", "job_1")
@@ -143,4 +143,4 @@ def test_a_transcript_is_stored_or_made_by_a_job(network: Networks) -> None:
 
 def test_a_lost_connection_says_that_it_may_be_done(network: Networks) -> None:
     with pytest.raises(APIConnectionError, match="may have"):
-        step(tools.invoke(network(httpx.ReadError("reset")).core, "t", {}))
+        run_sync(tools.invoke(network(httpx.ReadError("reset")).core, "t", {}))

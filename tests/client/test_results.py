@@ -8,12 +8,11 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from agentsvc_nb.client import errors, models
+from agentsvc_nb.client import errors, models, resources, runs, tools
 from agentsvc_nb.client.events import Event
 from agentsvc_nb.client.methods import Pages
 from agentsvc_nb.client.models import Job, Listing, Run
-from agentsvc_nb.client.operations import resources, runs, tools
-from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.wire.files import SearchResult, WorkspaceFile
 from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.tools import ToolDescription
@@ -71,17 +70,17 @@ def test_a_listing_over_its_pages(network: Networks) -> None:
 def test_a_search_and_a_page_of_events(network: Networks) -> None:
     snippets = [[{"text": "the ", "match": False}, {"text": "price", "match": True}]]
     found = answer(200, {"chat": "chat_1", "results": [FILE | {"match": "content", "snippets": snippets}]})
-    table = step(resources.search_files(network(found).core, "price", chat="chat_1")).to_frame()
+    table = run_sync(resources.search_files(network(found).core, "price", chat="chat_1")).to_frame()
     assert (table["match"][0], table.attrs) == ("content", {"chat": "chat_1"})
     page = answer(200, {"data": [{"id": 1, "type": "run.status", "created_at": "", "payload": {"status": "queued"}}]})
-    events = step(runs.events(network(page).core, RUN_ID)).to_frame()
+    events = run_sync(runs.events(network(page).core, RUN_ID)).to_frame()
     assert (events["id"][0], events["payload"][0]) == (1, {"status": "queued"})
 
 
 def test_lists_are_lists_that_know_their_model(network: Networks) -> None:
-    listed = step(tools.list_(network(answer(200, {"data": [{"name": "web_search"}]})).core))
+    listed = run_sync(tools.list_(network(answer(200, {"data": [{"name": "web_search"}]})).core))
     assert [tool.name for tool in listed] == ["web_search"]
-    assert step(tools.list_(network(answer(200, {"data": []})).core)).to_frame()["asynchronous"].dtype == "boolean"
+    assert run_sync(tools.list_(network(answer(200, {"data": []})).core)).to_frame()["asynchronous"].dtype == "boolean"
     again = pickle.loads(pickle.dumps(listed))
     assert (again, again.kind) == (listed, ToolDescription)
 

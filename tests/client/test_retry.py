@@ -8,11 +8,10 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+from agentsvc_nb.client import jobs, options, runs, tools
+from agentsvc_nb.client.core import ApiRequest
 from agentsvc_nb.client.errors import MAY_HAVE_STARTED, APIConnectionError, StefanBrainError
-from agentsvc_nb.client.operations import jobs, runs, tools
-from agentsvc_nb.client.request import options
-from agentsvc_nb.client.request.request import ApiRequest
-from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.routes.route import Resend, Route
@@ -27,11 +26,11 @@ def test_each_code_is_retried_as_its_row_says(row: Code, network: Networks) -> N
     """A read that is answered with the code, then well."""
     net = network(failure(row.code, row.status), answer(200, run()))
     if row.retry == "transient":
-        assert step(runs.get(net.core, RUN_ID)).status == "queued"
+        assert run_sync(runs.get(net.core, RUN_ID)).status == "queued"
         assert net.io.slept == [0.5]
     else:
         with pytest.raises(StefanBrainError) as caught:
-            step(runs.get(net.core, RUN_ID))
+            run_sync(runs.get(net.core, RUN_ID))
         assert (caught.value.code, caught.value.attempts, net.io.slept) == (row.code, 1, [])
 
 
@@ -66,10 +65,10 @@ def test_each_route_is_sent_again_as_its_row_says(route: Route, keyed: bool, net
     net = network(httpx.ReadError("reset"), failure("internal_error", 500), answer(200))
     again = route.resend == "always" or (route.resend == "keyed" and keyed)
     if again:
-        assert step(net.core.send(call)).status == 200
+        assert run_sync(net.core.send(call)).status == 200
     else:
         with pytest.raises(APIConnectionError, match="may have started"):
-            step(net.core.send(call))
+            run_sync(net.core.send(call))
     assert len(net.requests) == (3 if again else 1)
 
 
@@ -106,7 +105,7 @@ def test_jitter_doubles_up_to_its_cap() -> None:
 def test_a_read_is_sent_three_times_and_then_raised(network: Networks) -> None:
     net = network(*[httpx.ReadError("reset")] * 3)
     with pytest.raises(APIConnectionError) as caught:
-        step(runs.get(net.core, RUN_ID))
+        run_sync(runs.get(net.core, RUN_ID))
     assert (caught.value.attempts, net.io.slept) == (3, [0.5, 1.0])
     assert (caught.value.method, caught.value.path) == ("GET", f"/api/developers/v1/runs/{RUN_ID}")
     assert caught.value.hint is None
@@ -116,27 +115,27 @@ def test_a_read_is_sent_three_times_and_then_raised(network: Networks) -> None:
 def test_a_keyless_start_without_an_answer_may_have_started(network: Networks, trouble: Exception) -> None:
     net = network(trouble)
     with pytest.raises(APIConnectionError) as caught:
-        step(runs.start(net.core, "hello"))
+        run_sync(runs.start(net.core, "hello"))
     assert caught.value.hint == MAY_HAVE_STARTED
 
 
 def test_a_keyless_start_that_never_left_has_not_started(network: Networks) -> None:
     net = network(httpx.ConnectError("refused"))
     with pytest.raises(APIConnectionError) as caught:
-        step(runs.start(net.core, "hello"))
+        run_sync(runs.start(net.core, "hello"))
     assert (caught.value.hint, caught.value.sent) == (None, False)
 
 
 def test_a_keyless_start_cut_by_the_gateway_may_have_started(network: Networks) -> None:
     net = network(httpx.Response(504, html="<h1>Gateway timeout</h1>"))
     with pytest.raises(StefanBrainError, match="may have started"):
-        step(runs.start(net.core, "hello"))
+        run_sync(runs.start(net.core, "hello"))
     assert len(net.requests) == 1
 
 
 def test_a_keyed_start_is_sent_again_with_its_key(network: Networks) -> None:
     net = network(httpx.ReadError("reset"), failure("gateway_timeout", 504), answer(202, run()))
-    assert step(runs.start(net.core, "hello", idempotency_key="k:1")).run_id == RUN_ID
+    assert run_sync(runs.start(net.core, "hello", idempotency_key="k:1")).run_id == RUN_ID
     assert [request.headers["idempotency-key"] for request in net.requests] == ["k:1"] * 3
 
 
@@ -146,25 +145,25 @@ def test_a_keyed_start_is_not_sent_again_on_the_next_utc_day(network: Networks) 
     days = iter([net.io.day, net.io.day.replace(day=2)])
     net.io.today = lambda: next(days)  # type: ignore[method-assign]
     with pytest.raises(APIConnectionError):
-        step(runs.start(net.core, "hello", idempotency_key="k:1"))
+        run_sync(runs.start(net.core, "hello", idempotency_key="k:1"))
 
 
 def test_an_empty_key_is_dropped(network: Networks) -> None:
     net = network(answer(202, run()))
-    step(runs.start(net.core, "hello", idempotency_key=""))
+    run_sync(runs.start(net.core, "hello", idempotency_key=""))
     assert "idempotency-key" not in net.requests[0].headers
 
 
 def test_research_shortform_is_never_sent_again(network: Networks) -> None:
     net = network(httpx.ReadError("reset"))
     with pytest.raises(APIConnectionError, match="may have started"):
-        step(jobs.submit(net.core, "research_shortform", {}, idempotency_key="k"))
+        run_sync(jobs.submit(net.core, "research_shortform", {}, idempotency_key="k"))
     net = network(httpx.ReadError("reset"))
     with pytest.raises(APIConnectionError, match="may have started"):
-        step(tools.invoke(net.core, "research_shortform", {}, idempotency_key="k"))
+        run_sync(tools.invoke(net.core, "research_shortform", {}, idempotency_key="k"))
 
 
 def test_max_retries_zero(network: Networks) -> None:
     net = network(failure("brain_unavailable", 503))
     with pytest.raises(StefanBrainError, match="brain_unavailable"):
-        step(runs.get(net.core, RUN_ID, max_retries=0))
+        run_sync(runs.get(net.core, RUN_ID, max_retries=0))

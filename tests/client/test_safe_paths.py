@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsvc_nb.client.request import files
+from agentsvc_nb.client import uploads
 
 if sys.version_info >= (3, 13):
     from ntpath import isreserved as is_reserved
@@ -27,7 +27,7 @@ PATHS = st.one_of(st.text(max_size=300), NASTY)
 
 @given(PATHS)
 def test_whatever_the_path_the_name_stays_in_its_folder(path: str) -> None:
-    name = files.safe_name(path)
+    name = uploads.safe_name(path)
     for kind in (PurePosixPath, PureWindowsPath):
         assert kind(name).name == name
         assert not kind(name).is_absolute()
@@ -40,9 +40,9 @@ def test_whatever_the_path_the_name_stays_in_its_folder(path: str) -> None:
 
 @given(st.lists(PATHS, max_size=8))
 def test_names_are_distinct(paths: list[str]) -> None:
-    names = files.distinct_names(paths)
+    names = uploads.distinct_names(paths)
     assert len({name.casefold() for name in names}) == len(paths)
-    assert all(files.safe_name(name) == name for name in names if len(name) < 60)
+    assert all(uploads.safe_name(name) == name for name in names if len(name) < 60)
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_names_are_distinct(paths: list[str]) -> None:
     ],
 )
 def test_names(path: str, name: str) -> None:
-    assert files.safe_name(path) == name
+    assert uploads.safe_name(path) == name
 
 
 def test_a_folder_is_made_where_one_is_meant(tmp_path: Path) -> None:
-    assert files.download_target(f"{tmp_path}/new/", "a/b.txt") == tmp_path / "new" / "b.txt"
-    assert files.download_target(tmp_path, "a/b.txt") == tmp_path / "b.txt"
-    assert files.download_target(tmp_path / "c.txt", "a/b.txt") == tmp_path / "c.txt"
+    assert uploads.download_target(f"{tmp_path}/new/", "a/b.txt") == tmp_path / "new" / "b.txt"
+    assert uploads.download_target(tmp_path, "a/b.txt") == tmp_path / "b.txt"
+    assert uploads.download_target(tmp_path / "c.txt", "a/b.txt") == tmp_path / "c.txt"

@@ -11,11 +11,11 @@ import httpx
 import pandas as pd
 import pytest
 
-from agentsvc_nb.client.batch.mapping import map_
 from agentsvc_nb.client.errors import APIConnectionError
+from agentsvc_nb.client.mapping import map_
 from agentsvc_nb.client.transport.aio import AsyncIO, TaskPool
 from agentsvc_nb.client.transport.http import SyncIO
-from agentsvc_nb.client.transport.io import IO, ThreadPool, step
+from agentsvc_nb.client.transport.io import IO, ThreadPool, run_sync
 from tests.client.conftest import Network, answer, failure, run
 from tests.waiting import until
 
@@ -39,12 +39,12 @@ async def _asleep(io: IO, ended: Callable[[], None]) -> int:
 
 
 def _ended_next(pool: ThreadPool[int]) -> int | None:
-    return until(lambda: step(pool.next(1)), lambda ended: ended is not None)
+    return until(lambda: run_sync(pool.next(1)), lambda ended: ended is not None)
 
 
 def test_threads_give_what_came_of_their_work() -> None:
     pool: ThreadPool[int] = ThreadPool(SyncIO())
-    assert step(pool.next(0)) is None
+    assert run_sync(pool.next(0)) is None
     for number in range(5):
         pool.start(_doubled(number))
     assert {_ended_next(pool) for _ in range(5)} == {0, 2, 4, 6, 8}
@@ -57,7 +57,7 @@ def test_threads_that_are_left_end_where_they_wait() -> None:
     pool: ThreadPool[int] = ThreadPool(SyncIO())
     over = threading.Event()
     pool.start(_asleep(pool.io, over.set))
-    step(pool.leave())
+    run_sync(pool.leave())
     assert over.wait(30)
 
 
@@ -87,7 +87,7 @@ ONE = pd.DataFrame({"text": ["a"]})
 def test_a_start_is_repeated_with_its_key(network: Networks) -> None:
     net = network(httpx.ReadError("cut"), failure("runtime_timeout", 503), _ended("yes"))
     net.core.rng = lambda: 0.0  # at once: this clock stands still
-    out = step(map_(net.core, ONE, "{{text}}"))
+    out = run_sync(map_(net.core, ONE, "{{text}}"))
     assert out.answer.tolist() == ["yes"]
     assert len({request.headers["idempotency-key"] for request in net.requests}) == 1
     assert net.bodies[0] == {"message": "a", "sync": True}
@@ -100,7 +100,7 @@ def _new_day_after_a_request(net: Network) -> None:
 def test_what_may_have_begun_is_not_sent_again_after_midnight(network: Networks) -> None:
     net = network(httpx.ReadError("cut"), _ended("of the day after"))
     _new_day_after_a_request(net)
-    out = step(map_(net.core, ONE, "{{text}}"))
+    out = run_sync(map_(net.core, ONE, "{{text}}"))
     assert len(net.requests) == 1
     assert out.error.tolist() == ["The service did not answer: cut."]
 
@@ -108,4 +108,4 @@ def test_what_may_have_begun_is_not_sent_again_after_midnight(network: Networks)
 def test_what_was_refused_as_too_much_is_sent_again_on_any_day(network: Networks) -> None:
     net = network(failure("request_per_minute", 429, retry_after="0"), _ended("yes"))
     _new_day_after_a_request(net)
-    assert step(map_(net.core, ONE, "{{text}}")).answer.tolist() == ["yes"]
+    assert run_sync(map_(net.core, ONE, "{{text}}")).answer.tolist() == ["yes"]

@@ -9,7 +9,7 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import ChatBusyError, JobFailedError, JobTimeoutError, ToolResultError
-from agentsvc_nb.client.request.options import WaitNotice
+from agentsvc_nb.client.options import WaitNotice
 from agentsvc_nb.testing import RunningService, running_service
 from tests.contract.faces import Face
 

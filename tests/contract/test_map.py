@@ -16,10 +16,9 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from agentsvc_nb import AgentService, AsyncAgentService, MapProgress, MapStopped
-from agentsvc_nb.client import waiting
+from agentsvc_nb.client import runs, waiting
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError
-from agentsvc_nb.client.operations import runs
-from agentsvc_nb.client.request.options import RetryNotice
+from agentsvc_nb.client.options import RetryNotice
 from agentsvc_nb.testing import RunningService, running_service
 from tests.bench import stored
 from tests.contract.faces import Face, async_face, sync_face
@@ -228,8 +227,8 @@ def test_a_row_whose_hold_ends_while_the_hook_runs_is_told(monkeypatch: pytest.M
         elif len(progress.going) == 2 and not progress.done:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("agentsvc_nb.client.batch.runner.runs.start", begin)
-    monkeypatch.setattr("agentsvc_nb.client.batch.runner.ended", follow)
+    monkeypatch.setattr("agentsvc_nb.client.batch_runner.runs.start", begin)
+    monkeypatch.setattr("agentsvc_nb.client.batch_runner.ended", follow)
     with (
         running_service(sync_hold_seconds=0) as service,
         AgentService(service.api_key, service.base_url) as client,

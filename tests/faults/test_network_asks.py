@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
-from agentsvc_nb.client import streams
-from agentsvc_nb.client.operations import tools
+from agentsvc_nb.client import streams, tools
 from agentsvc_nb.testing import RunningService
 from tests.contract.faces import Face
 from tests.faults.network import (

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb import read_table
-from agentsvc_nb.client.batch import rows
-from agentsvc_nb.client.batch.mapping import grid_of
+from agentsvc_nb.client import batch_rows as rows
+from agentsvc_nb.client.mapping import grid_of
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, TableFile, UsedTable
 from agentsvc_nb.documents.tables.profiles import named

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 from agentsvc_nb.client.errors import APIConnectionError, client_closed, deadline_passed
 from agentsvc_nb.client.transport import messages
 from agentsvc_nb.client.transport.connections import abandon
-from agentsvc_nb.client.transport.endings import OnTheWay, failed
+from agentsvc_nb.client.transport.endings import InFlightRequests, failed
 from agentsvc_nb.client.transport.forks import Inherited
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.http import (
@@ -72,7 +72,7 @@ class AsyncIO(Clocks):
         self._environment_url = "" if client or transport or secret else url
         self._secret = secret
         self._clients: _ByLoop[httpx.AsyncClient] = weakref.WeakKeyDictionary()
-        self._on_the_way: _ByLoop[OnTheWay] = weakref.WeakKeyDictionary()
+        self._in_flight: _ByLoop[InFlightRequests] = weakref.WeakKeyDictionary()
         self._parents: list[_ByLoop[httpx.AsyncClient]] = []
         """The clients of the parent process, in a forked child: referenced so that garbage collection does not close
         them, which would disturb the loop that both processes share."""
@@ -105,9 +105,9 @@ class AsyncIO(Clocks):
 
     async def send(self, request: HttpRequest) -> Response:
         client = self._client()
-        on_the_way = self._on_the_way.setdefault(asyncio.get_running_loop(), OnTheWay())
+        in_flight = self._in_flight.setdefault(asyncio.get_running_loop(), InFlightRequests())
         stopper = request.stopper or Stopper()
-        on_the_way.calls.add(stopper)
+        in_flight.calls.add(stopper)
         try:
             async with _Until(request.ends - self.now(), self._library, stopper, self._environment_url):
                 built = build(request, self._own)
@@ -121,7 +121,7 @@ class AsyncIO(Clocks):
                     await response.aclose()
                     raise
                 if request.stream and response.is_success:
-                    return on_the_way.streamed(to_response(response, request, chunks=response.aiter_raw()))
+                    return in_flight.streamed(to_response(response, request, chunks=response.aiter_raw()))
                 whole = bytearray()
                 pieces = cast("AsyncGenerator[bytes, None]", response.aiter_bytes())
                 async with aclosing(response), aclosing(pieces) as chunks:
@@ -130,7 +130,7 @@ class AsyncIO(Clocks):
                         check_size(whole)
                 return to_response(response, request, bytes(whole))
         finally:
-            on_the_way.calls.discard(stopper)
+            in_flight.calls.discard(stopper)
 
     async def read(self, response: Response) -> bytes | None:
         chunks: AsyncIterator[bytes] = response.chunks
@@ -175,7 +175,7 @@ class AsyncIO(Clocks):
                 await response.raw.aclose()
             return
         loop = asyncio.get_running_loop()
-        for raw in self._on_the_way.pop(loop).end() if loop in self._on_the_way else ():
+        for raw in self._in_flight.pop(loop).end() if loop in self._in_flight else ():
             await raw.aclose()
         if client := self._own_clients().pop(loop, None):
             await client.aclose()

@@ -18,7 +18,7 @@ import httpcore
 from agentsvc_nb.client.transport.deadlines import pools
 from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unproved
 from agentsvc_nb.client.transport.io import UNASKED, PieceSize
-from agentsvc_nb.client.transport.stopping import Alive
+from agentsvc_nb.client.transport.stopping import WeakRegistry
 
 if TYPE_CHECKING:
     import asyncio
@@ -184,7 +184,7 @@ class _WatchedBackend(httpcore.AsyncNetworkBackend):
 
     def __init__(self, backend: httpcore.AsyncNetworkBackend) -> None:
         self._backend = backend
-        self.opened: Alive[_WatchedStream] = Alive()
+        self.opened: WeakRegistry[_WatchedStream] = WeakRegistry()
 
     async def connect_tcp(
         self,
@@ -213,7 +213,7 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
     writes then fails with a broken connection, and never sees the response.
     """
 
-    def __init__(self, stream: httpcore.AsyncNetworkStream, opened: Alive[_WatchedStream]) -> None:
+    def __init__(self, stream: httpcore.AsyncNetworkStream, opened: WeakRegistry[_WatchedStream]) -> None:
         self._stream = stream
         self._opened = opened
         opened.add(self)

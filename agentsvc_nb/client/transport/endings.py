@@ -9,18 +9,18 @@ from agentsvc_nb.client.transport import deadlines
 from agentsvc_nb.client.transport.forks import streamed
 from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.client.transport.messages import Library, failure
-from agentsvc_nb.client.transport.stopping import Alive, Stopper
+from agentsvc_nb.client.transport.stopping import Stopper, WeakRegistry
 
 if TYPE_CHECKING:
     import httpx
 
 
-class OnTheWay:
+class InFlightRequests:
     """What closing the client ends: calls that wait for an answer, and streamed responses."""
 
     def __init__(self) -> None:
         self.calls: set[Stopper] = set()
-        self.responses: Alive[Response] = Alive()
+        self.responses: WeakRegistry[Response] = WeakRegistry()
 
     def streamed(self, response: Response) -> Response:
         return streamed.add(self.responses.add(response))

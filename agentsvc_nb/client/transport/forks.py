@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agentsvc_nb.client.transport import deadlines
 from agentsvc_nb.client.transport.io import Response
-from agentsvc_nb.client.transport.stopping import Alive
+from agentsvc_nb.client.transport.stopping import WeakRegistry
 
 
 class Inherited:
@@ -25,7 +25,7 @@ class Inherited:
             self._pid = pid
 
 
-streamed: Final[Alive[Response]] = Alive()
+streamed: Final[WeakRegistry[Response]] = WeakRegistry()
 """The streamed responses of the process."""
 _of_parents: list[Any] = []
 """In a forked child: referenced, so that garbage collection does not close them."""

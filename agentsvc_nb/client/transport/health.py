@@ -100,7 +100,7 @@ def _length(head: bytes) -> int:
 
 
 @dataclass(frozen=True)
-class Met:
+class PeerIdentity:
     """The response of a peer whose connection is closed again."""
 
     health: Health
@@ -111,7 +111,7 @@ class Met:
         self.health.check(key, self.peer)
 
 
-def meet(host: str, port: int, seconds: float) -> Met:
+def handshake(host: str, port: int, seconds: float) -> PeerIdentity:
     """Ask the peer at this address to identify itself, within `seconds`; the proof is checked by `Met.check`.
 
     Raises `OSError` (`TimeoutError`) when nothing answers, `Unproved` for a response that is not the service's.
@@ -127,4 +127,4 @@ def meet(host: str, port: int, seconds: float) -> Met:
             if left <= 0:
                 raise TimeoutError(f"{host}:{port} did not say in time who it is")
             connection.settimeout(left)
-    return Met(health, peer)
+    return PeerIdentity(health, peer)

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentsvc_nb.client.errors import APIConnectionError, client_closed, deadline_passed
 from agentsvc_nb.client.transport import deadlines, messages
-from agentsvc_nb.client.transport.endings import OnTheWay, failed, hang_up, interrupted
+from agentsvc_nb.client.transport.endings import InFlightRequests, failed, hang_up, interrupted
 from agentsvc_nb.client.transport.forks import Inherited
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, ThreadPool, step
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, ThreadPool, run_sync
 from agentsvc_nb.client.transport.messages import (
     build,
     check_proxy,
@@ -95,7 +95,7 @@ class SyncIO(Clocks):
         self._environment_url = "" if client or transport or secret else url
         self._secret = secret
         self._clients: dict[int, httpx.Client] = {}
-        self._on_the_way = OnTheWay()
+        self._in_flight = InFlightRequests()
 
     def _client(self) -> httpx.Client:
         self._inherited.forget_parents()
@@ -116,7 +116,7 @@ class SyncIO(Clocks):
             body = _timely_body(self._library.module)
             built.stream = cast(Any, body(built.stream, self, request.ends))
         stopper = request.stopper or Stopper()
-        self._on_the_way.calls.add(stopper)
+        self._in_flight.calls.add(stopper)
         try:
             with self._until(request.ends, stopper):
                 response = client.send(built, stream=True, auth=None, follow_redirects=False)
@@ -129,10 +129,10 @@ class SyncIO(Clocks):
                     hang_up(response)
                     raise
                 if request.stream and response.is_success:
-                    return self._on_the_way.streamed(to_response(response, request, chunks=response.iter_raw()))
+                    return self._in_flight.streamed(to_response(response, request, chunks=response.iter_raw()))
                 answered = to_response(response, request, self._whole(response, request.ends))
         finally:
-            self._on_the_way.calls.discard(stopper)
+            self._in_flight.calls.discard(stopper)
         if stopper.stopped:  # what came may be no more than the beginning
             raise client_closed()
         return answered
@@ -196,7 +196,7 @@ class SyncIO(Clocks):
 
         def repeat() -> None:
             while not ended.wait(seconds):
-                step(meanwhile())
+                run_sync(meanwhile())
 
         threading.Thread(target=repeat, daemon=True, name="agentsvc-meanwhile").start()
         try:
@@ -214,7 +214,7 @@ class SyncIO(Clocks):
         if response:
             self.drop(response)
             return
-        for raw in self._on_the_way.end():
+        for raw in self._in_flight.end():
             hang_up(raw)
         if client := self._clients.pop(os.getpid(), None):
             client.close()
@@ -228,9 +228,9 @@ def knock(address: str, seconds: float) -> None:
     """Raise `StefanBrainError` unless a service answers at this address, with any status. No key is sent."""
     io = SyncIO(url=address)
     try:
-        step(io.send(HttpRequest("GET", f"{address}/healthz", seconds, key="", ends=io.now() + 3 * seconds)))
+        run_sync(io.send(HttpRequest("GET", f"{address}/healthz", seconds, key="", ends=io.now() + 3 * seconds)))
     finally:
-        step(io.close())
+        run_sync(io.close())
 
 
 def _close_in(pid: int, client: httpx.Client) -> None:

@@ -1,7 +1,7 @@
 """The I/O interface: everything that the core awaits (docs/decisions/0001), and its worker pools. `http` implements it.
 
-The methods of `SyncIO` never suspend, so `step` can run a coroutine of the core to its end without an event loop or a
-thread; those of `AsyncIO` are awaited as usual.
+The methods of `SyncIO` never suspend, so `run_sync` can run a coroutine of the core to its end without an event loop
+or a thread; those of `AsyncIO` are awaited as usual.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OnBytes = Callable[[int, int | None], Any]
 """A progress hook: called with the bytes transferred so far and the total, which is None if unknown."""
 
 
-async def tell(hook: Callable[..., Any] | None, *news: Any) -> None:
+async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
     """Call `hook`, if given, with `news`. With the async client it may be a coroutine function.
 
     What it raises ends the call.
@@ -187,7 +187,7 @@ class PieceSize:
         return 4 * asked if self.came >= asked else asked
 
 
-def step(work: Coroutine[Any, Any, T]) -> T:
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never suspends, because it awaits nothing but `SyncIO`, and return its result.
 
     Raises what it raises, and `RuntimeError` if it suspends.
@@ -213,7 +213,8 @@ class _Left(BaseException):
 
 
 class ThreadPool(Generic[T]):
-    """Runs coroutines that never suspend (see `step`) in threads. After `leave`, a thread ends with its current I/O.
+    """Runs coroutines that never suspend (see `run_sync`) in threads. After `leave`, a thread ends with its current
+    I/O.
 
     `lane` makes an I/O with an HTTP client of its own for each thread; without it all share `io`. Separate ones are
     faster: for each request, a shared connection pool compares each of its connections with all others.
@@ -244,12 +245,12 @@ class ThreadPool(Generic[T]):
         while work := self._begun.get():
             future: Future[T] = Future()
             try:
-                future.set_result(step(work))
+                future.set_result(run_sync(work))
             except BaseException as error:
                 future.set_exception(error)
             self._ended.put(future)
         if self._lane:
-            step(self._here.io.close())
+            run_sync(self._here.io.close())
 
     async def next(self, seconds: float) -> T | None:
         try:

@@ -16,7 +16,7 @@ from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.transport.connections import listen, proven, proven_async
 from agentsvc_nb.client.transport.deadlines import bounded
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import UNASKED, HttpRequest, OnBytes, Response, step, tell
+from agentsvc_nb.client.transport.io import UNASKED, HttpRequest, OnBytes, Response, call_hook, run_sync
 from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
 from agentsvc_nb.wire.proxies import NetworkSettingError, Proxy, connection_options, is_from_proxy, proxy_of
 
@@ -82,14 +82,14 @@ class _Progress:
         for chunk in cast(Any, self._body):
             yield chunk
             sent += len(chunk)
-            step(tell(self._hook, sent, self._total))
+            run_sync(call_hook(self._hook, sent, self._total))
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         sent = 0
         async for chunk in cast(Any, self._body):
             yield chunk
             sent += len(chunk)
-            await tell(self._hook, sent, self._total)
+            await call_hook(self._hook, sent, self._total)
 
 
 @functools.cache

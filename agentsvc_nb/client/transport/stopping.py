@@ -30,7 +30,7 @@ class Stopper:
         self._wake, self._pid = wake, os.getpid()
 
 
-class Alive(Generic[T]):
+class WeakRegistry(Generic[T]):
     """Those that somebody still holds; unlike a `WeakSet` to be walked while another thread adds one."""
 
     def __init__(self) -> None:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentsvc_nb.client.batch.mapping import CONCURRENCY, MapStopped, grid_of
-from agentsvc_nb.client.batch.rows import ABOUT, referenced_columns
-from agentsvc_nb.client.batch.runner import MapProgress
+from agentsvc_nb.client.batch_rows import ABOUT, referenced_columns
+from agentsvc_nb.client.batch_runner import MapProgress
+from agentsvc_nb.client.mapping import CONCURRENCY, MapStopped, grid_of
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.background import Background
 from agentsvc_nb.notebook.ask.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS

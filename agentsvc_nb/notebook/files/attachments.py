@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from agentsvc_nb.client import uploads
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.request import files
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Upload
@@ -45,7 +45,7 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
     variable, or it is not a DataFrame.
     """
     value = _variable("--df", name, variables)
-    content = files.encoded(value)
+    content = uploads.encoded(value)
     if content is None or content.name != "table.csv":  # the name that the client gives to tables
         raise AskError(
             f"--df {name}: that is a {type(value).__name__}, not a DataFrame; nothing was sent.",
@@ -63,9 +63,9 @@ def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
     if name not in variables and not name.isidentifier():
         return _picture_by_path(name)
     value = _variable("--image", name, variables)
-    content = files.encoded(value) or files.encoded(getattr(value, "figure", None))  # matplotlib's axes
+    content = uploads.encoded(value) or uploads.encoded(getattr(value, "figure", None))  # matplotlib's axes
     if content is None and isinstance(data := getattr(value, "data", value), bytes):  # IPython's Image, or bytes
-        content = files.named(data)
+        content = uploads.named(data)
     if content is None or Path(content.name).suffix not in _PICTURES:
         raise AskError(
             f"--image {name}: that is a {type(value).__name__}, not a picture; nothing was sent.",
@@ -79,7 +79,7 @@ def _picture_by_path(path: str) -> AttachedFile:
     if len(found) != 1:
         raise AskError(f"--image {path}: these are {len(found)} files; nothing was sent.", "Name one, or use --file.")
     with found[0].path.open("rb") as file:
-        kind = Path(files.named(file.read(64)).name).suffix
+        kind = Path(uploads.named(file.read(64)).name).suffix
     if kind not in _PICTURES:
         raise AskError(f"{path} is no PNG, JPEG, GIF or WebP; nothing was sent.", "Attach it with --file.")
     return found[0]

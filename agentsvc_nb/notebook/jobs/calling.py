@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from agentsvc_nb.client.batch.rows import REFERENCE
+from agentsvc_nb.client.batch_rows import REFERENCE
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
 from agentsvc_nb.notebook import template
 from agentsvc_nb.notebook.display import file_table

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.models import of
+from agentsvc_nb.client.models import to_dataframe
 from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
@@ -97,7 +97,7 @@ def tools(session: Session) -> ResultTable:
     bundle = tools_bundle(found)
     if session.base_url == EMBEDDED and (beside := servers.tools_bundle()):
         bundle = {kind: f"{text}\n{beside[kind]}" for kind, text in bundle.items()}
-    return ResultTable(bundle, lambda: of(ToolDescription, found))
+    return ResultTable(bundle, lambda: to_dataframe(ToolDescription, found))
 
 
 def tools_bundle(found: list[ToolDescription]) -> Bundle:

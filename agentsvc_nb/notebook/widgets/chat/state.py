@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass, field
 from typing import Final
 
-from agentsvc_nb.client.batch.rows import REFERENCE
+from agentsvc_nb.client.batch_rows import REFERENCE
 from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.render import Bundle, standin_bundle
 from agentsvc_nb.wire.text import escape, excerpt, label, worded

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from agentsvc_nb.client import models
+from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import Shape
-from agentsvc_nb.client.operations.resources import list_files, upload_files
-from agentsvc_nb.client.request.files import FileInput
-from agentsvc_nb.client.request.options import WaitOptions, hook, wait_seconds, whole
-from agentsvc_nb.client.request.references import ChatRef, IdRef, identifiers, optional
-from agentsvc_nb.client.request.request import Core
+from agentsvc_nb.client.options import WaitOptions, hook, wait_seconds, whole
+from agentsvc_nb.client.references import ChatRef, IdRef, identifiers, optional
+from agentsvc_nb.client.resources import list_files, upload_files
+from agentsvc_nb.client.uploads import FileInput
 from agentsvc_nb.wire.limits import WAIT_SECONDS
 from agentsvc_nb.wire.models import Effort
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.batch.rows import Columns, Grid
-    from agentsvc_nb.client.batch.runner import OnRows
+    from agentsvc_nb.client.batch_rows import Columns, Grid
+    from agentsvc_nb.client.batch_runner import OnRows
 
 Frame = TypeVar("Frame")
 CONCURRENCY: Final = 8
@@ -99,8 +99,8 @@ async def map_(
     >>> client.map(df, "Classify: {{text}}", schema=Label, max_concurrency=8, max_cents=50)  # doctest: +SKIP
     """
     # Here, because every program that makes a client imports this module, and few map.
-    from agentsvc_nb.client.batch import rows
-    from agentsvc_nb.client.batch.runner import BatchOptions, BatchRunner
+    from agentsvc_nb.client import batch_rows as rows
+    from agentsvc_nb.client.batch_runner import BatchOptions, BatchRunner
 
     grid = grid_of(frame)
     config = models.schema(schema)

@@ -7,13 +7,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final, Unpack
 
+from agentsvc_nb.client import jobs, runs
+from agentsvc_nb.client.core import ACCEPTED, ApiRequest, Core, described
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError, chat_busy, refused
 from agentsvc_nb.client.models import Answer, Listing, listing, read
-from agentsvc_nb.client.operations import jobs, runs
-from agentsvc_nb.client.operations.runs import SYNC_SECONDS
-from agentsvc_nb.client.request.options import Options, WaitOptions, poll_seconds, wait_seconds
-from agentsvc_nb.client.request.references import ChatRef, IdRef, ToolRef, identifier, identifiers, optional
-from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core, described
+from agentsvc_nb.client.options import Options, WaitOptions, poll_seconds, wait_seconds
+from agentsvc_nb.client.references import ChatRef, IdRef, ToolRef, identifier, identifiers, optional
+from agentsvc_nb.client.runs import SYNC_SECONDS
 from agentsvc_nb.client.waiting import OnBusy, in_time, when_free
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
 from agentsvc_nb.wire.models import Effort

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Unpack, cast
 
+from agentsvc_nb.client.core import ApiRequest, Core, described
 from agentsvc_nb.client.downloads import download
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.client.methods import Paged, paged
 from agentsvc_nb.client.models import Job
-from agentsvc_nb.client.request.files import distinct_names, download_folder, local_path
-from agentsvc_nb.client.request.options import Options, WaitNotice, WaitOptions, hook, poll_seconds, wait_seconds
-from agentsvc_nb.client.request.references import ChatRef, IdRef, JobRef, ToolRef, identifier, optional
-from agentsvc_nb.client.request.request import ApiRequest, Core, described
-from agentsvc_nb.client.transport.io import OnBytes, tell
+from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions, hook, poll_seconds, wait_seconds
+from agentsvc_nb.client.references import ChatRef, IdRef, JobRef, ToolRef, identifier, optional
+from agentsvc_nb.client.transport.io import OnBytes, call_hook
+from agentsvc_nb.client.uploads import distinct_names, download_folder, local_path
 from agentsvc_nb.client.waiting import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes.route import Resend
@@ -106,7 +106,7 @@ async def wait(
     while True:
         response = await waiting.look(request)
         job = core.read(Job, response)
-        await tell(on_progress, job)
+        await call_hook(on_progress, job)
         if job.status == "succeeded":
             return job
         if job.ended:
@@ -276,4 +276,4 @@ async def _files(core: Core, job: Job, folder: Path, on_progress: OnBytes | None
 
 
 async def _report_progress(hook: OnBytes | None, before: int, total: int, done: int, _: int | None) -> None:
-    await tell(hook, before + done, total)
+    await call_hook(hook, before + done, total)

@@ -15,9 +15,9 @@ from typing import Any, Final, Protocol
 
 from pydantic import TypeAdapter
 
+from agentsvc_nb.client import options
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.models import JSON_DTYPES, Run, Shape, read
-from agentsvc_nb.client.request import options
 from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
 from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.runs import CENT

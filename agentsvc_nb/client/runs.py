@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
 
+from agentsvc_nb.client.core import ApiRequest, Core
 from agentsvc_nb.client.downloads import fetch_tables
 from agentsvc_nb.client.errors import StefanBrainError, refused
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
 from agentsvc_nb.client.methods import Paged, paged
 from agentsvc_nb.client.models import Answer, Listing, Run, Shape, first_table, listing, schema
-from agentsvc_nb.client.request.files import FileInput, parts
-from agentsvc_nb.client.request.options import Options, WaitOptions, some_seconds, wait_seconds, whole
-from agentsvc_nb.client.request.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
-from agentsvc_nb.client.request.request import ApiRequest, Core
+from agentsvc_nb.client.options import Options, WaitOptions, some_seconds, wait_seconds, whole
+from agentsvc_nb.client.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
 from agentsvc_nb.client.streams import ResumableEventStream
-from agentsvc_nb.client.transport.io import step
+from agentsvc_nb.client.transport.io import run_sync
+from agentsvc_nb.client.uploads import FileInput, parts
 from agentsvc_nb.client.waiting import OnBusy, ended, in_time, when_free
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.models import Effort
@@ -287,7 +287,7 @@ def iterate_events(core: Core, run_id: RunRef, *, after: int = 0, **options: Unp
         while not (page := await events(core, run_id, after=after)).data:
             if page.status in TERMINAL:
                 return [], None, page._request_id
-            await core.rest(RUN_POLL_SECONDS)
+            await core.sleep(RUN_POLL_SECONDS)
         new = sorted({event.id: event for event in page.data if event.id > after}.values(), key=attrgetter("id"))
         return new, None if page.data[-1].type == "run.ended" else page.next_after, page._request_id
 
@@ -324,7 +324,7 @@ WithTables = TypeVar("WithTables", "Run[Any]", Answer)
 
 def with_tables(core: Core, run: WithTables) -> WithTables:
     """The same, which fetches its tables itself, unless they are awaited (`tables`)."""
-    return run if core.io.awaited else run.with_tables(lambda: step(tables(core, run)))
+    return run if core.io.awaited else run.with_tables(lambda: run_sync(tables(core, run)))
 
 
 async def table(core: Core, run: RunRef, **options: Unpack[Options]) -> pd.DataFrame:

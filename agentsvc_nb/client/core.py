@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from agentsvc_nb.client import options
+from agentsvc_nb.client.encoding import json_body, query_texts, unencodable
 from agentsvc_nb.client.errors import (
     MAY_HAVE_STARTED,
     APIConnectionError,
@@ -22,17 +24,15 @@ from agentsvc_nb.client.errors import (
     refused,
     with_request,
 )
+from agentsvc_nb.client.history import History, attempted
+from agentsvc_nb.client.log import log
 from agentsvc_nb.client.models import read
-from agentsvc_nb.client.request import options
-from agentsvc_nb.client.request.encoding import json_body, query_texts, unencodable
-from agentsvc_nb.client.request.files import Part
-from agentsvc_nb.client.request.history import History, attempted
-from agentsvc_nb.client.request.log import log
-from agentsvc_nb.client.request.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
-from agentsvc_nb.client.request.origin import Origin
-from agentsvc_nb.client.request.references import in_path
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, tell
+from agentsvc_nb.client.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
+from agentsvc_nb.client.origin import Origin
+from agentsvc_nb.client.references import in_path
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, call_hook
 from agentsvc_nb.client.transport.stopping import Stopper
+from agentsvc_nb.client.uploads import Part
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.routes import ROUTES
@@ -159,17 +159,17 @@ class Core:
         """Seconds to the deadline; not positive once it has passed."""
         return self.deadline - self.io.now()
 
-    async def rest(self, seconds: float) -> None:
+    async def sleep(self, seconds: float) -> None:
         """Sleep, but not past the deadline."""
         await self.io.sleep(max(0.0, min(seconds, self.left)))
 
-    async def tell(self, notice: RetryNotice | WaitNotice) -> None:
+    async def notify(self, notice: RetryNotice | WaitNotice) -> None:
         """Call the hook for this kind of notice, if there is one, and await it if it is a coroutine function."""
         hooks = self.settings
         hook: Callable[[Any], Any] | None = hooks.on_retry
         if isinstance(notice, WaitNotice):
             hook = hooks.on_wait
-        await tell(hook, notice)
+        await call_hook(hook, notice)
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class Core:
                     error.late = True
                     raise
             log.info("%s: %s; again in %.1f s", request.name, failure.code or failure.status or "no answer", wait)
-            await self.tell(RetryNotice(request.name, request.attempt, wait, failure))
+            await self.notify(RetryNotice(request.name, request.attempt, wait, failure))
             await self.io.sleep(wait)
             request = replace(request, attempt=request.attempt + 1, waited=wait)
 

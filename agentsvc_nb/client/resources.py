@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Unpack
 
+from agentsvc_nb.client.core import ACCEPTED, ApiRequest, Core
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.methods import Paged
 from agentsvc_nb.client.models import FileSearch, Listing, listing
-from agentsvc_nb.client.request.files import FileInput, parts
-from agentsvc_nb.client.request.options import Options, hook, whole
-from agentsvc_nb.client.request.references import ChatRef, IdRef, identifier, optional
-from agentsvc_nb.client.request.request import ACCEPTED, ApiRequest, Core
+from agentsvc_nb.client.options import Options, hook, whole
+from agentsvc_nb.client.references import ChatRef, IdRef, identifier, optional
 from agentsvc_nb.client.transport.io import OnBytes
+from agentsvc_nb.client.uploads import FileInput, parts
 from agentsvc_nb.wire.files import (
     FileFacts,
     FilePage,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from agentsvc_nb.client.batch.rows import BatchRow, ResultCache, each_alike, error_text, fault, retry_wait
+from agentsvc_nb.client import runs
+from agentsvc_nb.client.batch_rows import BatchRow, ResultCache, each_alike, error_text, fault, retry_wait
+from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import Run, Shape
-from agentsvc_nb.client.operations import runs
-from agentsvc_nb.client.request.options import RetryNotice
-from agentsvc_nb.client.request.request import Core
-from agentsvc_nb.client.transport.io import IO, WorkerPool, tell
+from agentsvc_nb.client.options import RetryNotice
+from agentsvc_nb.client.transport.io import IO, WorkerPool, call_hook
 from agentsvc_nb.client.waiting import ended
 from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.runs import CENT
@@ -218,7 +218,7 @@ class BatchRunner:
 
     async def _report(self) -> None:
         self._reported = len(self._going)  # counted before the call: a row may be added while the hook runs
-        await tell(self._hook, self._progress())
+        await call_hook(self._hook, self._progress())
 
     async def _ended(self, row: BatchRow, run: Run) -> None:
         """Settle a row whose run has ended, or queue it again if the run failed and another try is allowed."""
@@ -265,7 +265,7 @@ class BatchRunner:
         else:
             row.due, row.attempt = now + wait, row.attempt + 1
             self._later.append(row)
-        await self._core.tell(RetryNotice("runs.start", row.attempt, wait, error))
+        await self._core.notify(RetryNotice("runs.start", row.attempt, wait, error))
 
     # -- the end -------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError, refused
-from agentsvc_nb.client.request.references import identifier
+from agentsvc_nb.client.references import identifier
 
 _REFERENCES: Final = ("chat", "chat_id", "project")
 

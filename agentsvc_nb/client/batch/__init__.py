@@ -1,1 +1,0 @@
-"""`map`: asks one question about each row of a DataFrame, many rows at once."""

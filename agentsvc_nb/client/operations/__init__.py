@@ -1,1 +1,0 @@
-"""Each operation of the service, written once as `async def` on the core: a module a resource."""
