@@ -23,7 +23,7 @@ import pytest
 from agentsvc_nb import AgentService, AsyncAgentService, embedded
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.transport import connections, health
+from agentsvc_nb.client.transport import health, network
 from agentsvc_nb.embedded import Connection, EmbeddedError, find_or_start
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
@@ -200,7 +200,7 @@ def test_a_stranger_is_sent_nothing_whatever_it_says(moved: Moved, face: Callabl
 def test_the_proof_is_not_waited_for_without_end(
     moved: Moved, face: Callable[..., Any], byte_seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "PROOF_SECONDS", 0.5)
+    monkeypatch.setattr(network, "PROOF_SECONDS", 0.5)
     endless = strangers.repeats(moved.before.instance, more="x" * 12_000)
     moved.stranger.says = endless if byte_seconds else strangers.silent
     monkeypatch.setattr(moved.stranger, "_byte_seconds", byte_seconds)

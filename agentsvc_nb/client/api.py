@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self, Unpack
 
+import httpx
+
 from agentsvc_nb.client import mapping, tools
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.groups import Chats, Feedback, Files, Jobs, Labels, Media, Models, Projects, Runs, Tools
@@ -14,7 +16,7 @@ from agentsvc_nb.client.history import History
 from agentsvc_nb.client.methods import Async, Sync, operation
 from agentsvc_nb.client.options import TIMEOUT_SECONDS, ClientOptions, ClientSettings, OnRetry, OnWait
 from agentsvc_nb.client.origin import Origin, Revive
-from agentsvc_nb.client.transport.http import AsyncClient, AsyncTransport, SyncClient, SyncIO, SyncTransport
+from agentsvc_nb.client.transport.http import SyncIO
 from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.wire.limits import MAX_RETRIES
 
@@ -106,8 +108,8 @@ class AgentService(_Client):
         headers: Mapping[str, str] | None = None,
         on_retry: OnRetry | None = None,
         on_wait: OnWait | None = None,
-        transport: SyncTransport | None = None,
-        http_client: SyncClient | None = None,
+        transport: httpx.BaseTransport | None = None,
+        http_client: httpx.Client | None = None,
         revive: Revive | None = None,
     ) -> None:
         settings = ClientSettings().updated(
@@ -172,8 +174,8 @@ class AsyncAgentService(_Client):
         headers: Mapping[str, str] | None = None,
         on_retry: OnRetry | None = None,
         on_wait: OnWait | None = None,
-        transport: AsyncTransport | None = None,
-        http_client: AsyncClient | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        http_client: httpx.AsyncClient | None = None,
         revive: Revive | None = None,
     ) -> None:
         settings = ClientSettings().updated(

@@ -30,8 +30,7 @@ from agentsvc_nb.client.models import read
 from agentsvc_nb.client.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
 from agentsvc_nb.client.origin import Origin
 from agentsvc_nb.client.references import in_path
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, call_hook
-from agentsvc_nb.client.transport.stopping import Stopper
+from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, Stopper, call_hook
 from agentsvc_nb.client.uploads import Part
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model

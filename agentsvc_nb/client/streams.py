@@ -16,8 +16,7 @@ from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, Stefa
 from agentsvc_nb.client.events import EventPage, RunEvent, parse_event
 from agentsvc_nb.client.models import Run, read
 from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
-from agentsvc_nb.client.transport.io import Response
-from agentsvc_nb.client.transport.stopping import Stopper
+from agentsvc_nb.client.transport.io import Response, Stopper
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-import httpx2
 import pytest
 
 import agentsvc_nb
@@ -275,34 +274,3 @@ def test_no_level_changes_nothing() -> None:
     before = list(log.handlers)
     write_to_stderr("")
     assert log.handlers == before
-
-
-# -- a client of the caller's own, of the newer library ------------------------------------------------------------
-
-
-def test_clients_of_httpx2_are_taken() -> None:
-    async def awaited(base_url: str) -> list[int]:
-        async with (
-            httpx2.AsyncClient() as http,
-            AsyncAgentService(KEY, base_url, http_client=http) as client,
-            client.runs.attach(RUN_ID) as stream,
-        ):
-            return [event.id async for event in stream]
-
-    with CuttingServer(50, cuts=10, seed=3) as server:
-        with httpx2.Client() as http, AgentService(KEY, server.base_url, http_client=http, max_retries=4) as client:
-            assert [event.id for event in client.runs.attach(RUN_ID, deadline=60)] == list(range(1, 51))
-        assert asyncio.run(awaited(server.base_url)) == list(range(1, 51))
-
-
-def test_what_a_client_of_httpx2_raises_is_ours() -> None:
-    def broken(request: Any) -> Any:
-        raise httpx2.ConnectError("refused")
-
-    sent: list[int] = []
-    with httpx2.Client(transport=httpx2.MockTransport(broken)) as http:
-        client = AgentService(KEY, http_client=http, max_retries=0)
-        with pytest.raises(StefanBrainError, match="refused"):
-            client.files.upload(b"x", on_progress=lambda done, total: sent.append(done), deadline=5)
-    with pytest.raises(TypeError, match=r"must be an httpx\.Client"):
-        AgentService(KEY, http_client=httpx2.AsyncClient())  # type: ignore[arg-type]

@@ -13,13 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-import httpcore
 import httpx
 import pytest
 
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.transport import deadlines
 from tests.client.conftest import KEY, RUN_ID, run
 from tests.client.cutting import events, frames
 
@@ -277,45 +275,6 @@ def test_a_client_of_ones_own_keeps_it_too(own: str) -> None:
 
 
 # -- what is sent, and to where ------------------------------------------------------------------------------------
-
-
-class SlowStream:
-    """A connection that takes each piece in a second of the test's own clock, whatever timeout it is given."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.pieces: list[tuple[int, float | None]] = []
-
-    def write(self, piece: bytes, timeout: float | None = None) -> None:
-        self.pieces.append((len(piece), timeout))
-        self.now += 1.0
-
-
-def test_a_body_that_is_taken_slowly_keeps_it_too() -> None:
-    """The library gives each part that was taken the whole time again: it is given small ones."""
-    slow = SlowStream()
-    stream = deadlines._DeadlineStream(slow, httpcore)
-    with deadlines.until(3.5, lambda: slow.now), pytest.raises(httpcore.WriteTimeout):
-        stream.write(bytes(10**6), 60.0)
-    assert [timeout for _, timeout in slow.pieces] == [3.5, 2.5, 1.5, 0.5]
-    assert {size for size, _ in slow.pieces} == {deadlines._WRITE_BYTES}
-
-
-def test_all_addresses_of_a_host_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, tried = [0.0], list[tuple[str, float]]()
-
-    class Unreachable:
-        def connect_tcp(self, host: str, port: int, timeout: float, *_: Any) -> None:
-            tried.append((host, timeout))
-            now[0] += timeout
-            raise httpcore.ConnectTimeout
-
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"192.0.2.{last}", 80)) for last in (1, 2, 3)]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-    backend = deadlines._DeadlineBackend(Unreachable(), httpcore)
-    with deadlines.until(15.0, lambda: now[0]), pytest.raises(httpcore.ConnectTimeout):
-        backend.connect_tcp("host.test", 80, 10.0)
-    assert tried == [("192.0.2.1", 10.0), ("192.0.2.2", 5.0)]
 
 
 def test_a_unix_socket_is_reached_in_both_faces(tmp_path: Path) -> None:

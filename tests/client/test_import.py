@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
@@ -45,14 +44,6 @@ def test_the_client_loads_the_http_library_and_pydantic_only() -> None:
     loaded = loaded_by("import agentsvc_nb.client.api")
     assert {"httpx", "pydantic"} <= loaded
     assert not loaded & HEAVY
-
-
-def test_the_client_loads_no_command_line() -> None:
-    """`httpx` brings that of its own along where click and rich are installed, as they are here."""
-    loaded = loaded_by("import agentsvc_nb.client.api, httpx; assert httpx.main; httpx.get")
-    assert find_spec("click")
-    assert not loaded & {"click", "rich", "pygments"}
-    assert {"httpx", "click"} <= loaded_by("import httpx, httpx._main; import agentsvc_nb.client.api")
 
 
 FIRST_CALL = """

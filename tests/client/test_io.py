@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import ssl
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,6 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.transport.aio import AsyncIO
-from agentsvc_nb.client.transport.http import SyncIO
-from agentsvc_nb.client.transport.io import PieceSize
-from agentsvc_nb.client.transport.messages import _no_tls, _options, _ssl_context
 from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
 from tests.client.conftest import KEY, RUN_ID, answer, run
 
@@ -99,81 +93,3 @@ def test_the_async_face_does_it_all(tmp_path: Path) -> None:
 
     assert asyncio.run(use()) == ["completed", ["a", "aa"], True, b"hello", tmp_path / "d"]
     assert (tmp_path / "d").read_text() == "hello"
-
-
-def test_a_forked_child_has_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    io = SyncIO(httpx.MockTransport(service))
-    parent = io._client()
-    assert io._client() is parent
-    monkeypatch.setattr(os, "getpid", lambda: -1)
-    assert io._client() is not parent
-
-
-def test_each_event_loop_has_a_client_and_closed_loops_are_forgotten() -> None:
-    io = AsyncIO(httpx.MockTransport(service))
-
-    async def client() -> httpx.AsyncClient:
-        assert io._client() is io._client()
-        return io._client()
-
-    loops = [asyncio.new_event_loop() for _ in range(3)]
-    clients = [loop.run_until_complete(client()) for loop in loops[:2]]
-    assert clients[0] is not clients[1]
-    loops[0].close()
-    loops[2].run_until_complete(client())
-    assert set(io._clients) == set(loops[1:])
-    for loop in loops[1:]:
-        loop.close()
-
-
-def test_one_ssl_context_for_all_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    far, near = "https://far.test", "http://far.test"
-    assert _options(None, far)["verify"] is _options(None, far)["verify"] is _ssl_context()
-    assert _options(None, near)["verify"] is _no_tls() is not _ssl_context()
-
-
-def test_only_an_address_with_tls_trusts_anybody() -> None:
-    assert bool(_ssl_context().get_ca_certs())
-    assert not _no_tls().get_ca_certs()
-    assert _no_tls().verify_mode == ssl.CERT_REQUIRED
-
-
-def test_a_set_cookie_is_not_kept() -> None:
-    transport = httpx.MockTransport(lambda request: answer(200, run("completed"), set_cookie="a=b; Path=/"))
-    io = SyncIO(transport)
-    client = AgentService(KEY, transport=transport)
-    client.runs.get(RUN_ID)
-    assert not io._client().cookies
-    assert not client._core.io._client().cookies  # type: ignore[attr-defined]
-
-
-def test_what_comes_fast_is_read_in_large_pieces() -> None:
-    pieces, found = PieceSize(), []
-    for came in (10, 100, 400, 99, 20):
-        found.append(pieces.most(100))
-        pieces.came = came
-    assert found == [100, 100, 400, 400, 100]
-
-
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_a_file_is_sent_in_large_pieces(tmp_path: Path, face: str) -> None:
-    (tmp_path / "up.bin").write_bytes(b"x" * 1_000_000)
-    sent: list[int] = []
-
-    def note(done: int, total: int | None) -> None:
-        sent.append(done)
-
-    if face == "sync":
-        with AgentService(KEY, transport=httpx.MockTransport(service)) as client:
-            client.files.upload(tmp_path / "up.bin", on_progress=note)
-    else:
-        asyncio.run(_upload(tmp_path / "up.bin", note))
-    assert sent[-1] > 1_000_000
-    assert len(sent) < 12
-
-
-async def _upload(file: Path, note: Any) -> None:
-    async with AsyncAgentService(KEY, transport=httpx.MockTransport(service)) as client:
-        await client.files.upload(file, on_progress=note)

@@ -65,7 +65,7 @@ def test_much_goes_in_pieces(tmp_path: Path, kind: str) -> None:
     given: dict[str, Any] = {"bytes": content, "file": io.BytesIO(content), "path": tmp_path / "a.bin"}
     AgentService(KEY, "http://service.test", transport=network).files.upload(given[kind])
     assert sum(network.seen) > 1_000_000
-    assert max(network.seen) == 256 * 1024
+    assert max(network.seen) <= 256 * 1024
 
 
 def test_what_is_made_of_content_takes_of_the_deadline(network: Networks) -> None:

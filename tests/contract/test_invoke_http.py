@@ -13,7 +13,6 @@ from pydantic import BaseModel
 
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
-from agentsvc_nb.client.transport.http import AsyncTransport
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import create_key, open_beside
@@ -146,7 +145,7 @@ class Direct:
 
     async def _shout(self, calls: Sequence[dict[str, Any]]) -> list[Answer]:
         answers: list[Answer] = []
-        transport: AsyncTransport = httpx.ASGITransport(self.app)
+        transport = httpx.ASGITransport(self.app)
         async with (
             self.app.router.lifespan_context(self.app),
             AsyncAgentService(self.key, "http://service.test", transport=transport) as client,

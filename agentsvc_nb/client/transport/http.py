@@ -1,55 +1,70 @@
-"""The blocking implementation of `io.IO`, and what both have; that on asyncio is `aio`.
-
-Of the client only these two, `messages`, `endings`, `connections` and `deadlines` use the HTTP library.
-"""
+"""Requests, responses and failures in terms of httpx, and the blocking implementation of `io.IO`."""
 
 from __future__ import annotations
 
 import functools
 import math
 import os
-import sys
+import ssl
 import threading
 import time
 import weakref
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar
 
-from agentsvc_nb.client.errors import APIConnectionError, client_closed, deadline_passed
-from agentsvc_nb.client.transport import deadlines, messages
-from agentsvc_nb.client.transport.endings import InFlightRequests, failed, hang_up, interrupted
-from agentsvc_nb.client.transport.forks import Inherited
+import httpcore
+import httpx
+
+from agentsvc_nb import __version__
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError, client_closed, deadline_passed
 from agentsvc_nb.client.transport.health import Secret
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, HttpRequest, Response, ThreadPool, run_sync
-from agentsvc_nb.client.transport.messages import (
-    build,
-    check_proxy,
-    check_size,
-    failure,
-    httpx,
-    is_unasked,
-    is_usable,
-    library_of,
-    to_response,
-    unasked,
+from agentsvc_nb.client.transport.io import (
+    CLOCK_SLACK,
+    HttpRequest,
+    InFlightRequests,
+    OnBytes,
+    Response,
+    Stopper,
+    ThreadPool,
+    call_hook,
+    run_sync,
 )
-from agentsvc_nb.client.transport.stopping import Stopper
-
-__all__ = ["AsyncClient", "AsyncTransport", "SyncClient", "SyncIO", "SyncTransport", "is_usable"]
+from agentsvc_nb.client.transport.network import BlockingTransport, Timeout, shut_down
+from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
+from agentsvc_nb.wire.proxies import NetworkSettingError, Proxy, connection_options, is_from_proxy, proxy_of
 
 T = TypeVar("T")
 Meanwhile = Callable[[], Coroutine[Any, Any, None]]
-SyncTransport = httpx.BaseTransport
-AsyncTransport = httpx.AsyncBaseTransport
-if TYPE_CHECKING:
-    import httpx2
 
-    SyncClient = httpx.Client | httpx2.Client
-    AsyncClient = httpx.AsyncClient | httpx2.AsyncClient
-else:
-    SyncClient, AsyncClient = httpx.Client, httpx.AsyncClient
+CONNECT_SECONDS: Final = 10.0
+FAILURES: Final = (
+    httpx.RequestError,
+    httpx.StreamError,
+    httpx.InvalidURL,
+    httpcore.NetworkError,
+    httpcore.TimeoutException,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.UnsupportedProtocol,
+    ssl.SSLError,
+)
+"""What httpx and httpcore raise for a request that fails; transports of ours pass on what httpcore raises."""
+_UNCONNECTED: Final = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.ProxyError,
+    httpcore.ConnectError,
+    httpcore.ConnectTimeout,
+    httpcore.ProxyError,
+)
+_UNSENT: Final = (*_UNCONNECTED, httpx.PoolTimeout, httpcore.PoolTimeout)
+_TIMED_OUT: Final = (httpx.TimeoutException, httpcore.TimeoutException)
+_HEADERS: Final = {"accept-encoding": "gzip, deflate", "user-agent": f"agentsvc-nb/{__version__}"}
+
+
+# -- both faces -----------------------------------------------------------------------------------------------------
 
 
 class Clocks:
@@ -66,8 +81,167 @@ class Clocks:
             raise deadline_passed()
 
 
+def build(
+    request: HttpRequest, stopper: Stopper | None = None, own: httpx.Client | httpx.AsyncClient | None = None
+) -> httpx.Request:
+    """Build the request as httpx sends it. A client that the caller gave (`own`) adds its headers and cookies.
+
+    Raises `StefanBrainError` for an address that httpx does not take, such as one that is too long.
+    """
+    headers = {**_HEADERS, **request.headers}
+    if request.key:
+        headers["authorization"] = f"Bearer {request.key}"
+    if request.stream:
+        headers["accept-encoding"] = "identity"
+    content: dict[str, Any] = {}
+    if request.files is not None:
+        payload = {} if request.body is None else {"payload": request.body}
+        content = {"data": payload, "files": [("files", file) for file in request.files]}
+    elif request.body is not None:
+        content = {"content": request.body}
+        headers["content-type"] = "application/json"
+    wait = Timeout(request.seconds, request.ends, stopper)
+    connect = Timeout(min(request.seconds, CONNECT_SECONDS), request.ends, stopper)
+    timeouts = {"connect": connect, "read": wait, "write": wait, "pool": wait}
+    make: Any = own.build_request if own else httpx.Request
+    try:
+        built: httpx.Request = make(
+            request.method,
+            request.url,
+            params=request.query or None,
+            headers=headers,
+            extensions={"timeout": timeouts},
+            **content,
+        )
+    except httpx.InvalidURL as error:
+        raise StefanBrainError(f"The request has an address that cannot be used: {error}.") from None
+    if own:
+        built.headers.pop("x-api-key", None)
+    if request.on_sent:
+        length = built.headers.get("content-length")
+        built.stream = _ProgressBody(built.stream, int(length) if length else None, request.on_sent)
+    return built
+
+
+class _ProgressBody(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A request body that reports to `hook` the bytes sent so far. Each attempt counts from zero again."""
+
+    def __init__(self, body: Any, total: int | None, hook: OnBytes) -> None:
+        self._body = body
+        self._total = total
+        self._hook = hook
+
+    def __iter__(self) -> Iterator[bytes]:
+        sent = 0
+        for chunk in self._body:
+            yield chunk
+            sent += len(chunk)
+            run_sync(call_hook(self._hook, sent, self._total))
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        sent = 0
+        async for chunk in self._body:
+            yield chunk
+            sent += len(chunk)
+            await call_hook(self._hook, sent, self._total)
+
+
+def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"", chunks: Any = None) -> Response:
+    headers = {name.lower().decode("ascii"): value.decode("latin-1") for name, value in response.headers.raw}
+    return Response(response.status_code, headers, body, chunks and response, chunks, request.ends)
+
+
+def check_size(body: bytearray) -> None:
+    """Raise `StefanBrainError` for an answer that would go on until the memory is full."""
+    if len(body) > ANSWER_BYTES:
+        raise StefanBrainError(f"The service answered with more than {ANSWER_BYTES // MIB} MiB; it was not read.")
+
+
+def failure(error: Exception, environment_url: str = "", ends: float = math.inf) -> StefanBrainError:
+    """Return the client's own error for one of `FAILURES`.
+
+    `environment_url` is the service's address if the environment decides how to reach it; `ends` the deadline.
+    """
+    if isinstance(error, httpx.InvalidURL):  # followed or not, httpx looks where a redirect points
+        return StefanBrainError(
+            "The service redirected to an address that cannot be read; the client follows no redirects: "
+            "correct the base URL."
+        )
+    timed_out, sent = isinstance(error, _TIMED_OUT), not isinstance(error, _UNSENT)
+    if timed_out and ends - time.monotonic() < CLOCK_SLACK:
+        return deadline_passed(sent=sent)
+    why = str(error) or ("it took too long" if timed_out else type(error).__name__)
+    if environment_url and isinstance(error, _UNCONNECTED) and (proxy := proxy_of(environment_url)):
+        return _no_connection(proxy, why, timed_out=timed_out)
+    return APIConnectionError(f"The service did not answer: {why}.", sent=sent, timed_out=timed_out)
+
+
+def _no_connection(proxy: Proxy, why: str, *, sent: bool = False, timed_out: bool = False) -> APIConnectionError:
+    message = f"There is no connection to the service through the proxy named by {proxy.variable}: {why}."
+    return APIConnectionError(message, sent=sent, timed_out=timed_out)
+
+
+def check_proxy(response: httpx.Response, environment_url: str) -> None:
+    """Raise `APIConnectionError` for an answer of the proxy instead of the service."""
+    status = response.status_code
+    if environment_url and (proxy := is_from_proxy(environment_url, status, response.headers)):
+        # A gateway may have lost the connection in the middle. What asks for a password has not passed anything on.
+        raise _no_connection(proxy, f"{status} {response.reason_phrase}".strip(), sent=status != 407)
+
+
+def network_options(url: str, secret: Secret | None) -> dict[str, Any]:
+    """Return how to reach the service at `url`: the proxy, if any, and the certificates to trust.
+
+    Raises `StefanBrainError` if a variable of the environment keeps it from being reached.
+    """
+    options: dict[str, Any] = {}
+    if secret is None:  # the embedded service is reached directly, whatever address it listens on
+        try:
+            options = connection_options(url)
+        except NetworkSettingError as error:
+            raise StefanBrainError(f"{error} Nothing was sent.") from None
+    options.setdefault("verify", _ssl_context() if url.startswith("https:") else _no_tls())
+    return options
+
+
+@functools.cache
+def _ssl_context() -> ssl.SSLContext:
+    """Return one TLS context for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
+@functools.cache
+def _no_tls() -> ssl.SSLContext:
+    """Return a TLS context for http addresses, which need none: quick to build, and it trusts no certificate."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def check_arguments(transport: object, client: object, transport_kind: type, client_kind: type, secret: object) -> None:
+    """Raise `TypeError` for a transport or client of the wrong type, and for one where peers must be proved."""
+    for name, given, kind in (("transport", transport, transport_kind), ("http_client", client, client_kind)):
+        if given is not None and not isinstance(given, kind):
+            its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
+            raise TypeError(f"{name} must be an httpx.{kind.__name__} here, not {its}.")
+    if secret and (transport or client) is not None:
+        raise TypeError(
+            "A client of the embedded service makes its own connections, to prove its peer:"
+            " leave `revive` out, or `transport` and `http_client`."
+        )
+
+
+# -- blocking -------------------------------------------------------------------------------------------------------
+
+
+class _Made(NamedTuple):
+    """The client that `SyncIO` made, with its transport if that is ours, and what closes it."""
+
+    client: httpx.Client
+    transport: BlockingTransport | None
+    finalizer: weakref.finalize[Any, Any]
+
+
 class SyncIO(Clocks):
-    """Blocking I/O. HTTP clients are stored by process id, because a forked child must not use its parent's sockets.
+    """Blocking I/O, from any number of threads.
 
     With a `secret`, each connection must prove that the embedded service at its other end holds it. Raises `TypeError`
     for a `transport` or `client` of the wrong type, and for one together with a `secret`.
@@ -77,113 +251,106 @@ class SyncIO(Clocks):
 
     def __init__(
         self,
-        transport: SyncTransport | None = None,
-        client: SyncClient | None = None,
+        transport: httpx.BaseTransport | None = None,
+        client: httpx.Client | None = None,
         url: str = "",
         secret: Secret | None = None,
     ) -> None:
-        check("transport", transport, SyncTransport)
-        check("http_client", client, httpx.Client)
-        check_proved(secret, transport or client)
+        check_arguments(transport, client, httpx.BaseTransport, httpx.Client, secret)
         self._transport = transport
-        self._own: Any = client
-        self._library = library_of(client)
-        self._inherited = Inherited(client or transport)
-        if client:
-            deadlines.bounded(client)
+        self._given = client
         self._url = url
         self._environment_url = "" if client or transport or secret else url
         self._secret = secret
-        self._clients: dict[int, httpx.Client] = {}
+        self._made: dict[int, _Made] = {}  # by process id: a forked child must not use the sockets of its parent
         self._in_flight = InFlightRequests()
+        self._pid = os.getpid()
 
     def _client(self) -> httpx.Client:
-        self._inherited.forget_parents()
-        if self._own:
-            return cast(httpx.Client, self._own)
         pid = os.getpid()
-        if (client := self._clients.get(pid)) is None:
-            client = self._clients.setdefault(pid, messages.blocking(self._transport, self._url, self._secret))
-            # In a notebook clients are rarely closed, so garbage collection closes them. Not at exit, where open
-            # streams end by themselves.
-            weakref.finalize(self, _close_in, pid, client).atexit = False
-        return client
+        if self._given:
+            if pid != self._pid:
+                raise after_fork()
+            return self._given
+        if made := self._made.get(pid):
+            return made.client
+        ours = None if self._transport else BlockingTransport(network_options(self._url, self._secret), self._secret)
+        client = httpx.Client(transport=self._transport or ours, trust_env=False)
+        # In a notebook clients are rarely closed, so garbage collection closes them. Not at exit, where open streams
+        # end by themselves.
+        finalizer = weakref.finalize(self, _close_in, pid, client)
+        finalizer.atexit = False
+        return self._made.setdefault(pid, _Made(client, ours, finalizer)).client  # two threads may come here
 
     async def send(self, request: HttpRequest) -> Response:
         client = self._client()
-        built = build(request, self._own)
-        if request.ends < math.inf:
-            body = _timely_body(self._library.module)
-            built.stream = cast(Any, body(built.stream, self, request.ends))
         stopper = request.stopper or Stopper()
+        built = build(request, stopper, self._given)
         self._in_flight.calls.add(stopper)
         try:
-            with self._until(request.ends, stopper):
-                response = client.send(built, stream=True, auth=None, follow_redirects=False)
-                if is_unasked(response):
-                    hang_up(response)
-                    raise unasked()
-                try:
-                    check_proxy(response, self._environment_url)
-                except APIConnectionError:
-                    hang_up(response)
-                    raise
+            response = client.send(built, stream=True, auth=None, follow_redirects=False)
+            try:
+                check_proxy(response, self._environment_url)
                 if request.stream and response.is_success:
                     return self._in_flight.streamed(to_response(response, request, chunks=response.iter_raw()))
-                answered = to_response(response, request, self._whole(response, request.ends))
+                body = self._body(response, request.ends)
+            except Exception:
+                _hang_up(response)
+                raise
+        except FAILURES as error:
+            failed = failure(error, self._environment_url, request.ends)
+            raise client_closed(sent=getattr(failed, "sent", True)) if stopper.stopped else failed from None
+        except KeyboardInterrupt:
+            self._interrupted(stopper)
+            raise
         finally:
             self._in_flight.calls.discard(stopper)
+            stopper.waits(None)
         if stopper.stopped:  # what came may be no more than the beginning
             raise client_closed()
-        return answered
+        return to_response(response, request, body)
 
-    def _whole(self, response: httpx.Response, ends: float) -> bytes:
-        """Read the whole body. Checks the deadline between chunks, because each byte restarts the read timeout."""
-        try:
-            with closing(response):
-                whole = bytearray()
-                for chunk in response.iter_bytes():
-                    whole += chunk
-                    check_size(whole)
+    def _body(self, response: httpx.Response, ends: float) -> bytes:
+        """Read the whole body. Connections of the caller's transport do not keep to the deadline: look at the clock."""
+        whole = bytearray()
+        with closing(response):
+            for chunk in response.iter_bytes():
+                whole += chunk
+                check_size(whole)
+                if ends < math.inf:
                     self.in_time(ends)
-                return bytes(whole)
-        except KeyboardInterrupt:
-            interrupted(response)
-            raise
+        return bytes(whole)
 
     async def read(self, response: Response) -> bytes | None:
+        if response.pid != os.getpid():
+            raise after_fork()
         chunks: Iterator[bytes] = response.chunks
         try:
             if response.ends < math.inf:
                 self.in_time(response.ends)
-                with self._until(response.ends):
-                    chunk = next(chunks, None)
-            else:
-                deadlines.lift()  # what `_until` does costs more than the rest of an event of a stream
-                chunk = next(chunks, None)
-        except self._library.known as error:
-            raise failed(error, response, chunks, self._library) from None
+            chunk = next(chunks, None)
+        except FAILURES as error:
+            raise client_closed() if response.chunks is not chunks else failure(error, ends=response.ends) from None
         except KeyboardInterrupt:
-            if response.raw:
-                interrupted(response.raw)
+            if response.raw and (stream := response.raw.extensions.get("network_stream")):
+                shut_down(stream)
+            self._interrupted()
             raise
         if chunk is None and response.chunks is not chunks:
             raise client_closed()
         return chunk
 
-    @contextmanager
-    def _until(self, ends: float, stopper: Stopper | None = None) -> Iterator[None]:
-        """End waits at the deadline, and turn exceptions of the HTTP library into `APIConnectionError`."""
-        try:
-            with deadlines.until(ends, self.now, stopper):
-                yield
-        except self._library.failures as error:
-            failed = failure(error, self._library, self._environment_url)
-            if stopper and stopper.stopped:
-                failed = client_closed(sent=getattr(failed, "sent", True))
-            if isinstance(failed, APIConnectionError) and failed.timed_out and ends - self.now() < CLOCK_SLACK:
-                failed = deadline_passed(sent=failed.sent)
-            raise failed from None
+    def _interrupted(self, call: Stopper | None = None) -> None:
+        """Use new connections from here on.
+
+        Ctrl-C may have left a lock of the pool taken, or a connection marked as idle that was not read to its end.
+        """
+        if call:
+            call.stop()
+        if made := self._made.pop(os.getpid(), None):
+            made.finalizer.detach()
+            if made.transport and not self._in_flight.others(call):
+                made.transport.abandon()
 
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251 - blocking is what this backend is for
@@ -205,23 +372,41 @@ class SyncIO(Clocks):
             ended.set()
 
     def worker_pool(self) -> ThreadPool[Any]:
-        return ThreadPool(self, None if self._own or self._transport else self._lane)
-
-    def _lane(self) -> SyncIO:
-        return SyncIO(url=self._url, secret=self._secret)
+        return ThreadPool(self)
 
     async def close(self, response: Response | None = None) -> None:
         if response:
             self.drop(response)
             return
         for raw in self._in_flight.end():
-            hang_up(raw)
-        if client := self._clients.pop(os.getpid(), None):
-            client.close()
+            _hang_up(raw)
+        if made := self._made.pop(os.getpid(), None):
+            made.finalizer()
 
     def drop(self, response: Response) -> None:
-        if response.raw:
-            hang_up(response.raw)
+        if response.raw and response.pid == os.getpid():
+            _hang_up(response.raw)
+
+
+def _hang_up(response: httpx.Response) -> None:
+    """Close a response, and wake a thread that reads it."""
+    if not response.is_closed:
+        if stream := response.extensions.get("network_stream"):
+            shut_down(stream)
+        response.close()
+
+
+def after_fork() -> StefanBrainError:
+    return StefanBrainError(
+        "The connections of this client belong to the parent process, which was forked: make a new client, or attach "
+        "to the run again, in the child process."
+    )
+
+
+def _close_in(pid: int, client: httpx.Client) -> None:
+    """Close a client in the process that made it: a forked child shares its sockets."""
+    if os.getpid() == pid:
+        client.close()
 
 
 def knock(address: str, seconds: float) -> None:
@@ -233,42 +418,9 @@ def knock(address: str, seconds: float) -> None:
         run_sync(io.close())
 
 
-def _close_in(pid: int, client: httpx.Client) -> None:
-    """Close a client in the process that made it: in a forked child, a thread of the parent may hold its lock."""
-    if os.getpid() == pid:
-        client.close()
-
-
-@functools.cache
-def _timely_body(module: Any) -> type[_Timely]:
-    """`_Timely` as a body of this HTTP library."""
-    return type("TimelyBody", (_Timely, module.SyncByteStream), {})
-
-
-class _Timely:
-    """A request body that raises at the deadline instead of being sent further."""
-
-    def __init__(self, body: Any, io: SyncIO, ends: float) -> None:
-        self._body = body
-        self._io = io
-        self._ends = ends
-
-    def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._body:
-            self._io.in_time(self._ends)
-            yield chunk
-
-
-def check(name: str, given: object, kind: type) -> None:
-    newer = sys.modules.get("httpx2") if name == "http_client" else None
-    if given is not None and not isinstance(given, (kind, getattr(newer, kind.__name__, kind))):
-        its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
-        raise TypeError(f"{name} must be an httpx.{kind.__name__} here, not {its}.")
-
-
-def check_proved(secret: Secret | None, theirs: object) -> None:
-    if secret and theirs is not None:
-        raise TypeError(
-            "A client of the embedded service makes its own connections, to prove its peer:"
-            " leave `revive` out, or `transport` and `http_client`."
-        )
+def is_usable(url: str) -> bool:
+    """Return True if a request can be sent to this address: its host has a form that names can have."""
+    try:
+        return bool(httpx.URL(url).host.encode("idna"))
+    except (httpx.InvalidURL, UnicodeError):
+        return False

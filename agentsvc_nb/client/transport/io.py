@@ -1,4 +1,5 @@
-"""The I/O interface: everything that the core awaits (docs/decisions/0001), and its worker pools. `http` implements it.
+"""The I/O interface: everything that the core awaits (docs/decisions/0001), and its worker pools. `http` and `aio`
+implement it.
 
 The methods of `SyncIO` never suspend, so `run_sync` can run a coroutine of the core to its end without an event loop
 or a thread; those of `AsyncIO` are awaited as usual.
@@ -8,15 +9,16 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import queue
 import threading
-from collections.abc import Callable, Coroutine
+import weakref
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, Protocol, TypeVar
 
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.transport.stopping import Stopper
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -24,6 +26,38 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CLOCK_SLACK: Final = 0.01
 """A socket's timeout may fire up to so many seconds before the deadline that it was computed from."""
+
+
+class Stopper:
+    """Ends the wait for an answer from another thread, on asyncio from another task."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._wake: Callable[[], None] | None = None
+
+    def stop(self) -> None:
+        """End the wait, if there is one, and keep further requests with this stopper from being sent."""
+        self.stopped = True
+        if wake := self._wake:
+            wake()
+
+    def waits(self, wake: Callable[[], None] | None) -> None:
+        """Set what ends the wait that begins now; None: nothing waits any more. Look at `stopped` after it."""
+        self._wake = wake
+
+
+class WeakRegistry(Generic[T]):
+    """Those that somebody still holds; unlike a `WeakSet` to be walked while another thread adds one."""
+
+    def __init__(self) -> None:
+        self._known: set[weakref.ref[T]] = set()
+
+    def add(self, one: T) -> T:
+        self._known.add(weakref.ref(one, self._known.discard))
+        return one
+
+    def __iter__(self) -> Iterator[T]:
+        return (one for known in self._known.copy() if (one := known()) is not None)
 
 
 OnBytes = Callable[[int, int | None], Any]
@@ -78,6 +112,8 @@ class Response:
     method: str = ""
     path: str = ""
     attempt: int = 1
+    pid: int = field(default_factory=os.getpid, repr=False)
+    """The process whose connection it came over: a forked child must leave it alone."""
 
     def cut_off(self, why: str) -> None:
         """Give up the connection without closing it: whoever reads on hears why, as of one that broke."""
@@ -95,6 +131,31 @@ class _CutOff:
 
     async def __anext__(self) -> bytes:
         return next(self)
+
+
+class InFlightRequests:
+    """What closing the client ends: calls that wait for an answer, and streamed responses."""
+
+    def __init__(self) -> None:
+        self.calls: set[Stopper] = set()
+        self._responses: WeakRegistry[Response] = WeakRegistry()
+
+    def streamed(self, response: Response) -> Response:
+        return self._responses.add(response)
+
+    def others(self, call: Stopper | None) -> bool:
+        """Return True if anything but `call` is in flight."""
+        streams = any(response.raw and not response.raw.is_closed for response in self._responses)
+        return streams or bool(self.calls - {call})
+
+    def end(self) -> list[Any]:
+        """End all waits. Return the library's responses, which are to be closed."""
+        for call in self.calls.copy():
+            call.stop()
+        raw = [response.raw for response in self._responses if response.raw]
+        for response in self._responses:
+            response.cut_off("the client was closed")
+        return raw
 
 
 class WorkerPool(Protocol[T]):
@@ -169,22 +230,6 @@ class IO(Protocol):
     def worker_pool(self) -> WorkerPool[Any]:
         """A pool for concurrent work."""
         ...
-
-
-UNASKED: Final = "answered before it was asked"
-"""What `get_extra_info` of our connections is asked for: whether nothing was read since the last write."""
-
-
-class PieceSize:
-    """How much to read at once: what the library asks for, and four times as much while more than that comes, because
-    each piece passes through a dozen functions of the library."""
-
-    def __init__(self) -> None:
-        self.came = 0
-        """The size of the last piece."""
-
-    def most(self, asked: int) -> int:
-        return 4 * asked if self.came >= asked else asked
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:

@@ -1,0 +1,330 @@
+"""Connections for httpx on the public interface of httpcore: they keep to deadlines and prove their peer.
+
+httpcore hands the timeout of each wait to its network backend as it was given. So a `Timeout` of ours reaches the
+socket, and with it the deadline of the call and what ends the call from outside. On asyncio `asyncio.timeout` and
+cancellation do both.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import httpcore
+import httpx
+
+from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unproved
+from agentsvc_nb.client.transport.io import Stopper, WeakRegistry
+
+KEEPALIVE_SECONDS: Final = 4.0
+"""uvicorn closes idle connections after 5 s: close first, or a start may meet a closed one."""
+KEPT_CONNECTIONS: Final = 20
+PROOF_SECONDS: Final = 5.0
+"""Limit of one proof. It takes a millisecond: a peer that takes so long is not the service, or is unusable."""
+_WRITE_BYTES: Final = 16 * 1024
+"""How much is written at once under a deadline: httpcore gives the whole time anew to each piece that a peer takes."""
+
+
+class Timeout(float):
+    """The seconds that one wait may take, which must also end at the deadline `ends` of the whole call."""
+
+    ends: float
+    stopper: Stopper | None
+
+    def __new__(cls, seconds: float, ends: float = math.inf, stopper: Stopper | None = None) -> Timeout:
+        made = super().__new__(cls, seconds)
+        made.ends, made.stopper = ends, stopper
+        return made
+
+
+def _seconds_left(timeout: float | None, late: type[Exception]) -> float | None:
+    """Return the seconds that a wait may take from now. Raise `late` if the deadline has passed."""
+    if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
+        return timeout
+    left = timeout.ends - time.monotonic()
+    if left <= 0:
+        raise late("the deadline passed")
+    return min(timeout, left)
+
+
+def shut_down(stream: Any) -> None:
+    """Shut a connection down, which ends a `recv` in another thread; closing the socket would not."""
+    connection = stream.get_extra_info("socket")
+    if isinstance(connection, socket.socket):
+        with suppress(OSError):
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)  # an SSL socket's own waits for its peer
+
+
+# -- blocking -------------------------------------------------------------------------------------------------------
+
+
+class _Stream(httpcore.NetworkStream):
+    """A connection whose waits end at the deadline of the call, or when the call is stopped."""
+
+    def __init__(self, stream: httpcore.NetworkStream, opened: WeakRegistry[_Stream]) -> None:
+        self._stream = stream
+        self._opened = opened
+        opened.add(self)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _seconds_left(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if isinstance(timeout, Timeout) and timeout.stopper:
+            timeout.stopper.waits(lambda: shut_down(self))
+            if timeout.stopper.stopped:
+                raise httpcore.WriteError("the call was ended")
+        if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
+            self._stream.write(buffer, timeout)
+            return
+        for start in range(0, len(buffer), _WRITE_BYTES):
+            piece = buffer[start : start + _WRITE_BYTES]
+            self._stream.write(piece, _seconds_left(timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        seconds = _seconds_left(timeout, httpcore.ConnectTimeout)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, seconds), self._opened)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class _Backend(httpcore.SyncBackend):
+    """Opens connections that keep to deadlines. With a `secret`, each must prove that its peer holds it."""
+
+    def __init__(self, secret: Secret | None) -> None:
+        self.opened: WeakRegistry[_Stream] = WeakRegistry()
+        self._secret = secret
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        failed: Exception | None = None
+        for address in _addresses(host, port, timeout):
+            seconds = _seconds_left(timeout, httpcore.ConnectTimeout)
+            try:
+                raw = super().connect_tcp(address, port, seconds, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failed = error
+                continue
+            stream = _Stream(raw, self.opened)
+            if self._secret:
+                try:
+                    _prove(stream, host, port, self._secret, timeout)
+                except BaseException:
+                    stream.close()
+                    raise
+            return stream
+        raise failed or httpcore.ConnectError("the host has no address")
+
+
+def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
+    """Return the host, or with a deadline its addresses: each of them would get the whole time again."""
+    if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
+        return [host]
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise httpcore.ConnectError(str(error)) from None
+    return [str(address[0]) for *_, address in found]
+
+
+class BlockingTransport(httpx.BaseTransport):
+    """An httpx transport whose connections keep to deadlines, and prove their peer if there is a `secret`."""
+
+    def __init__(self, options: dict[str, Any], secret: Secret | None) -> None:
+        self._backend = _Backend(secret)
+        kinds = httpcore.ConnectionPool, httpcore.HTTPProxy, httpcore.SOCKSProxy
+        self._pool: Any = _pool(kinds, options, self._backend)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self._pool.handle_request(_core_request(request))
+        return httpx.Response(
+            response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
+        )
+
+    def abandon(self) -> None:
+        """Close all connections, but not the pool: an interrupt may have left one of its locks taken."""
+        for stream in self._backend.opened:
+            stream.close()
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._response.iter_stream()
+
+    def close(self) -> None:
+        self._response.close()
+
+
+# -- asyncio --------------------------------------------------------------------------------------------------------
+
+
+class _AsyncBackend(httpcore.AnyIOBackend):
+    """Opens connections; with a `secret`, each must prove that its peer holds it."""
+
+    def __init__(self, secret: Secret | None) -> None:
+        self._secret = secret
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        stream = await super().connect_tcp(host, port, timeout, local_address, socket_options)
+        if self._secret:
+            try:
+                await _prove_async(stream, host, port, self._secret, timeout)
+            except BaseException:
+                await stream.aclose()
+                raise
+        return stream
+
+
+class AsyncTransport(httpx.AsyncBaseTransport):
+    """An httpx transport for one event loop, whose connections prove their peer if there is a `secret`."""
+
+    def __init__(self, options: dict[str, Any], secret: Secret | None) -> None:
+        kinds = httpcore.AsyncConnectionPool, httpcore.AsyncHTTPProxy, httpcore.AsyncSOCKSProxy
+        self._pool: Any = _pool(kinds, options, _AsyncBackend(secret))
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self._pool.handle_async_request(_core_request(request))
+        return httpx.Response(
+            response.status, headers=response.headers, stream=_AsyncBody(response), extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+class _AsyncBody(httpx.AsyncByteStream):
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._response.aiter_stream()
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+# -- both -----------------------------------------------------------------------------------------------------------
+
+
+def _core_request(request: httpx.Request) -> httpcore.Request:
+    url = request.url
+    return httpcore.Request(
+        request.method,
+        httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+        headers=request.headers.raw,
+        content=request.stream,
+        extensions=request.extensions,
+    )
+
+
+def _pool(kinds: tuple[Any, Any, Any], options: dict[str, Any], backend: object) -> Any:
+    """Make the pool for `options` of `wire.proxies.connection_options`: direct, or through a proxy.
+
+    `kinds` are the classes of httpcore for a direct connection, for a proxy of HTTP and for one of SOCKS.
+    """
+    direct, through_http, through_socks = kinds
+    limits = {
+        # A stream holds its connection: requests must not queue behind streams.
+        "max_connections": None,
+        "max_keepalive_connections": KEPT_CONNECTIONS,
+        "keepalive_expiry": KEEPALIVE_SECONDS,
+        "network_backend": backend,
+        "ssl_context": options["verify"],
+    }
+    if not options.get("proxy"):
+        return direct(**limits)
+    proxy = httpx.Proxy(options["proxy"])
+    at = httpcore.URL(scheme=proxy.url.raw_scheme, host=proxy.url.raw_host, port=proxy.url.port, target="/")
+    if proxy.url.scheme.startswith("socks"):
+        return through_socks(proxy_url=at, proxy_auth=proxy.raw_auth, **limits)
+    return through_http(proxy_url=at, proxy_auth=proxy.raw_auth, proxy_headers=proxy.headers.raw, **limits)
+
+
+# The embedded service stops when it is idle, and another process may then take its port. So each new connection of a
+# pool asks for the proof (docs/api/embedded.md), and one without it fails as if it had been refused.
+
+
+class _ProofTime:
+    """The time for the proof of one connection: the shorter of `PROOF_SECONDS` and the caller's connect timeout."""
+
+    def __init__(self, timeout: float | None) -> None:
+        seconds = _seconds_left(timeout, httpcore.ConnectTimeout)
+        self.is_ours = seconds is None or seconds >= PROOF_SECONDS
+        self._ends = time.monotonic() + min(PROOF_SECONDS, math.inf if seconds is None else seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds left. Raises `httpcore.ReadTimeout` if there are none: a socket's timeout begins anew per byte."""
+        seconds = self._ends - time.monotonic()
+        if seconds <= 0:
+            raise httpcore.ReadTimeout
+        return seconds
+
+
+@contextmanager
+def _unproved(host: str, port: int, time_left: _ProofTime) -> Iterator[None]:
+    """Turn a failed proof into `httpcore.ConnectError`: the client knows that nothing was sent, and finds the service
+    again. A proof that the caller's own timeout ended is `httpcore.ConnectTimeout`."""
+    try:
+        yield
+    except (httpcore.NetworkError, httpcore.TimeoutException, OSError, ValueError, Unproved) as error:
+        late = isinstance(error, httpcore.TimeoutException)
+        if late and not time_left.is_ours:
+            raise httpcore.ConnectTimeout from None
+        why = "it does not answer" if late else str(error) or "the connection broke"
+        raise httpcore.ConnectError(
+            f"what listens at {host}:{port} does not prove that it is your embedded service ({why}), "
+            "so nothing was sent"
+        ) from None
+
+
+def _prove(stream: _Stream, host: str, port: int, secret: Secret, timeout: float | None) -> None:
+    time_left, health = _ProofTime(timeout), Health(host, port)
+    with _unproved(host, port, time_left):
+        peer = stream.get_extra_info("server_addr")
+        stream.write(health.request, time_left.left)
+        while not health.hear(stream.read(READ_BYTES, time_left.left)):
+            pass
+        health.check(secret.key, peer)
+
+
+async def _prove_async(
+    stream: httpcore.AsyncNetworkStream, host: str, port: int, secret: Secret, timeout: float | None
+) -> None:
+    time_left, health = _ProofTime(timeout), Health(host, port)
+    with _unproved(host, port, time_left):
+        peer = stream.get_extra_info("server_addr")
+        await stream.write(health.request, time_left.left)
+        while not health.hear(await stream.read(READ_BYTES, time_left.left)):
+            pass
+        health.check(secret.key, peer)
