@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from agentsvc_nb.client import options
-from agentsvc_nb.client.encoding import json_body, query_texts, unencodable
 from agentsvc_nb.client.errors import (
     MAY_HAVE_STARTED,
     APIConnectionError,
@@ -29,8 +29,8 @@ from agentsvc_nb.client.log import log
 from agentsvc_nb.client.models import read
 from agentsvc_nb.client.options import ClientOptions, ClientSettings, RetryNotice, WaitNotice, WaitOptions
 from agentsvc_nb.client.origin import Origin
-from agentsvc_nb.client.references import in_path
-from agentsvc_nb.client.transport.io import CLOCK_SLACK, IO, HttpRequest, OnBytes, Response, Stopper, call_hook
+from agentsvc_nb.client.references import identifier, in_path
+from agentsvc_nb.client.transport.io import IO, HttpRequest, OnBytes, Response, Stopper, call_hook
 from agentsvc_nb.client.uploads import Part
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model
@@ -82,7 +82,7 @@ class ApiRequest:
         try:
             return self.route.url(**{name: in_path(name, given) for name, given in self.at.items()})
         except UnicodeEncodeError as error:
-            raise StefanBrainError(f"An id cannot be sent: {unencodable(error)}.") from None
+            raise StefanBrainError(f"An id cannot be sent: {_unencodable(error)}.") from None
 
     @property
     def starts_work(self) -> bool:
@@ -221,7 +221,7 @@ class Core:
         """One attempt. If the embedded service is gone or no longer knows the key, reconnect and send the request once
         more, provided that is safe."""
         try:
-            return await self._transmit(request)
+            return await self._send_once(request)
         except APIConnectionError as error:
             # A request that never left this machine may be sent again, whatever it does.
             ended = error.timed_out or error.closed
@@ -232,63 +232,49 @@ class Core:
             if self.origin.reconnect is None or not request.rewindable:
                 raise
         self.origin.update(*await self.io.call(self.origin.reconnect))
-        return await self._transmit(request)
+        return await self._send_once(request)
 
-    async def _transmit(self, request: ApiRequest) -> Response:
-        """Open the files, send the request once, and record the outcome in the history."""
+    async def _send_once(self, request: ApiRequest) -> Response:
+        """Send the request over the network, and record it in the history.
+
+        Raises `StefanBrainError` for an error response, and `APIConnectionError` if none comes.
+        """
+        method, path = request.route.method, request.route.path  # until the real path is known
         with ExitStack() as opened:
-            files = None if request.files is None else [(part.name, part.open(opened)) for part in request.files]
-            path = request.route.path  # until the real one is known
             try:
                 path = request.path
-                http_request, began = self._request(request, path, files), self.io.now()
+                http_request = self._http_request(request, path, opened)
             except StefanBrainError as error:
-                raise with_request(error, request.route.method, path, request.attempt) from None
+                raise with_request(error, method, path, request.attempt) from None
+            began = self.io.now()
+            outcome: Response | BaseException | None = None
             try:
-                response = await self._answered(request, path, http_request)
-            except BaseException as error:
-                self._note(request, path, http_request, error, began)
+                if self.left <= 0:
+                    raise deadline_passed(sent=False)
+                outcome = response = await self.io.send(http_request)
+                response.method, response.path, response.attempt = method, path, request.attempt
+                if 200 <= response.status < 300:
+                    return response
+                body = self.origin.scrubbed(response.body)
+                raise from_response(response.status, response.headers, body, may_have_started=request.starts_work)
+            except StefanBrainError as error:
+                outcome = with_request(error, method, path, request.attempt)
+                if isinstance(error, APIConnectionError) and error.sent and request.starts_work:
+                    error.hint = MAY_HAVE_STARTED
                 raise
-            self._note(request, path, http_request, response, began)
-            return response
+            except BaseException as error:
+                outcome = error
+                raise
+            finally:
+                counts = {"attempt": request.attempt, "waited": request.waited}
+                made = attempted(http_request, path, outcome, 1000 * (self.io.now() - began), **counts)
+                status = made.status or made.code
+                log.debug("%s %s: %s in %.0f ms (%s)", method, path, status, made.ms, made.request_id)
+                self.history.add(made)
 
-    def _note(
-        self, request: ApiRequest, path: str, http_request: HttpRequest, outcome: Response | BaseException, began: float
-    ) -> None:
-        """Log the outcome of a request and add it to the history."""
-        ms = 1000 * (self.io.now() - began)
-        made = attempted(http_request, path, outcome, ms, attempt=request.attempt, waited=request.waited)
-        log.debug("%s %s: %s in %.0f ms (%s)", made.method, path, made.status or made.code, ms, made.request_id)
-        self.history.add(made)
-
-    async def _answered(self, request: ApiRequest, path: str, http_request: HttpRequest) -> Response:
-        """The response, if it is a success. Raises `StefanBrainError` for an error response, and
-        `APIConnectionError` without a response."""
-        try:
-            if self.left <= 0:
-                raise deadline_passed(sent=False)
-            response = await self.io.send(http_request)
-            response.method, response.path, response.attempt = http_request.method, path, request.attempt
-            if 200 <= response.status < 300:
-                return response
-            body = self.origin.scrubbed(response.body)
-            raise from_response(response.status, response.headers, body, may_have_started=request.starts_work)
-        except StefanBrainError as error:
-            with_request(error, http_request.method, path, request.attempt)
-            if isinstance(error, APIConnectionError):
-                self._explain(error, request)
-            raise
-
-    def _explain(self, error: APIConnectionError, request: ApiRequest) -> None:
-        """Say so in the error if the call's deadline caused the timeout, and if the work may have started."""
-        if error.timed_out and self.left < CLOCK_SLACK:
-            error.message, error.late = deadline_passed().message, True
-            error.args = (error.message,)
-        if error.sent and request.starts_work:
-            error.hint = MAY_HAVE_STARTED
-
-    def _request(self, request: ApiRequest, path: str, files: list[tuple[str, Any]] | None) -> HttpRequest:
-        """The request as it is sent. Raises `StefanBrainError` for values that cannot be."""
+    def _http_request(self, request: ApiRequest, path: str, opened: ExitStack) -> HttpRequest:
+        """Return the request as it is sent; its files are closed with `opened`. Raises `StefanBrainError` for values
+        that cannot be sent."""
         headers = {**self.settings.headers, **request.headers}
         return HttpRequest(
             request.route.method,
@@ -296,9 +282,9 @@ class Core:
             min(self.settings.timeout if request.timeout is None else request.timeout, self.left),
             self.origin.key,
             headers={**headers, "idempotency-key": request.key} if request.key else headers,
-            query={} if request.link else query_texts(request.query),
-            body=None if request.body is None else json_body(request.body, self.settings.extra_body),
-            files=files,
+            query={} if request.link else _query_texts(request.query),
+            body=None if request.body is None else _json_body(request.body, self.settings.extra_body),
+            files=None if request.files is None else [(part.name, part.open(opened)) for part in request.files],
             stream=request.stream,
             on_sent=request.on_sent,
             ends=self.deadline,
@@ -318,3 +304,53 @@ def keep_request_id(made: M, response: Response) -> M:
     """Keep the id of the request on what it was answered with: no field of the record, so not compared either."""
     made.__dict__["_request_id"] = response.headers.get("x-request-id")
     return made
+
+
+# -- values of a request ----------------------------------------------------------------------------------------------
+
+_REFERENCES: Final = ("chat", "chat_id", "project")
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that are not None, with the ids of records."""
+    given = {name: value for name, value in values.items() if value is not None}
+    return given | {name: identifier(name, given[name]) for name in _REFERENCES if name in given}
+
+
+def _query_texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters of a query. Raises `StefanBrainError` for text that is no Unicode."""
+    texts = {name: str(value) for name, value in _given(values).items()}
+    try:
+        "".join(texts.values()).encode()
+    except UnicodeEncodeError as error:
+        raise StefanBrainError(f"A value cannot be sent: {_unencodable(error)}.") from None
+    return texts
+
+
+def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
+    """A body as JSON, with the `extra` fields of the caller. Raises `StefanBrainError` (`invalid_json`) for values that
+    JSON has not: dates, NaN, what refers to itself."""
+    try:
+        whole = _with_extra(body, extra)
+        return json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except UnicodeEncodeError as error:
+        why = _unencodable(error)
+    except (TypeError, ValueError) as error:
+        why = str(error)
+    except RecursionError:
+        why = "it is nested too deeply"
+    raise refused("invalid_json", f"The request cannot be sent as JSON: {why}.")
+
+
+def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """The body with the caller's own fields; objects on both sides are joined, such as the `input` of a tool."""
+    whole = _given(body)
+    for name, value in extra.items():
+        there = whole.get(name)
+        whole[name] = {**there, **value} if isinstance(there, dict) and isinstance(value, Mapping) else value
+    return whole
+
+
+def _unencodable(error: UnicodeEncodeError) -> str:
+    """Why a text cannot be sent: it holds a lone surrogate."""
+    return f"{error.object[error.start : error.end]!a} is half of a character"

@@ -134,7 +134,9 @@ class History(Sequence[Attempt]):
         return untypeset(f"<table><thead>{line(_COLUMNS, 'th')}</thead><tbody>{rows}</tbody></table>")
 
 
-def attempted(request: HttpRequest, path: str, outcome: Response | BaseException, ms: float, **counts: Any) -> Attempt:
+def attempted(
+    request: HttpRequest, path: str, outcome: Response | BaseException | None, ms: float, **counts: Any
+) -> Attempt:
     """The history entry for a request; `outcome` is its response, or the exception that was raised."""
     return Attempt(
         request.method,
@@ -149,7 +151,7 @@ def attempted(request: HttpRequest, path: str, outcome: Response | BaseException
     )
 
 
-def _answered(outcome: Response | BaseException) -> dict[str, Any]:
+def _answered(outcome: Response | BaseException | None) -> dict[str, Any]:
     if isinstance(outcome, Response):
         return {"status": outcome.status, "request_id": outcome.headers.get("x-request-id")}
     if isinstance(outcome, APIConnectionError):
