@@ -2,12 +2,10 @@
 
 Its modules and folders, from the top; each imports only from those below it (`pyproject.toml`, tested).
 
-api         the two faces, `AgentService` for scripts and notebooks and `AsyncAgentService` for asyncio, and the
-            operations by resource
-batch/      `map`: a question over the rows of a DataFrame
-operations/ each operation, written once: runs, jobs, tools, and the resources around them
-typed       what type checkers are told of operations whose result depends on their arguments
-methods     the descriptors that make an operation a method of either face, and the iterators over pages
+api         the two clients, `AgentService` for scripts and notebooks and `AsyncAgentService` for asyncio
+mapping     `map`: a question over the rows of a DataFrame (batch_rows, batch_runner)
+runs, jobs, tools, files, resources  a class of coroutine methods for each resource, and next to it its blocking twin
+faces       how a coroutine method becomes a blocking one, and the iterators over pages
 approvals   tool calls that wait for approval, for the notebook and the command line
 downloads   contents of files, verified and resumed (partial_download), and the tables of a run
 event_streams  a run's events and its text, as callers iterate over them

@@ -7,14 +7,14 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from agentsvc_nb.client import runs
 from agentsvc_nb.client.batch_rows import BatchRow, ResultCache, each_alike, error_text, fault, retry_wait
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import Run, Shape
 from agentsvc_nb.client.options import RetryNotice
+from agentsvc_nb.client.runs import AsyncRuns
 from agentsvc_nb.client.transport.io import IO, WorkerPool, call_hook
 from agentsvc_nb.client.waiting import ended
 from agentsvc_nb.wire.models import Effort
@@ -185,8 +185,7 @@ class BatchRunner:
         """Ask one row. Runs concurrently with others, so it changes no shared state but `_going`."""
         options, run = self._options, None
         try:
-            run = await runs.start(
-                core,
+            run = await AsyncRuns(core).start(
                 row.message,
                 project=options.project,
                 model=options.model,
@@ -194,7 +193,7 @@ class BatchRunner:
                 file_ids=options.file_ids,
                 files_from=options.files_from,
                 sync=True,
-                output_config=options.schema,
+                output_config=cast(Any, options.schema),  # of either overload
                 idempotency_key=row.idempotency_key,
             )
             if not run.ended:

@@ -51,7 +51,7 @@ async def download(
     on_progress: OnBytes | None = None,
     **options: Unpack[Options],
 ) -> bytes | Path:
-    """`files.download`, as `client/groups.py` describes it."""
+    """Return or store the content of a file, as `files.download` describes it."""
     core, on_progress = core.scoped(options), hook("on_progress", on_progress)
     request, named = _request(core, path, chat), identifier("path", path)
     listed = None if isinstance(path, str) else path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
-from types import TracebackType
 from typing import Any, Generic, Self
 
 from agentsvc_nb.client.events import RunEvent, TextDelta
@@ -90,7 +89,7 @@ class EventStream(_StreamFace[Data]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -141,9 +140,7 @@ class AsyncEventStream(_StreamFace[Data]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
 
@@ -163,29 +160,24 @@ class AsyncTexts:
 
 
 class AsyncStreamStart(Generic[Data]):
-    """A call that gives an `AsyncEventStream`: for `async with`, or `await` it. Until then nothing is sent.
+    """A call that returns an `AsyncEventStream`: use it with `async with`, or `await` it. Until then it sends nothing.
 
     >>> async with client.runs.start_and_stream("Draft three headlines") as stream:  # doctest: +SKIP
     ...     async for event in stream:
     ...         print(event.type)
     """
 
-    def __init__(self, start: Callable[[], Coroutine[Any, Any, ResumableEventStream]]) -> None:
-        self._start = start
+    def __init__(self, open: Callable[[], Coroutine[Any, Any, ResumableEventStream]]) -> None:
+        self._open = open
         self._stream: AsyncEventStream[Data] | None = None
 
-    async def _opened(self) -> AsyncEventStream[Data]:
-        return AsyncEventStream(await self._start())
-
     def __await__(self) -> Generator[Any, Any, AsyncEventStream[Data]]:
-        return self._opened().__await__()
+        return self.__aenter__().__await__()
 
     async def __aenter__(self) -> AsyncEventStream[Data]:
-        self._stream = await self._opened()
+        self._stream = AsyncEventStream(await self._open())
         return self._stream
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._stream:
             await self._stream.close()

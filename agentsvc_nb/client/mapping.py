@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 from agentsvc_nb.client import models
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.faces import Resource
+from agentsvc_nb.client.files import AsyncFiles
 from agentsvc_nb.client.models import Shape
 from agentsvc_nb.client.options import WaitOptions, hook, wait_seconds, whole
 from agentsvc_nb.client.references import ChatRef, IdRef, identifiers, optional
-from agentsvc_nb.client.resources import list_files, upload_files
 from agentsvc_nb.client.uploads import FileInput
 from agentsvc_nb.wire.limits import WAIT_SECONDS
 from agentsvc_nb.wire.models import Effort
@@ -41,7 +42,7 @@ class MapStopped(KeyboardInterrupt):
 
 
 async def map_(
-    core: Core,
+    self: Resource,
     frame: Frame,
     message: str,
     *,
@@ -94,7 +95,7 @@ async def map_(
         APIConnectionError: the service cannot be reached.
         MapStopped: a `KeyboardInterrupt`; its `partial` is the DataFrame so far.
 
-    Options: `deadline`, seconds for the call; `max_retries`; `headers`, `extra_body` of yours.
+    Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
     >>> client.map(df, "Classify: {{text}}", schema=Label, max_concurrency=8, max_cents=50)  # doctest: +SKIP
     """
@@ -110,7 +111,7 @@ async def map_(
     on_progress = hook("on_progress", on_progress)
     if max_cents is not None and not (isinstance(max_cents, int | float) and max_cents > 0):
         raise StefanBrainError(f"`max_cents` must be a number over 0, not {max_cents!r:.80}; nothing was sent.")
-    core, project, model = core.scoped(options), optional("project", project), optional("model", model)
+    core, project, model = self._core.scoped(options), optional("project", project), optional("model", model)
     choice = {name: value for name, value in (("model", model), ("effort", effort)) if value is not None}
     about = {"schema": config, "project": project, "salt": salt, **choice}
     asked = rows.rows(grid, message, key, about)  # before a file is sent: this checks the message and the key
@@ -148,8 +149,8 @@ async def _beside(
 ) -> tuple[list[str], list[Any]]:
     """Stage the files, and return the ids of all with what the answers depend on: contents, and the chat's files."""
     ids = identifiers("file_ids", given)
-    staged = await upload_files(core, *files)
-    listed = await list_files(core, source).all() if source is not None else []
+    staged = await AsyncFiles(core).upload(*files)
+    listed = await AsyncFiles(core).list(source).all() if source is not None else []
     known = [getattr(each, "sha256", each) for each in given] + [file.sha256 for file in staged]
     return [*ids, *(file.id for file in staged)], [*known, *([file.path, file.id] for file in listed)]
 

@@ -1,29 +1,17 @@
-"""What is around the work: projects, chats and their files, feedback, stored ad media, labels of landing pages."""
+"""What is around the work: models, projects, chats, feedback, stored ad media, labels of landing pages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Unpack
 
-from agentsvc_nb.client.core import ACCEPTED, ApiRequest, Core
+from agentsvc_nb.client.core import ACCEPTED, ApiRequest
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.methods import Paged
-from agentsvc_nb.client.models import FileSearch, Listing, listing
-from agentsvc_nb.client.options import Options, hook, whole
-from agentsvc_nb.client.references import ChatRef, IdRef, identifier, optional
-from agentsvc_nb.client.transport.io import OnBytes
-from agentsvc_nb.client.uploads import FileInput, parts
-from agentsvc_nb.wire.files import (
-    FileFacts,
-    FilePage,
-    FileVersions,
-    Project,
-    ProjectList,
-    RetiredChat,
-    StagedFile,
-    StagedFiles,
-    WorkspaceFile,
-)
+from agentsvc_nb.client.faces import BlockingResource, Resource, blocking
+from agentsvc_nb.client.models import Listing, listing
+from agentsvc_nb.client.options import Options
+from agentsvc_nb.client.references import ChatRef, IdRef
+from agentsvc_nb.wire.files import Project, ProjectList, RetiredChat
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 from agentsvc_nb.wire.models import ModelInfo, ModelList
 from agentsvc_nb.wire.resources import (
@@ -41,364 +29,286 @@ from agentsvc_nb.wire.resources import (
 )
 from agentsvc_nb.wire.tools import JobAccepted
 
-# -- projects and chats ---------------------------------------------------------------------------------------------
 
+class AsyncModels(Resource):
+    """The models that a start may name."""
 
-async def create_project(core: Core, name: str, instructions: str | None = None, **options: Unpack[Options]) -> Project:
-    """Make a project; give its id as `project` to runs and jobs. The agent is told `instructions` in all its chats.
-    Never sent twice.
+    async def list(self, **options: Unpack[Options]) -> Listing[ModelInfo]:
+        """List the models that a start may name, the default first, with their prices and whether they are available.
 
-    Raises `StefanBrainError` (`invalid_json` for a name that is none).
+        Raises `StefanBrainError`.
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    >>> client.runs.start("Plan the sale", project=client.projects.create("Autumn").id)  # doctest: +SKIP
-    """
-    body = {"name": name} if instructions is None else {"name": name, "instructions": instructions}
-    return await core.scoped(options).ask(Project, ApiRequest("projects.create", body=body))
+        >>> [model.id for model in client.models.list() if model.available]  # doctest: +SKIP
+        """
+        return listing(await self._core.scoped(options).ask(ModelList, ApiRequest("models.list")), "data", ModelInfo)
 
 
-async def update_project(
-    core: Core,
-    project: IdRef,
-    *,
-    name: str | None = None,
-    instructions: str | None = None,
-    skills: Mapping[str, Mapping[str, str]] | None = None,
-    **options: Unpack[Options],
-) -> Project:
-    """Change a project's name, or what the agent is told in all its chats; what is left out stays. Safe to repeat.
+class Models(BlockingResource):
+    """The models that a start may name."""
 
-    `skills` are the texts of folders of skills by name and path, such as `{"tone": {"SKILL.md": text}}`; one without
-    files is taken away, those that are not named stay.
+    list = blocking(AsyncModels.list)
 
-    Raises `StefanBrainError` (`project_not_found`, `invalid_skill` with what a skill lacks, `invalid_json` for
-    instructions of more than 20,000 characters).
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+class AsyncProjects(Resource):
+    """Projects: chats that belong together."""
 
-    >>> client.projects.update("proj_1", instructions="Prices are net.")  # doctest: +SKIP
-    """
-    given = {"name": name, "instructions": instructions, "skills": skills}
-    body = {key: value for key, value in given.items() if value is not None}
-    return await core.scoped(options).ask(Project, ApiRequest("projects.update", {"project": project}, body=body))
+    async def create(self, name: str, instructions: str | None = None, **options: Unpack[Options]) -> Project:
+        """Create a project; pass its id as `project` to runs and jobs. Never sent twice.
 
+        The agent gets the `instructions` in all chats of the project.
 
-async def list_models(core: Core, **options: Unpack[Options]) -> Listing[ModelInfo]:
-    """The models that a start may name, the default first, with what they cost and whether they can answer. Raises
-    `StefanBrainError`.
+        Raises `StefanBrainError` (`invalid_json` for an invalid name).
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    >>> [model.id for model in client.models.list() if model.available]  # doctest: +SKIP
-    """
-    return listing(await core.scoped(options).ask(ModelList, ApiRequest("models.list")), "data", ModelInfo)
+        >>> client.runs.start("Plan the sale", project=client.projects.create("Autumn").id)  # doctest: +SKIP
+        """
+        request = ApiRequest("projects.create", body={"name": name, "instructions": instructions})
+        return await self._core.scoped(options).ask(Project, request)
 
+    async def update(
+        self,
+        project: IdRef,
+        *,
+        name: str | None = None,
+        instructions: str | None = None,
+        skills: Mapping[str, Mapping[str, str]] | None = None,
+        **options: Unpack[Options],
+    ) -> Project:
+        """Change a project's name, instructions or skills. Arguments left out change nothing. Safe to repeat.
 
-async def list_projects(core: Core, **options: Unpack[Options]) -> Listing[Project]:
-    """All projects, the oldest first. Raises `StefanBrainError`.
+        `skills` has the texts of folders of skills by name and path, such as `{"tone": {"SKILL.md": text}}`. A skill
+        without files is removed; skills that are not named stay.
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+        Raises `StefanBrainError` (`project_not_found`, `invalid_skill` with what a skill lacks, `invalid_json` for
+        instructions of more than 20,000 characters).
 
-    >>> [project.name for project in client.projects.list()]  # doctest: +SKIP
-    """
-    return listing(await core.scoped(options).ask(ProjectList, ApiRequest("projects.list")), "data", Project)
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
+        >>> client.projects.update("proj_1", instructions="Prices are net.")  # doctest: +SKIP
+        """
+        body = {"name": name, "instructions": instructions, "skills": skills}
+        return await self._core.scoped(options).ask(
+            Project, ApiRequest("projects.update", {"project": project}, body=body)
+        )
 
-async def retire_chat(core: Core, chat: ChatRef, **options: Unpack[Options]) -> RetiredChat:
-    """Let a chat take no more starts; safe to repeat. What runs in it goes on, and its files stay readable.
+    async def list(self, **options: Unpack[Options]) -> Listing[Project]:
+        """List all projects, oldest first. Raises `StefanBrainError`.
 
-    Raises `StefanBrainError` (`chat_not_found`).
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+        >>> [project.name for project in client.projects.list()]  # doctest: +SKIP
+        """
+        return listing(await self._core.scoped(options).ask(ProjectList, ApiRequest("projects.list")), "data", Project)
 
-    >>> client.chats.retire("chat_1").retired  # doctest: +SKIP
-    True
-    """
-    return await core.scoped(options).ask(RetiredChat, ApiRequest("chats.retire", {"chat": chat}))
 
+class Projects(BlockingResource):
+    """Projects: chats that belong together."""
 
-# -- files of a chat ------------------------------------------------------------------------------------------------
+    create = blocking(AsyncProjects.create)
+    update = blocking(AsyncProjects.update)
+    list = blocking(AsyncProjects.list)
 
 
-async def upload_files(
-    core: Core,
-    *files: FileInput,
-    chat: ChatRef | None = None,
-    session: str | None = None,
-    project: IdRef | None = None,
-    on_progress: OnBytes | None = None,
-    **options: Unpack[Options],
-) -> Listing[StagedFile]:
-    """Stage up to 10 files for later use as attachments (`file_ids`), for 24 hours; with `chat` put them there too.
+class AsyncChats(Resource):
+    """Chats, which runs and tools create as they need them."""
 
-    Args:
-        files: each a path, a file opened with `"rb"` (sent from where it stands), bytes, a pandas DataFrame (as CSV), a
-            matplotlib figure or a PIL picture (as PNG); and each of the last five also as `(name, it)`.
-        chat: a `chat_...` id or UUID, whose files they become at once.
-        session, project: the same for the chat of a label, which is made if need be; the files' `chat` names it.
-        on_progress: is called with the bytes of the request that have gone out, and all that will.
+    async def retire(self, chat: ChatRef, **options: Unpack[Options]) -> RetiredChat:
+        """Let a chat accept no more starts. Its active turn goes on, and its files stay readable. Safe to repeat.
 
-    Raises `StefanBrainError` (`too_many_files` before anything is sent, `file_too_large`, `unsupported_attachment`),
-    `OSError` for a path, `TypeError` for what is no file.
+        Raises `StefanBrainError` (`chat_not_found`).
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    >>> [staged] = client.files.upload("prices.csv")  # doctest: +SKIP
-    >>> client.runs.start("What changed?", file_ids=[staged.id])  # doctest: +SKIP
-    """
-    if not files:
-        return Listing([], StagedFile)
-    core = core.scoped(options)  # first: what is made of large content takes of the deadline, too
-    where = {"chat_id": chat, "session": session, "project": optional("project", project)}
-    told = hook("on_progress", on_progress)
-    request = ApiRequest("files.upload", query=where, files=parts(files, "too_many_files"), on_sent=told)
-    return listing(await core.ask(StagedFiles, request), "files", StagedFile)
+        >>> client.chats.retire("chat_1").retired  # doctest: +SKIP
+        True
+        """
+        return await self._core.scoped(options).ask(RetiredChat, ApiRequest("chats.retire", {"chat": chat}))
 
 
-def list_files(core: Core, chat: ChatRef, **options: Unpack[Options]) -> Paged[WorkspaceFile]:
-    """The chat's files by path, over all pages. Raises `StefanBrainError` (`chat_not_found`) as it is walked.
+class Chats(BlockingResource):
+    """Chats, which runs and tools create as they need them."""
+
+    retire = blocking(AsyncChats.retire)
+
+
+class AsyncFeedback(Resource):
+    """Reports to the team that runs the service, and its replies (docs/api/feedback.md)."""
+
+    async def send(
+        self,
+        summary: str,
+        *,
+        category: Category | None = None,
+        impact: Impact | None = None,
+        endpoint: str | None = None,
+        error_code: str | None = None,
+        request_id: str | None = None,
+        **options: Unpack[Options],
+    ) -> FeedbackReceipt:
+        """Send a report. Never sent twice.
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+        Args:
+            summary: what happened, or what you wish for: 1 to 2,000 characters.
+            category: the kind of report.
+            impact: how much the problem hinders you.
+            endpoint, error_code, request_id: the call that the report is about, as an error of this client names it.
+
+        Raises:
+            StefanBrainError: `invalid_feedback`.
+            RateLimitError: `feedback_rate_limited`, after 60 reports in an hour.
 
-    >>> [file.path for file in client.files.list("chat_1")]  # doctest: +SKIP
-    ['reports/plan.md', 'uploads/prices.csv']
-    """
-    core = core.scoped(options)
-    chat_id = identifier("chat", chat)
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    async def fetch(after: str) -> tuple[list[WorkspaceFile], str | None, str | None]:
-        page = await core.ask(FilePage, ApiRequest("files.list", query={"chat_id": chat_id, "after": after or None}))
-        return page.files, page.next_after, page._request_id
+        >>> client.feedback.send("More fonts, please", category="idea").id  # doctest: +SKIP
+        """
+        body = {
+            "summary": summary,
+            "category": category,
+            "impact": impact,
+            "endpoint": endpoint,
+            "error_code": error_code,
+            "request_id": request_id,
+        }
+        return await self._core.scoped(options).ask(FeedbackReceipt, ApiRequest("feedback.send", body=body))
 
-    return Paged(fetch, "", WorkspaceFile)
+    async def from_last_error(
+        self,
+        summary: str,
+        *,
+        category: Category | None = "bug",
+        impact: Impact | None = None,
+        **options: Unpack[Options],
+    ) -> FeedbackReceipt:
+        """Send a report about the last failed call of this client, with its endpoint, error code and request id.
 
+        Raises as `send`, and `StefanBrainError` if no call in `client.history` has failed.
 
-async def search_files(core: Core, q: str, *, chat: ChatRef, **options: Unpack[Options]) -> FileSearch:
-    """Search the chat's files by name and contents: words, "phrases", `or`, `-without`; the last word as a prefix.
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    Raises `StefanBrainError` (`chat_not_found`, `invalid_query`).
+        >>> client.feedback.from_last_error("A start with a CSV fails", impact="blocking").id  # doctest: +SKIP
+        """
+        failed = self._core.history.last_error
+        if failed is None:
+            raise StefanBrainError("No call of this client has failed; send a report of your own with feedback.send.")
+        endpoint = f"{failed.method} {failed.path}"[:FEEDBACK_FIELD_CHARS]
+        about = {"endpoint": endpoint, "error_code": failed.code, "request_id": failed.request_id}
+        return await self.send(summary, category=category, impact=impact, **about, **options)
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+    async def list(
+        self, *, status: Status | None = None, limit: int | None = None, **options: Unpack[Options]
+    ) -> Listing[FeedbackReport]:
+        """List the reports of the account, newest first, with this `status`, at most `limit` (1 to 100, default 20).
 
-    >>> client.files.search('"autumn sale" -draft', chat="chat_1").results[0].path  # doctest: +SKIP
-    'reports/plan.md'
-    """
-    return await core.scoped(options).ask(
-        FileSearch, ApiRequest("files.search", query={"chat_id": identifier("chat", chat), "q": q})
-    )
+        Raises `StefanBrainError` (`invalid_query`).
 
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-async def rename_file(
-    core: Core, path: str | FileFacts, name: str, *, chat: ChatRef, **options: Unpack[Options]
-) -> WorkspaceFile:
-    """Give a file a name of your own, which search finds, too; an empty one takes it back. The path stays.
+        >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
+        """
+        request = ApiRequest("feedback.list", query={"status": status, "limit": limit})
+        return listing(await self._core.scoped(options).ask(FeedbackList, request), "data", FeedbackReport)
 
-    Raises `StefanBrainError` (`file_not_found`, `invalid_json` for a name of two lines).
+    async def get(self, id: IdRef, **options: Unpack[Options]) -> FeedbackReport:
+        """Return a report, with the team's `reply` once there is one. Raises `StefanBrainError` (`feedback_not_found`).
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    >>> client.files.rename("reports/plan.md", "The plan", chat="chat_1").name  # doctest: +SKIP
-    'The plan'
-    """
-    request = ApiRequest("files.rename", query={"chat_id": chat, "path": identifier("path", path)}, body={"name": name})
-    return await core.scoped(options).ask(WorkspaceFile, request)
+        >>> client.feedback.get("fb_1").reply  # doctest: +SKIP
+        """
+        return await self._core.scoped(options).ask(FeedbackReport, ApiRequest("feedback.get", {"id": id}))
 
 
-async def list_versions(
-    core: Core, path: str | FileFacts, *, chat: ChatRef, **options: Unpack[Options]
-) -> Listing[WorkspaceFile]:
-    """List the versions of a file, the current one first. Each is an entry for `files.download`.
-
-    Raises `StefanBrainError` (`file_not_found`).
+class Feedback(BlockingResource):
+    """Reports to the team that runs the service, and its replies (docs/api/feedback.md)."""
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+    send = blocking(AsyncFeedback.send)
+    from_last_error = blocking(AsyncFeedback.from_last_error)
+    list = blocking(AsyncFeedback.list)
+    get = blocking(AsyncFeedback.get)
 
-    >>> [each.version for each in client.files.versions("uploads/prices.csv", chat="chat_1")]  # doctest: +SKIP
-    [2, 1]
-    """
-    request = ApiRequest("files.versions", query={"chat_id": chat, "path": identifier("path", path)})
-    return listing(await core.scoped(options).ask(FileVersions, request), "data", WorkspaceFile)
 
+class AsyncMedia(Resource):
+    """Stored ad media and their transcripts."""
 
-async def restore_file(
-    core: Core, path: str | FileFacts, version: int, *, chat: ChatRef, **options: Unpack[Options]
-) -> WorkspaceFile:
-    """Bring an earlier version of a file back. It becomes a new version, so that the present one is kept; safe to
-    repeat.
+    async def get(self, media_id: IdRef, **options: Unpack[Options]) -> AdMedia:
+        """Return a stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`).
 
-    Raises `StefanBrainError` (`file_not_found`, also for a version that is not kept).
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+        >>> client.media.get("media_1").kind  # doctest: +SKIP
+        'video'
+        """
+        return await self._core.scoped(options).ask(AdMedia, ApiRequest("media.get", {"media_id": media_id}))
 
-    >>> client.files.restore("uploads/prices.csv", 1, chat="chat_1").version  # doctest: +SKIP
-    3
-    """
-    where = {"chat_id": chat, "path": identifier("path", path)}
-    request = ApiRequest("files.restore", query=where, body={"version": whole("version", version, least=1)})
-    return await core.scoped(options).ask(WorkspaceFile, request)
+    async def transcribe(self, media_id: IdRef, **options: Unpack[Options]) -> Transcript | JobAccepted:
+        """Return the stored transcript, or the acceptance of the job that creates one. Never sent twice.
 
+        Raises `StefanBrainError` (`media_not_found`).
 
-# -- feedback (docs/api/feedback.md) --------------------------------------------------------------------------------
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
+        >>> client.media.transcribe("media_1")  # doctest: +SKIP
+        """
+        core = self._core.scoped(options)
+        response = await core.send(ApiRequest("media.transcribe", {"media_id": media_id}))
+        if response.status == ACCEPTED:
+            return core.read(JobAccepted, response)
+        return core.read(Transcript, response)
 
-async def send_feedback(
-    core: Core,
-    summary: str,
-    *,
-    category: Category | None = None,
-    impact: Impact | None = None,
-    endpoint: str | None = None,
-    error_code: str | None = None,
-    request_id: str | None = None,
-    **options: Unpack[Options],
-) -> FeedbackReceipt:
-    """Send a report; never sent twice.
 
-    Args:
-        summary: what happened, or what is wished for: 1 to 2,000 characters.
-        category: what kind of report it is.
-        impact: how much it stands in the way.
-        endpoint, error_code, request_id: what it is about, as an error of this client has them.
+class Media(BlockingResource):
+    """Stored ad media and their transcripts."""
 
-    Raises:
-        StefanBrainError: `invalid_feedback`.
-        RateLimitError: `feedback_rate_limited`, after 60 reports in an hour.
+    get = blocking(AsyncMedia.get)
+    transcribe = blocking(AsyncMedia.transcribe)
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
 
-    >>> client.feedback.send("More fonts, please", category="idea").id  # doctest: +SKIP
-    """
-    body = {
-        "summary": summary,
-        "category": category,
-        "impact": impact,
-        "endpoint": endpoint,
-        "error_code": error_code,
-        "request_id": request_id,
-    }
-    return await core.scoped(options).ask(FeedbackReceipt, ApiRequest("feedback.send", body=body))
+class AsyncLabels(Resource):
+    """Landing pages and their labels."""
 
+    async def list(self, **options: Unpack[Options]) -> Listing[Label]:
+        """List the labels, each with the values that it may have. Raises `StefanBrainError`.
 
-async def feedback_from_last_error(
-    core: Core,
-    summary: str,
-    *,
-    category: Category | None = "bug",
-    impact: Impact | None = None,
-    **options: Unpack[Options],
-) -> FeedbackReceipt:
-    """Send a report about the last call of this client that failed: its endpoint, error code and request id go along.
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    Raises as `send`; `StefanBrainError` when no call in `client.history` failed.
+        >>> client.labels.list().to_frame()  # doctest: +SKIP
+        """
+        return listing(await self._core.scoped(options).ask(LabelList, ApiRequest("labels.list")), "labels", Label)
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+    async def get(self, page_id: IdRef, **options: Unpack[Options]) -> LandingPage:
+        """Return a landing page with its labels. Raises `StefanBrainError` (`landing_page_not_found`).
 
-    >>> client.feedback.from_last_error("A start with a CSV fails", impact="blocking").id  # doctest: +SKIP
-    """
-    failed = core.history.last_error
-    if failed is None:
-        raise StefanBrainError("No call of this client has failed; send a report of your own with feedback.send.")
-    return await send_feedback(
-        core,
-        summary,
-        category=category,
-        impact=impact,
-        endpoint=f"{failed.method} {failed.path}"[:FEEDBACK_FIELD_CHARS],
-        error_code=failed.code,
-        request_id=failed.request_id,
-        **options,
-    )
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
+        >>> client.labels.get("page_1").labels  # doctest: +SKIP
+        {'tone': 'playful'}
+        """
+        return await self._core.scoped(options).ask(LandingPage, ApiRequest("labels.get", {"page_id": page_id}))
 
-async def list_feedback(
-    core: Core, *, status: Status | None = None, limit: int | None = None, **options: Unpack[Options]
-) -> Listing[FeedbackReport]:
-    """The reports of the account, newest first: of one `status`, and at most `limit` (1 to 100, default 20).
+    async def write(
+        self, page_id: IdRef, labels: dict[str, str], expected_version: int, **options: Unpack[Options]
+    ) -> LandingPage:
+        """Replace all labels of a page. Never sent twice.
 
-    Raises `StefanBrainError` (`invalid_query`).
+        `expected_version` is the `version` that you have read. Raises `StefanBrainError`: `invalid_label`, or
+        `version_conflict` if somebody has written since.
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-    >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
-    """
-    request = ApiRequest("feedback.list", query={"status": status, "limit": limit})
-    return listing(await core.scoped(options).ask(FeedbackList, request), "data", FeedbackReport)
+        >>> page = client.labels.get("page_1")  # doctest: +SKIP
+        >>> client.labels.write("page_1", {**page.labels, "tone": "playful"}, page.version)  # doctest: +SKIP
+        """
+        body = {"labels": labels, "expected_version": expected_version}
+        request = ApiRequest("labels.write", {"page_id": page_id}, body=body)
+        return await self._core.scoped(options).ask(LandingPage, request)
 
 
-async def get_feedback(core: Core, id: IdRef, **options: Unpack[Options]) -> FeedbackReport:
-    """A report, with the team's `reply` once there is one. Raises `StefanBrainError` (`feedback_not_found`).
+class Labels(BlockingResource):
+    """Landing pages and their labels."""
 
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.feedback.get("fb_1").reply  # doctest: +SKIP
-    """
-    return await core.scoped(options).ask(FeedbackReport, ApiRequest("feedback.get", {"id": id}))
-
-
-# -- media and landing pages ----------------------------------------------------------------------------------------
-
-
-async def get_media(core: Core, media_id: IdRef, **options: Unpack[Options]) -> AdMedia:
-    """A stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`).
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.media.get("media_1").kind  # doctest: +SKIP
-    'video'
-    """
-    return await core.scoped(options).ask(AdMedia, ApiRequest("media.get", {"media_id": media_id}))
-
-
-async def transcribe(core: Core, media_id: IdRef, **options: Unpack[Options]) -> Transcript | JobAccepted:
-    """The stored transcript, or else the acceptance of the job that makes one; never sent twice.
-
-    Raises `StefanBrainError` (`media_not_found`).
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.media.transcribe("media_1")  # doctest: +SKIP
-    """
-    request = ApiRequest("media.transcribe", {"media_id": media_id})
-    response = await core.scoped(options).send(request)
-    if response.status == ACCEPTED:
-        return core.read(JobAccepted, response)
-    return core.read(Transcript, response)
-
-
-async def list_labels(core: Core, **options: Unpack[Options]) -> Listing[Label]:
-    """The labels that there are, each with the values that it may have. Raises `StefanBrainError`.
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.labels.list().to_frame()  # doctest: +SKIP
-    """
-    return listing(await core.scoped(options).ask(LabelList, ApiRequest("labels.list")), "labels", Label)
-
-
-async def get_landing_page(core: Core, page_id: IdRef, **options: Unpack[Options]) -> LandingPage:
-    """A landing page with its labels. Raises `StefanBrainError` (`landing_page_not_found`).
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.labels.get("page_1").labels  # doctest: +SKIP
-    {'tone': 'playful'}
-    """
-    return await core.scoped(options).ask(LandingPage, ApiRequest("labels.get", {"page_id": page_id}))
-
-
-async def write_labels(
-    core: Core, page_id: IdRef, labels: dict[str, str], expected_version: int, **options: Unpack[Options]
-) -> LandingPage:
-    """Replace the labels of a page; one that is left out is taken away. Never sent twice.
-
-    `expected_version` is the `version` that was read. Raises `StefanBrainError`: `invalid_label`, or
-    `version_conflict` when somebody else wrote since.
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> page = client.labels.get("page_1")  # doctest: +SKIP
-    >>> client.labels.write("page_1", {**page.labels, "tone": "playful"}, page.version)  # doctest: +SKIP
-    """
-    body = {"labels": labels, "expected_version": expected_version}
-    return await core.scoped(options).ask(LandingPage, ApiRequest("labels.write", {"page_id": page_id}, body=body))
+    list = blocking(AsyncLabels.list)
+    get = blocking(AsyncLabels.get)
+    write = blocking(AsyncLabels.write)

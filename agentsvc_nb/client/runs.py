@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast, overload
 
 from agentsvc_nb.client.core import ApiRequest, Core
 from agentsvc_nb.client.downloads import fetch_tables
 from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.client.event_streams import AsyncStreamStart
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
-from agentsvc_nb.client.methods import Paged, paged
+from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paged, paging, streaming
 from agentsvc_nb.client.models import Answer, Listing, Run, Shape, first_table, listing, schema
 from agentsvc_nb.client.options import Options, WaitOptions, some_seconds, wait_seconds, whole
 from agentsvc_nb.client.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
@@ -28,62 +29,490 @@ if TYPE_CHECKING:
 
     from agentsvc_nb.client.client_tools import ClientTool, Function
 
+T = TypeVar("T")
+WithTables = TypeVar("WithTables", "Run[Any]", Answer)
+
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
 """Minimum timeout of a synchronous start: the service answers within 90 s, or the gateway cuts it off at 120 s."""
 
 
-async def start(
-    core: Core,
-    message: str,
-    *,
-    chat: ChatRef | None = None,
-    project: IdRef | None = None,
-    session: str | None = None,
-    sync: bool = False,
-    on_busy: OnBusy | None = None,
-    output_config: Shape | None = None,
-    files: Sequence[FileInput] = (),
-    file_ids: Sequence[IdRef] = (),
-    files_from: ChatRef | None = None,
-    idempotency_key: str | None = None,
-    model: IdRef | None = None,
-    effort: Effort | None = None,
-    max_steps: int | None = None,
-    max_cents: float | None = None,
-    client_tools: Sequence[ClientTool | Function] = (),
-    **options: Unpack[Options],
-) -> Run[Any]:
-    """`runs.start`, as `client/groups.py` describes it."""
-    core = core.scoped(options)
-    check_message(message)
-    tools = _tools(core, client_tools)
-    staged = identifiers("file_ids", file_ids)
-    body = {
-        "message": message,
-        "chat": chat,
-        "project": project,
-        "session": session,
-        "sync": sync or None,
-        "on_busy": None if on_busy == "wait" else on_busy,
-        "output_config": schema(output_config),
-        "file_ids": staged or None,
-        "files_from": optional("chat", files_from),
-        "model": optional("model", model),
-        "effort": effort,
-        "max_steps": max_steps,
-        "max_cents": max_cents,
-        "client_tools": [tool.document() for tool in tools] or None,
-    }
-    attached = parts(() if files is None else files, "too_many_attachments", len(staged)) or None
-    held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
-    request = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
-    starting = functools.partial(_start, core, request, tools)
-    waits = on_busy == "wait" and request.rewindable
-    run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
-    return with_tables(core, run.of_shape(output_config))
+class StreamArguments(WaitOptions, total=False):
+    """Arguments of `start_and_stream` except `message` and `output_config`, for its overloads."""
+
+    chat: ChatRef | None
+    project: IdRef | None
+    session: str | None
+    on_busy: OnBusy | None
+    files: Sequence[FileInput]
+    file_ids: Sequence[IdRef]
+    files_from: ChatRef | None
+    idempotency_key: str | None
+    model: IdRef | None
+    effort: Effort | None
+    max_steps: int | None
+    max_cents: float | None
+    client_tools: Sequence[ClientTool | Function]
+    timeout: float | None
 
 
-def _tools(core: Core, given: Sequence[ClientTool | Function]) -> list[ClientTool]:
+class StartArguments(StreamArguments, total=False):
+    """Arguments of `start` except `message` and `output_config`, for its overloads."""
+
+    sync: bool
+
+
+class WaitArguments(WaitOptions, total=False):
+    """Arguments of `wait` except `run_id`, for its overloads."""
+
+    timeout: float | None
+    poll: float
+
+
+class AsyncRuns(Resource):
+    """Agent Runs: one agent turn inside a chat."""
+
+    @overload
+    async def start(self, message: str, *, output_config: type[T], **arguments: Unpack[StartArguments]) -> Run[T]: ...
+    @overload
+    async def start(
+        self, message: str, *, output_config: dict[str, Any] | None = None, **arguments: Unpack[StartArguments]
+    ) -> Run: ...
+    async def start(
+        self,
+        message: str,
+        *,
+        chat: ChatRef | None = None,
+        project: IdRef | None = None,
+        session: str | None = None,
+        sync: bool = False,
+        on_busy: OnBusy | None = None,
+        output_config: Shape | None = None,
+        files: Sequence[FileInput] = (),
+        file_ids: Sequence[IdRef] = (),
+        files_from: ChatRef | None = None,
+        idempotency_key: str | None = None,
+        model: IdRef | None = None,
+        effort: Effort | None = None,
+        max_steps: int | None = None,
+        max_cents: float | None = None,
+        client_tools: Sequence[ClientTool | Function] = (),
+        **options: Unpack[Options],
+    ) -> Run[Any]:
+        """Start a run and return its record at once, while the run goes on.
+
+        Args:
+            message: what to ask.
+            chat: a `chat_...` id or UUID. Without `chat` and `session` the run gets a new chat.
+            project: a `proj_...` id or UUID.
+            session: a label of your choice that gives a parallel workstream its own chat.
+            sync: wait for the end of the run before answering, for up to 90 seconds.
+            on_busy: `"reject"`, the default: raise an error if the chat is busy. `"wait"`: wait for the turn that holds
+                the chat, for up to 20 minutes or the deadline, then start.
+            output_config: the shape of the final answer: a JSON Schema, a pydantic model or a dataclass. With a model
+                or dataclass the run's `data` is an instance of it.
+            files: up to 10 attachments: paths, open files, bytes, DataFrames, figures; see `files.upload`.
+            file_ids: staged uploads (`files.upload`); they count towards the 10.
+            files_from: a chat whose files, at most 200, are copied into the run's new chat; not with `chat` or
+                `session`.
+            idempotency_key: makes it safe to send a start without an answer again. The same key on the same UTC day
+                returns the original run. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
+            model: one of `models.list`; the default is the service's.
+            effort: how much the model thinks before it answers: `"low"`, `"medium"`, `"high"`.
+            max_steps: how many model steps the run may take, at most 1,500.
+            max_cents: how much the run may cost; 50 by default on a hosted model.
+            client_tools: functions that the agent may call, each with a docstring. This client calls them while it
+                reads the run's stream or is in `wait`.
+
+        Raises:
+            StefanBrainError: the service refused; code `agent_run_rejected`, with `active_run_id`, if the chat is busy.
+            APIConnectionError: no answer came; its hint says whether the work may have started.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.start("Summarise the attached plan", files=["plan.pdf"]).status  # doctest: +SKIP
+        'queued'
+        """
+        core = self._core.scoped(options)
+        check_message(message)
+        tools = _client_tools(core, client_tools)
+        staged = identifiers("file_ids", file_ids)
+        body = {
+            "message": message,
+            "chat": chat,
+            "project": project,
+            "session": session,
+            "sync": sync or None,
+            "on_busy": None if on_busy == "wait" else on_busy,
+            "output_config": schema(output_config),
+            "file_ids": staged or None,
+            "files_from": optional("chat", files_from),
+            "model": optional("model", model),
+            "effort": effort,
+            "max_steps": max_steps,
+            "max_cents": max_cents,
+            "client_tools": [tool.document() for tool in tools] or None,
+        }
+        attached = parts(() if files is None else files, "too_many_attachments", len(staged)) or None
+        held = max(core.settings.timeout, SYNC_SECONDS) if sync and options.get("timeout") is None else None
+        request = ApiRequest("runs.start", body=body, files=attached, key=idempotency_key, timeout=held)
+        starting = functools.partial(_start, core, request, tools)
+        waits = on_busy == "wait" and request.rewindable
+        run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
+        return with_tables(core, run.of_shape(output_config))
+
+    @overload
+    def start_and_stream(
+        self, message: str, *, output_config: type[T], **arguments: Unpack[StreamArguments]
+    ) -> AsyncStreamStart[T]: ...
+    @overload
+    def start_and_stream(
+        self, message: str, *, output_config: dict[str, Any] | None = None, **arguments: Unpack[StreamArguments]
+    ) -> AsyncStreamStart: ...
+    def start_and_stream(
+        self,
+        message: str,
+        *,
+        chat: ChatRef | None = None,
+        project: IdRef | None = None,
+        session: str | None = None,
+        on_busy: OnBusy | None = None,
+        output_config: Shape | None = None,
+        files: Sequence[FileInput] = (),
+        file_ids: Sequence[IdRef] = (),
+        files_from: ChatRef | None = None,
+        idempotency_key: str | None = None,
+        model: IdRef | None = None,
+        effort: Effort | None = None,
+        max_steps: int | None = None,
+        max_cents: float | None = None,
+        client_tools: Sequence[ClientTool | Function] = (),
+        timeout: float | None = None,
+        **options: Unpack[WaitOptions],
+    ) -> AsyncStreamStart[Any]:
+        """Start a run and follow its events. The stream reconnects after a dropped connection and loses no event.
+
+        Takes the arguments of `start`, but `timeout` limits the whole: after so many seconds reading the stream raises
+        `JobTimeoutError`, and the run goes on. A key that was used today replays its run from the first event.
+
+        Functions of `client_tools` are called while you read the stream, in the thread that reads it; coroutine
+        functions are awaited. The agent sees an exception that one raises.
+
+        Raises as `start`, and while it is read as `attach`.
+
+        Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> with client.runs.start_and_stream("Compare the two price lists", timeout=600) as stream:  # doctest: +SKIP
+        ...     for event in stream:
+        ...         print(event.type)
+        """
+
+        async def open() -> ResumableEventStream:
+            core = self._core.scoped(options).within(wait_seconds(timeout))
+            starting = AsyncRuns(core).start(
+                message,
+                chat=chat,
+                project=project,
+                session=session,
+                on_busy=on_busy,
+                output_config=cast(Any, output_config),  # of either overload
+                files=files,
+                file_ids=file_ids,
+                files_from=files_from,
+                idempotency_key=idempotency_key,
+                model=model,
+                effort=effort,
+                max_steps=max_steps,
+                max_cents=max_cents,
+                client_tools=client_tools,
+            )
+            return ResumableEventStream(core, await in_time(chat, starting))
+
+        return AsyncStreamStart(open)
+
+    def attach(self, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> AsyncStreamStart:
+        """Follow a run that was started before, here or elsewhere. The stream reconnects as in `start_and_stream`.
+
+        Args:
+            run_id: the run, or its id.
+            after: the id of the last event that you have seen; 0 for all events.
+
+        Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and while it is read `APIConnectionError` if the
+        connection is lost for good.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> with client.runs.attach(run_id, after=12) as stream:  # doctest: +SKIP
+        ...     print(stream.final_status().output)
+        """
+
+        async def open() -> ResumableEventStream:
+            core = self._core.scoped(options)
+            return ResumableEventStream(core, await AsyncRuns(core).get(run_id), event_id(after))
+
+        return AsyncStreamStart(open)
+
+    async def get(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
+        """Return a run as it is now. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
+        'completed'
+        """
+        core = self._core.scoped(options)
+        return with_tables(core, await core.ask(Run, ApiRequest("runs.get", {"run_id": run_id})))
+
+    @overload
+    async def wait(  # type: ignore[overload-overlap] # the first that matches counts
+        self, run_id: Run[T], **arguments: Unpack[WaitArguments]
+    ) -> Run[T]: ...
+    @overload
+    async def wait(self, run_id: RunRef, **arguments: Unpack[WaitArguments]) -> Run: ...
+    async def wait(
+        self,
+        run_id: RunRef,
+        *,
+        timeout: float | None = WAIT_SECONDS,
+        poll: float = RUN_POLL_SECONDS,
+        **options: Unpack[WaitOptions],
+    ) -> Run[Any]:
+        """Wait until the run has completed, failed or been cancelled, and return it. Does not raise for a failed run.
+
+        Follows the run's events, and calls functions that were its `client_tools`.
+
+        Args:
+            run_id: the run, or its id. With the run of a start, `data` of the result has the same model.
+            timeout: seconds in all, 20 minutes by default; None for no limit.
+            poll: seconds between two requests if the service has no event stream.
+
+        Raises:
+            JobTimeoutError: the run has not ended in time; it goes on.
+            StefanBrainError: `run_not_found`.
+
+        Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.wait(run, timeout=300).output  # doctest: +SKIP
+        """
+        core = self._core.scoped(options)
+        run = await ended(core, identifier("run_id", run_id), timeout, some_seconds("poll", poll))
+        return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
+
+    async def cancel(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
+        """Ask the run to stop, and return its record, which may still be `cancelling`. Safe to repeat.
+
+        Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.wait(client.runs.cancel(run.run_id)).status  # doctest: +SKIP
+        'cancelled'
+        """
+        core = self._core.scoped(options)
+        return with_tables(core, await core.ask(Run, ApiRequest("runs.cancel", {"run_id": run_id})))
+
+    async def resume(
+        self,
+        run_id: RunRef,
+        *,
+        max_steps: int | None = None,
+        max_cents: float | None = None,
+        idempotency_key: str | None = None,
+        **options: Unpack[Options],
+    ) -> Run[Any]:
+        """Continue a run that failed for a passing reason: `model_unavailable`, `attempts_exhausted`, `limit_reached`.
+
+        Starts a new run in the same chat from the last checkpoint of the old one, without repeating its effects. The
+        new run's `resumed_from` names the old one, which does not change.
+
+        Args:
+            run_id: the failed run, or its id.
+            max_steps, max_cents: limits of the new run; the default is those of the old one.
+            idempotency_key: as of `start`.
+
+        Raises `StefanBrainError` (`run_not_found`, `run_not_resumable`, `agent_run_rejected`).
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.wait(client.runs.resume(failed, max_cents=100)).output  # doctest: +SKIP
+        """
+        core = self._core.scoped(options)
+        body = {"max_steps": max_steps, "max_cents": max_cents}
+        request = ApiRequest("runs.resume", {"run_id": run_id}, body=body, key=idempotency_key)
+        run = await core.ask(cast("type[Run[Any]]", Run), request)
+        if old := core.client_calls.get(identifier("run_id", run_id)):
+            core.client_calls[run.run_id] = type(old)(core, run.run_id, old.tools)
+        return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
+
+    async def sent(self, run_id: RunRef, **options: Unpack[Options]) -> Listing[SentCall]:
+        """List what the run sent to language models: for each call the address, the size and how each part begins.
+
+        Raises `StefanBrainError` (`run_not_found`).
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> {call.provider for call in client.runs.sent(run) if call.hosted}  # doctest: +SKIP
+        """
+        found = await self._core.scoped(options).ask(SentList, ApiRequest("runs.sent", {"run_id": run_id}))
+        return listing(found, "data", SentCall)
+
+    async def approve(self, run_id: RunRef, call_id: CallRef, **options: Unpack[Options]) -> CallApproval:
+        """Let a tool call go on that waits for approval, as the event `approval.requested` says. Never sent twice.
+
+        Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`).
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.approve(run, event).approved  # doctest: +SKIP
+        True
+        """
+        request = ApiRequest("runs.approve", {"run_id": run_id, "call_id": call_id}, body={"approved": True})
+        return await self._core.scoped(options).ask(CallApproval, request)
+
+    async def refuse(
+        self, run_id: RunRef, call_id: CallRef, *, reason: str = "", **options: Unpack[Options]
+    ) -> CallApproval:
+        """Refuse a tool call that waits for approval. The agent sees the `reason`, and the run goes on.
+
+        Raises as `approve`.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.refuse(run.run_id, call_id, reason="Not before Monday.")  # doctest: +SKIP
+        """
+        body = {"approved": False, "reason": reason}
+        request = ApiRequest("runs.approve", {"run_id": run_id, "call_id": call_id}, body=body)
+        return await self._core.scoped(options).ask(CallApproval, request)
+
+    async def events(
+        self, run_id: RunRef, *, after: int = 0, limit: int = EVENTS_PAGE_DEFAULT, **options: Unpack[Options]
+    ) -> EventPage:
+        """Return one page of the events with an id over `after`. Pass its `next_after` as `after` for the next page.
+
+        `limit` is 1 to 1000. Raises `StefanBrainError` (`run_not_found`, `invalid_query`).
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
+        ['run.status', 'text.delta']
+        """
+        request = ApiRequest("runs.events", {"run_id": run_id}, {"after": event_id(after), "limit": limit})
+        return await self._core.scoped(options).ask(EventPage, request)
+
+    def iterate_events(self, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> AsyncPages[RunEvent]:
+        """Iterate over all events with an id over `after`, page by page, until the run has ended.
+
+        Asks for new events every 3 s. Raises `StefanBrainError` (`run_not_found`) while you iterate.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.iterate_events(run.run_id).to_frame()  # doctest: +SKIP
+        """
+        core = self._core.scoped(options)
+
+        async def fetch(after: int) -> tuple[Sequence[RunEvent], int | None, str | None]:
+            while not (page := await AsyncRuns(core).events(run_id, after=after)).data:
+                if page.status in TERMINAL:
+                    return [], None, page._request_id
+                await core.sleep(RUN_POLL_SECONDS)
+            new = sorted({event.id: event for event in page.data if event.id > after}.values(), key=attrgetter("id"))
+            return new, None if page.data[-1].type == "run.ended" else page.next_after, page._request_id
+
+        return AsyncPages(fetch, event_id(after), cast("type[RunEvent]", Event))
+
+    async def tables(self, run: RunRef, **options: Unpack[Options]) -> list[pd.DataFrame]:
+        """Return the tables that the run has written so far as DataFrames, with the types of their columns.
+
+        `attrs` of each DataFrame has `run_id`, `chat`, `path`, `title` (the question), `units` by column, and `more`,
+        True if the table is cut.
+
+        Raises `StefanBrainError` (`run_not_found`, or the table has changed since), `ImportError` without pandas.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.tables(run)[0].plot("month")  # doctest: +SKIP
+        """
+        core = self._core.scoped(options)
+        run_id = identifier("run_id", run)
+        chat = getattr(run, "chat", None) or (await AsyncRuns(core).get(run_id)).chat
+
+        async def fetch(after: int) -> tuple[Sequence[RunEvent], int | None, str | None]:
+            page = await AsyncRuns(core).events(run_id, after=after, limit=PAGE_MAX)
+            return page.data, page.next_after if page.has_more else None, page._request_id
+
+        so_far = await AsyncPages(fetch, 0, cast("type[RunEvent]", Event)).all()
+        written = {event.file.path: event.file for event in so_far if isinstance(event, FileWritten)}
+        return await fetch_tables(core, chat, written.values(), run_id=run_id)
+
+    async def table(self, run: RunRef, **options: Unpack[Options]) -> pd.DataFrame:
+        """Return the first of the run's `tables`. Raises `StefanBrainError` if it has none, and as `tables`.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> answer = client.ask("Revenue by month as a chart", chat="chat_1")  # doctest: +SKIP
+        >>> client.runs.table(answer)["sum(revenue)"].max()  # doctest: +SKIP
+        """
+        return first_table(await self.tables(run, **options))
+
+    # Last, because `list` means this method in annotations below it.
+    def list(
+        self, *, chat: ChatRef | None = None, status: RunStatus | None = None, **options: Unpack[Options]
+    ) -> AsyncPages[RunEntry]:
+        """List the runs of the account, newest first, over all pages: question, state and usage of each.
+
+        Args:
+            chat: list only the runs of this chat.
+            status: list only runs that are `queued`, `running`, `cancelling`, `completed`, `failed` or `cancelled`.
+
+        Raises `StefanBrainError` (`chat_not_found`) while you iterate.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> [run.message for run in client.runs.list(status="failed")]  # doctest: +SKIP
+        """
+        query = {"chat": optional("chat", chat), "status": status}
+        return paged(self._core.scoped(options), "runs.list", query, RunPage, RunEntry)
+
+
+class Runs(BlockingResource):
+    """Agent Runs: one agent turn inside a chat."""
+
+    start = blocking(AsyncRuns.start)
+    start_and_stream = streaming(AsyncRuns.start_and_stream)
+    attach = streaming(AsyncRuns.attach)
+    get = blocking(AsyncRuns.get)
+    wait = blocking(AsyncRuns.wait)
+    cancel = blocking(AsyncRuns.cancel)
+    resume = blocking(AsyncRuns.resume)
+    sent = blocking(AsyncRuns.sent)
+    approve = blocking(AsyncRuns.approve)
+    refuse = blocking(AsyncRuns.refuse)
+    events = blocking(AsyncRuns.events)
+    iterate_events = paging(AsyncRuns.iterate_events)
+    tables = blocking(AsyncRuns.tables)
+    table = blocking(AsyncRuns.table)
+    list = paging(AsyncRuns.list)
+
+
+def check_message(message: object) -> None:
+    """Raise `StefanBrainError` (`message_required`) if `message` is blank or not text."""
+    if not isinstance(message, str) or not message.strip():
+        raise refused("message_required")
+
+
+def event_id(after: object) -> int:
+    """Return the id of an event. Raises `StefanBrainError` (`invalid_query`) for anything else."""
+    try:
+        return whole("after", after, least=0)
+    except StefanBrainError as error:
+        raise refused("invalid_query", error.message) from None
+
+
+def with_tables(core: Core, run: WithTables) -> WithTables:
+    """Let a run or answer of the blocking client fetch its tables when they are needed."""
+    return run if core.io.awaited else run.with_tables(lambda: run_sync(AsyncRuns(core).tables(run)))
+
+
+def _client_tools(core: Core, given: Sequence[ClientTool | Function]) -> Sequence[ClientTool]:
     if isinstance(given, list | tuple) and not given:
         return []
     from agentsvc_nb.client.client_tools import as_tools  # here, for it loads more of pydantic, and few have any
@@ -92,8 +521,10 @@ def _tools(core: Core, given: Sequence[ClientTool | Function]) -> list[ClientToo
 
 
 async def _start(core: Core, request: ApiRequest, tools: Sequence[ClientTool]) -> Run[Any]:
-    """Send the start. A new run that does not have these tools is cancelled, for its agent would go on without them.
-    Raises `StefanBrainError` for that, too."""
+    """Send the start. If the service knows no client tools, cancel the new run: its agent would go on without them.
+
+    Raises `StefanBrainError` for that, and for a key that was used with other tools.
+    """
     began = core.io.now()
     response = await core.send(request)
     run = core.read(cast("type[Run[Any]]", Run), response)
@@ -106,296 +537,7 @@ async def _start(core: Core, request: ApiRequest, tools: Sequence[ClientTool]) -
             core.client_calls[run.run_id] = ClientCalls(core, run.run_id, tools)
         return run
     if is_new(run, response, request.key, core.io.now() - began):
-        await cancel(core, run)
+        await AsyncRuns(core).cancel(run)
         raise StefanBrainError("The service is older and knows no client tools: the run was cancelled.")
     had = ", ".join(run.client_tools) or "none"
     raise StefanBrainError(f"This key was used today for run {run.run_id}, with other client tools: {had}.")
-
-
-def check_message(message: object) -> None:
-    """Raises `StefanBrainError` (`message_required`) for what is no text, or blank."""
-    if not isinstance(message, str) or not message.strip():
-        raise refused("message_required")
-
-
-async def get(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
-    """Read a run. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
-    'completed'
-    """
-    return with_tables(core, await core.scoped(options).ask(Run, ApiRequest("runs.get", {"run_id": run_id})))
-
-
-async def wait(
-    core: Core,
-    run_id: RunRef,
-    *,
-    timeout: float | None = WAIT_SECONDS,
-    poll: float = RUN_POLL_SECONDS,
-    **options: Unpack[WaitOptions],
-) -> Run[Any]:
-    """`runs.wait`, as `client/groups.py` describes it."""
-    run = await ended(core.scoped(options), identifier("run_id", run_id), timeout, some_seconds("poll", poll))
-    return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
-
-
-async def cancel(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
-    """Ask the run to stop; safe to repeat. The record answered may still be `cancelling`.
-
-    Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.runs.wait(client.runs.cancel(run.run_id)).status  # doctest: +SKIP
-    'cancelled'
-    """
-    return with_tables(core, await core.scoped(options).ask(Run, ApiRequest("runs.cancel", {"run_id": run_id})))
-
-
-async def resume(
-    core: Core,
-    run_id: RunRef,
-    *,
-    max_steps: int | None = None,
-    max_cents: float | None = None,
-    idempotency_key: str | None = None,
-    **options: Unpack[Options],
-) -> Run[Any]:
-    """Go on with a run that failed for a reason that passes (`model_unavailable`, `attempts_exhausted`,
-    `limit_reached`): a new run of its chat, from its last checkpoint, which repeats no effect. Its `resumed_from` names
-    the old one, which stays as it is. It may take `max_steps` and cost `max_cents`; without them, as much as the old
-    one. With a key it is sent again when no answer came, as a start.
-
-    Raises `StefanBrainError` (`run_not_found`, `run_not_resumable`, `agent_run_rejected`).
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.runs.wait(client.runs.resume(failed, max_cents=100)).output  # doctest: +SKIP
-    """
-    body = {"max_steps": max_steps, "max_cents": max_cents}
-    request = ApiRequest("runs.resume", {"run_id": run_id}, body=body, key=idempotency_key)
-    run = await core.scoped(options).ask(cast("type[Run[Any]]", Run), request)
-    if old := core.client_calls.get(identifier("run_id", run_id)):
-        core.client_calls[run.run_id] = type(old)(core, run.run_id, old.tools)
-    return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
-
-
-async def sent(core: Core, run_id: RunRef, **options: Unpack[Options]) -> Listing[SentCall]:
-    """What a run sent to language models, call by call: to which address, how much, and the beginning of each part.
-
-    Raises `StefanBrainError` (`run_not_found`).
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> {call.provider for call in client.runs.sent(run) if call.hosted}  # doctest: +SKIP
-    """
-    return listing(
-        await core.scoped(options).ask(SentList, ApiRequest("runs.sent", {"run_id": run_id})), "data", SentCall
-    )
-
-
-async def approve(core: Core, run_id: RunRef, call_id: CallRef, **options: Unpack[Options]) -> CallApproval:
-    """Let a tool call go on that waits for it, as the event `approval.requested` told. Not sent twice by itself.
-
-    Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`).
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.runs.approve(run, event).approved  # doctest: +SKIP
-    True
-    """
-    return await _decide(core, run_id, call_id, {"approved": True}, options)
-
-
-async def refuse(
-    core: Core, run_id: RunRef, call_id: CallRef, *, reason: str = "", **options: Unpack[Options]
-) -> CallApproval:
-    """Refuse a tool call that waits for approval: the agent is told, with the `reason`, and the run goes on.
-
-    Raises as `approve` does.
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.runs.refuse(run.run_id, call_id, reason="Not before Monday.")  # doctest: +SKIP
-    """
-    return await _decide(core, run_id, call_id, {"approved": False, "reason": reason}, options)
-
-
-async def _decide(core: Core, run_id: RunRef, call_id: CallRef, body: dict[str, Any], options: Options) -> CallApproval:
-    parts = {"run_id": run_id, "call_id": call_id}
-    return await core.scoped(options).ask(CallApproval, ApiRequest("runs.approve", parts, body=body))
-
-
-def list_runs(
-    core: Core, *, chat: ChatRef | None = None, status: RunStatus | None = None, **options: Unpack[Options]
-) -> Paged[RunEntry]:
-    """The runs of the account, the newest first, over all pages: what they were asked, their state, what they used.
-
-    Args:
-        chat: only those of this chat.
-        status: only those that are `queued`, `running`, `cancelling`, `completed`, `failed` or `cancelled`.
-
-    Raises `StefanBrainError` (`chat_not_found`) as it is walked.
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> [run.message for run in client.runs.list(status="failed")]  # doctest: +SKIP
-    """
-    query = {"chat": optional("chat", chat), "status": status}
-    return paged(core.scoped(options), "runs.list", query, RunPage, RunEntry)
-
-
-def event_id(after: object) -> int:
-    """Raises `StefanBrainError` (`invalid_query`) for what is no event's id."""
-    try:
-        return whole("after", after, least=0)
-    except StefanBrainError as error:
-        raise refused("invalid_query", error.message) from None
-
-
-async def events(
-    core: Core, run_id: RunRef, *, after: int = 0, limit: int = EVENTS_PAGE_DEFAULT, **options: Unpack[Options]
-) -> EventPage:
-    """One page of events, those with an id over `after`; pass its `next_after` for the next. `limit`: 1 to 1000.
-
-    Raises `StefanBrainError` (`run_not_found`, `invalid_query`).
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
-    ['run.status', 'text.delta']
-    """
-    request = ApiRequest("runs.events", {"run_id": run_id}, {"after": event_id(after), "limit": limit})
-    return await core.scoped(options).ask(EventPage, request)
-
-
-def iterate_events(core: Core, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> Paged[RunEvent]:
-    """All events with an id over `after`, page by page, until the run has ended; asks every 3 s for new ones.
-
-    Raises `StefanBrainError` (`run_not_found`) as it is walked.
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.runs.iterate_events(run.run_id).to_frame()  # doctest: +SKIP
-    """
-    core = core.scoped(options)
-
-    async def fetch(after: int) -> tuple[list[RunEvent], int | None, str | None]:
-        while not (page := await events(core, run_id, after=after)).data:
-            if page.status in TERMINAL:
-                return [], None, page._request_id
-            await core.sleep(RUN_POLL_SECONDS)
-        new = sorted({event.id: event for event in page.data if event.id > after}.values(), key=attrgetter("id"))
-        return new, None if page.data[-1].type == "run.ended" else page.next_after, page._request_id
-
-    return Paged(fetch, event_id(after), cast("type[RunEvent]", Event))
-
-
-async def tables(core: Core, run: RunRef, **options: Unpack[Options]) -> list[pd.DataFrame]:
-    """The tables that the run left so far, as DataFrames with the types of their columns; an empty list without any.
-
-    `attrs` of each DataFrame have `run_id`, `chat`, `path`, `title` (the
-    question), `units` by column, and `more`: whether it is cut.
-
-    Raises `StefanBrainError` (`run_not_found`; a table that was written anew since), `ImportError` without pandas.
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.runs.tables(run)[0].plot("month")  # doctest: +SKIP
-    """
-    core = core.scoped(options)
-    run_id = identifier("run_id", run)
-    chat = getattr(run, "chat", None) or (await get(core, run_id)).chat
-
-    async def fetch(after: int) -> tuple[list[RunEvent], int | None, str | None]:
-        page = await events(core, run_id, after=after, limit=PAGE_MAX)
-        return page.data, page.next_after if page.has_more else None, page._request_id
-
-    so_far = await Paged(fetch, 0, cast("type[RunEvent]", Event)).all()
-    written = {event.file.path: event.file for event in so_far if isinstance(event, FileWritten)}
-    return await fetch_tables(core, chat, written.values(), run_id=run_id)
-
-
-WithTables = TypeVar("WithTables", "Run[Any]", Answer)
-
-
-def with_tables(core: Core, run: WithTables) -> WithTables:
-    """The same, which fetches its tables itself, unless they are awaited (`tables`)."""
-    return run if core.io.awaited else run.with_tables(lambda: run_sync(tables(core, run)))
-
-
-async def table(core: Core, run: RunRef, **options: Unpack[Options]) -> pd.DataFrame:
-    """The first of the run's `tables`. Raises `StefanBrainError` when it left none, and what `tables` raises.
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> answer = client.ask("Revenue by month as a chart", chat="chat_1")  # doctest: +SKIP
-    >>> client.runs.table(answer)["sum(revenue)"].max()  # doctest: +SKIP
-    """
-    return first_table(await tables(core, run, **options))
-
-
-async def attach(core: Core, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> ResumableEventStream:
-    """Follow a run that was started before, here or elsewhere; a dropped connection is picked up where it was left.
-
-    Args:
-        run_id: the run, or its id.
-        after: the id of the last event that was seen; 0: from its beginning.
-
-    Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and as it is read `APIConnectionError` when the
-    connection was lost for good.
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> with client.runs.attach(run_id, after=12) as stream:  # doctest: +SKIP
-    ...     print(stream.final_status().output)
-    """
-    core = core.scoped(options)
-    return ResumableEventStream(core, await get(core, run_id), event_id(after))
-
-
-async def start_and_stream(
-    core: Core,
-    message: str,
-    *,
-    chat: ChatRef | None = None,
-    project: IdRef | None = None,
-    session: str | None = None,
-    on_busy: OnBusy | None = None,
-    output_config: Shape | None = None,
-    files: Sequence[FileInput] = (),
-    file_ids: Sequence[IdRef] = (),
-    files_from: ChatRef | None = None,
-    idempotency_key: str | None = None,
-    model: IdRef | None = None,
-    effort: Effort | None = None,
-    max_steps: int | None = None,
-    max_cents: float | None = None,
-    client_tools: Sequence[ClientTool | Function] = (),
-    timeout: float | None = None,
-    **options: Unpack[WaitOptions],
-) -> ResumableEventStream:
-    """`runs.start_and_stream`, as `client/groups.py` describes it."""
-    core = core.scoped(options).within(wait_seconds(timeout))
-    starting = start(
-        core,
-        message,
-        chat=chat,
-        project=project,
-        session=session,
-        on_busy=on_busy,
-        output_config=output_config,
-        files=files,
-        file_ids=file_ids,
-        files_from=files_from,
-        idempotency_key=idempotency_key,
-        model=model,
-        effort=effort,
-        max_steps=max_steps,
-        max_cents=max_cents,
-        client_tools=client_tools,
-    )
-    return ResumableEventStream(core, await in_time(chat, starting))

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.origin import Origin
 from agentsvc_nb.client.transport.http import SyncIO
@@ -37,6 +38,13 @@ class InstantIO(SyncIO):
         return self.day
 
 
+def client_on(core: Core) -> AgentService:
+    """A client on this core."""
+    client = AgentService(KEY)
+    client._use(core)
+    return client
+
+
 class Network:
     """Answers requests with what it was given, in order, and keeps them; complains about one too many."""
 
@@ -46,6 +54,7 @@ class Network:
         self.io = InstantIO(httpx.MockTransport(self._answer))
         self.core = Core(Origin(KEY, "http://service.test"), self.io)
         self.core.rng = lambda: 1.0
+        self.client = client_on(self.core)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         request.read()

@@ -16,12 +16,8 @@ import pytest
 
 import agentsvc_nb
 from agentsvc_nb import AgentService, AsyncAgentService, JobAccepted, StefanBrainError, ToolResult, WorkspaceFile
-from agentsvc_nb.client import downloads, jobs, resources, runs, tools
-from agentsvc_nb.client.event_streams import EventStream
 from agentsvc_nb.client.events import OtherEvent, RunEnded, TextDelta, parse_event
 from agentsvc_nb.client.log import log, write_to_stderr
-from agentsvc_nb.client.methods import Pages
-from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.wire.files import Project, StagedFile
 from agentsvc_nb.wire.runs import Event, EventType
 from tests.client.conftest import KEY, RUN_ID, Network, answer, run
@@ -108,12 +104,12 @@ def test_the_record_and_the_file_of_an_event() -> None:
 
 def test_the_id_of_its_request_is_on_a_result(network: Networks) -> None:
     net = network(answer(200, run(), x_request_id="req_1"), answer(200, {"data": []}, x_request_id="req_2"))
-    found = run_sync(runs.get(net.core, RUN_ID))
+    found = net.client.runs.get(RUN_ID)
     assert found._request_id == "req_1"
     assert "_request_id" not in found.model_dump()
     assert found == type(found)(**run())
     assert pickle.loads(pickle.dumps(found))._request_id == "req_1"
-    assert run_sync(tools.list_(net.core))._request_id == "req_2"
+    assert net.client.tools.list()._request_id == "req_2"
     assert type(found)(**run())._request_id is None
 
 
@@ -122,10 +118,10 @@ def test_the_id_of_the_last_page_is_on_what_was_listed(network: Networks) -> Non
         return {"files": [{"id": "1", "path": name}], "next_after": after}
 
     pages = [answer(200, files("a", "a"), x_request_id="req_1"), answer(200, files("b", None), x_request_id="req_2")]
-    found = Pages(resources.list_files(network(*pages).core, "chat_1")).all()
+    found = network(*pages).client.files.list("chat_1").all()
     assert (len(found), found._request_id) == (2, "req_2")
     events = answer(200, {"data": [], "next_after": 0, "status": "completed"}, x_request_id="req_3")
-    assert Pages(runs.iterate_events(network(events).core, RUN_ID)).all()._request_id == "req_3"
+    assert network(events).client.runs.iterate_events(RUN_ID).all()._request_id == "req_3"
 
 
 def test_the_id_of_its_latest_request_is_on_a_stream(network: Networks) -> None:
@@ -134,35 +130,33 @@ def test_the_id_of_its_latest_request_is_on_a_stream(network: Networks) -> None:
         headers = {"content-type": "text/event-stream", "x-request-id": f"req_{ids[0] + 1}"}
         return httpx.Response(200, content=iter([some]), headers=headers)
 
-    stream = EventStream(
-        run_sync(runs.attach(network(answer(200, run(), x_request_id="req_1"), part(1), part(2)).core, RUN_ID))
-    )
+    stream = network(answer(200, run(), x_request_id="req_1"), part(1), part(2)).client.runs.attach(RUN_ID)
     assert stream._request_id == "req_1"
     assert (next(stream).id, stream._request_id) == (1, "req_2")
     assert (next(stream).id, stream._request_id) == (2, "req_3")
 
 
 def test_records_stand_for_their_ids(network: Networks) -> None:
-    started = run_sync(runs.start(network(answer(202, run())).core, "x"))
+    started = network(answer(202, run())).client.runs.start("x")
     accepted = JobAccepted(family="f", job_id="job_1", chat="chat_2")
     project, staged = Project(id="proj_1"), StagedFile(id="upload_1")
     net = network(*[answer(202, run())] * 5)
-    run_sync(runs.get(net.core, started))
-    run_sync(runs.start(net.core, "x", chat=started, project=project, file_ids=[staged]))
-    run_sync(runs.start(net.core, "x", chat=ToolResult(tool="t", chat="chat_3")))
-    run_sync(runs.cancel(net.core, EventStream(run_sync(runs.attach(net.core, started)))))
+    net.client.runs.get(started)
+    net.client.runs.start("x", chat=started, project=project, file_ids=[staged])
+    net.client.runs.start("x", chat=ToolResult(tool="t", chat="chat_3"))
+    net.client.runs.cancel(net.client.runs.attach(started))
     assert net.requests[0].url.path.endswith(f"/runs/{RUN_ID}")
     begun, other = (json.loads(request.content) for request in net.requests[1:3])
     assert begun == {"message": "x", "chat": "chat_1", "project": "proj_1", "file_ids": ["upload_1"]}
     assert other["chat"] == "chat_3"
     net = network(answer(200, {"data": []}), answer(200, {"run_id": RUN_ID, "call_id": "call_1", "approved": True}))
-    assert run_sync(runs.tables(net.core, started)) == []
+    assert net.client.runs.tables(started) == []
     asked = parse_event({"id": 1, "type": "approval.requested", "payload": {"call_id": "call_1"}})
-    assert run_sync(runs.approve(net.core, started, asked)).approved  # type: ignore[arg-type]
+    assert net.client.runs.approve(started, asked).approved  # type: ignore[arg-type]
     assert [request.url.path.partition(RUN_ID)[2] for request in net.requests] == ["/events", "/calls/call_1/approval"]
     net = network(answer(200, {"job_id": "job_1", "chat": "chat_2", "status": "succeeded"}), answer(200, {"files": []}))
-    run_sync(jobs.wait(net.core, accepted))
-    assert resources.list_files(net.core, accepted)
+    net.client.jobs.wait(accepted)
+    assert net.client.files.list(accepted)
     assert (net.requests[0].url.path[-6:], net.requests[0].url.params["chat"]) == ("/job_1", "chat_2")
 
 
@@ -187,13 +181,13 @@ def test_records_stand_for_their_ids(network: Networks) -> None:
 def test_a_file_is_fetched_where_its_entry_says_on_the_same_origin(network: Networks, link: str, asked: str) -> None:
     net = network(httpx.Response(200, content=iter([b"x"])), answer(404))
     file = WorkspaceFile(id="", path="a", download_url=link)
-    assert run_sync(downloads.download(net.core, file, chat="c")) == b"x"
+    assert net.client.files.download(file, chat="c") == b"x"
     assert (net.requests[0].url.host, net.requests[0].url.port) == ("service.test", None)
     assert net.requests[0].url.path == asked
     assert net.requests[0].url.params.get("sign") == ("1" if "sign" in link else None)
     assert net.core.history[-1].path == asked
     with pytest.raises(StefanBrainError) as caught:
-        run_sync(downloads.download(net.core, file, chat="c"))
+        net.client.files.download(file, chat="c")
     assert (caught.value.path, net.core.history[-1].path) == (asked, asked)
 
 

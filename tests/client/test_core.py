@@ -12,15 +12,13 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import downloads, resources, runs
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
-from agentsvc_nb.client.methods import Pages
 from agentsvc_nb.client.options import ClientSettings
 from agentsvc_nb.client.origin import Origin
 from agentsvc_nb.client.transport.io import run_sync
-from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, failure, run
+from tests.client.conftest import KEY, RUN_ID, Network, Scripted, answer, client_on, failure, run
 
 Networks = Callable[..., Network]
 
@@ -69,7 +67,7 @@ def test_an_address_that_is_none(url: str) -> None:
 )
 def test_where_requests_go(network: Networks, base_url: str, sent_to: str) -> None:
     net = network(answer(200, run()))
-    run_sync(runs.get(Core(Origin(KEY, base_url), net.io), RUN_ID))
+    client_on(Core(Origin(KEY, base_url), net.io)).runs.get(RUN_ID)
     assert str(net.requests[0].url) == sent_to
     assert net.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -77,7 +75,7 @@ def test_where_requests_go(network: Networks, base_url: str, sent_to: str) -> No
 def test_ids_cannot_leave_their_place_in_the_path(network: Networks) -> None:
     net = network(failure("invalid_run_id", 400))
     with pytest.raises(StefanBrainError):
-        run_sync(runs.get(net.core, "../../keys?x="))
+        net.client.runs.get("../../keys?x=")
     assert net.requests[0].url.raw_path == b"/api/developers/v1/runs/..%2F..%2Fkeys%3Fx%3D"
 
 
@@ -94,7 +92,7 @@ def test_ids_cannot_leave_their_place_in_the_path(network: Networks) -> None:
 def test_the_key_does_not_follow_redirects(network: Networks, location: str, named: str) -> None:
     net = network(httpx.Response(307, headers={"location": location}))
     with pytest.raises(StefanBrainError, match=named) as caught:
-        run_sync(runs.get(net.core, RUN_ID))
+        net.client.runs.get(RUN_ID)
     assert len(net.requests) == 1
     assert "token" not in str(caught.value)
 
@@ -103,9 +101,9 @@ def test_what_the_service_says_of_other_addresses_leads_the_key_nowhere(network:
     """A listing may name any `download_url`: a file is asked for by its path, at the configured origin."""
     entry = {"id": "1", "path": "a.txt", "download_url": "https://elsewhere.test/steal"}
     net = network(answer(200, {"files": [entry]}), httpx.Response(200, content=iter([b"x"])))
-    file = Pages(resources.list_files(net.core, "chat_1")).first()
+    file = net.client.files.list("chat_1").first()
     assert file is not None
-    run_sync(downloads.download(net.core, file, chat="chat_1"))
+    net.client.files.download(file, chat="chat_1")
     assert {request.url.host for request in net.requests} == {"service.test"}
 
 
@@ -167,7 +165,7 @@ def test_the_key_is_in_no_traceback(network: Networks, trouble: Scripted) -> Non
     """Neither in the text nor in the representation of any local variable."""
     net = network(*[trouble] * 3)
     try:
-        run_sync(runs.get(net.core, RUN_ID))
+        net.client.runs.get(RUN_ID)
     except StefanBrainError as error:
         shown = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
     assert "Core('http://service.test')" in shown
@@ -181,12 +179,12 @@ def test_the_key_is_in_no_traceback(network: Networks, trouble: Scripted) -> Non
 def test_an_answer_of_something_else(network: Networks, body: bytes) -> None:
     net = network(httpx.Response(200, content=body))
     with pytest.raises(StefanBrainError, match="check the base URL"):
-        run_sync(runs.get(net.core, RUN_ID))
+        net.client.runs.get(RUN_ID)
 
 
 def test_fields_and_states_that_are_new_are_kept(network: Networks) -> None:
     net = network(answer(200, run("paused", mood="good", usage={"cache": 7})))
-    record = run_sync(runs.get(net.core, RUN_ID))
+    record = net.client.runs.get(RUN_ID)
     assert (record.status, record.ended, record.usage.model_dump()["cache"]) == ("paused", False, 7)
     assert record.mood == "good"  # type: ignore[attr-defined]
 
@@ -202,7 +200,7 @@ def test_fields_and_states_that_are_new_are_kept(network: Networks) -> None:
 def test_a_wrong_type_names_its_field(network: Networks, wrong: dict[str, Any], named: str) -> None:
     net = network(answer(200, wrong, x_request_id="req-1"))
     with pytest.raises(StefanBrainError, match=named) as caught:
-        run_sync(runs.get(net.core, RUN_ID))
+        net.client.runs.get(RUN_ID)
     assert (caught.value.status, caught.value.request_id, caught.value.method) == (200, "req-1", "GET")
 
 
@@ -221,7 +219,7 @@ class Embedded:
         self.net = Network(answers)
         self.revived = 0
         origin = Origin(KEY, "http://127.0.0.1:1", self.revive)
-        self.core = Core(origin, self.net.io, ClientSettings(max_retries=max_retries))
+        self.client = client_on(Core(origin, self.net.io, ClientSettings(max_retries=max_retries)))
 
     def revive(self) -> tuple[str, str]:
         self.revived += 1
@@ -234,8 +232,8 @@ REFUSED, DROPPED = httpx.ConnectError("refused"), httpx.ReadError("reset")
 @pytest.mark.parametrize("trouble", [REFUSED, DROPPED])
 def test_a_read_is_repeated_at_the_new_address_with_the_new_key(trouble: Exception) -> None:
     embedded = Embedded(trouble, answer(200, run()), answer(200, run()))
-    run_sync(runs.get(embedded.core, RUN_ID))
-    run_sync(runs.get(embedded.core, RUN_ID))
+    embedded.client.runs.get(RUN_ID)
+    embedded.client.runs.get(RUN_ID)
     sent = [(request.url.port, request.headers["authorization"]) for request in embedded.net.requests]
     assert sent == [(1, f"Bearer {KEY}"), (2, "Bearer new-key-1"), (2, "Bearer new-key-1")]
 
@@ -243,10 +241,10 @@ def test_a_read_is_repeated_at_the_new_address_with_the_new_key(trouble: Excepti
 def test_a_refused_key_is_replaced_once_and_the_call_repeated() -> None:
     """A start without a key, too: it was refused before anything was done."""
     embedded = Embedded(failure("unauthorized", 401), answer(202, run()))
-    assert run_sync(runs.start(embedded.core, "hello")).run_id == RUN_ID
+    assert embedded.client.runs.start("hello").run_id == RUN_ID
     embedded = Embedded(*[failure("unauthorized", 401)] * 2, max_retries=3)
     with pytest.raises(AuthenticationError):
-        run_sync(runs.get(embedded.core, RUN_ID))
+        embedded.client.runs.get(RUN_ID)
     assert embedded.revived == 1
 
 
@@ -256,37 +254,37 @@ def test_a_refused_pipe_is_not_sent_again() -> None:
     with open(reading, "rb") as pipe:
         embedded = Embedded(failure("unauthorized", 401))
         with pytest.raises(AuthenticationError):
-            run_sync(runs.start(embedded.core, "hello", files=[pipe]))
+            embedded.client.runs.start("hello", files=[pipe])
     assert embedded.revived == 0
 
 
 def test_it_is_revived_once_an_attempt() -> None:
     embedded = Embedded(*[REFUSED] * 4, max_retries=1)
     with pytest.raises(APIConnectionError):
-        run_sync(runs.get(embedded.core, RUN_ID))
+        embedded.client.runs.get(RUN_ID)
     assert embedded.revived == 2
 
 
 def test_a_keyed_start_is_repeated() -> None:
     embedded = Embedded(DROPPED, answer(202, run()))
-    assert run_sync(runs.start(embedded.core, "hello", idempotency_key="k")).run_id == RUN_ID
+    assert embedded.client.runs.start("hello", idempotency_key="k").run_id == RUN_ID
 
 
 def test_a_keyless_start_that_was_sent_is_not_repeated() -> None:
     embedded = Embedded(DROPPED)
     with pytest.raises(APIConnectionError, match="may have started"):
-        run_sync(runs.start(embedded.core, "hello"))
+        embedded.client.runs.start("hello")
     assert embedded.revived == 0
 
 
 def test_a_keyless_start_that_never_left_is_sent() -> None:
     """The service had stopped when idle: nothing was started, so sending is no repeating."""
     embedded = Embedded(REFUSED, answer(202, run()))
-    assert run_sync(runs.start(embedded.core, "hello")).run_id == RUN_ID
+    assert embedded.client.runs.start("hello").run_id == RUN_ID
 
 
 def test_a_slow_service_is_not_a_gone_one() -> None:
     embedded = Embedded(httpx.ReadTimeout(""))
     with pytest.raises(APIConnectionError) as caught:
-        run_sync(runs.get(embedded.core, RUN_ID))
+        embedded.client.runs.get(RUN_ID)
     assert (caught.value.timed_out, embedded.revived) == (True, 0)

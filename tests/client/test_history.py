@@ -11,7 +11,6 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from agentsvc_nb.client import resources, runs
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.core import ApiRequest
 from agentsvc_nb.client.errors import StefanBrainError
@@ -29,7 +28,7 @@ def test_each_attempt_is_kept_with_its_answer(network: Networks) -> None:
         failure("brain_unavailable", 503, x_request_id="r1"),
         answer(200, run(), x_request_id="r2"),
     )
-    run_sync(runs.get(net.core, RUN_ID))
+    net.client.runs.get(RUN_ID)
     kept = [(a.method, a.path, a.attempt, a.waited, a.status, a.code, a.request_id, a.failed) for a in net.core.history]
     assert kept == [
         ("GET", PATH, 1, 0, None, "timed out", None, True),
@@ -70,10 +69,8 @@ def test_it_is_bounded_and_shared_and_safe_between_threads() -> None:
 
 def test_curl_sends_what_was_sent(network: Networks) -> None:
     net = network(answer(202, run()), answer(200, run()))
-    run_sync(
-        runs.start(net.core, "it's $HOME `x`\n", chat="chat_1", idempotency_key="k:1", headers={"x-own": "secret"})
-    )
-    run_sync(runs.events(net.core, RUN_ID, after=3))
+    net.client.runs.start("it's $HOME `x`\n", chat="chat_1", idempotency_key="k:1", headers={"x-own": "secret"})
+    net.client.runs.events(RUN_ID, after=3)
     start, events = (shlex.split(attempt.to_curl()) for attempt in net.core.history)
     assert start[:4] == ["curl", "-X", "POST", "http://service.test/api/developers/v1/runs"]
     headers = [word for flag, word in itertools.pairwise(start) if flag == "-H"]
@@ -97,9 +94,9 @@ def test_curl_asks_for_the_same_part(network: Networks) -> None:
 
 def test_files_and_long_bodies_are_named_only(network: Networks) -> None:
     net = network(answer(202, run()), answer(202, run()), answer(200, {"files": []}))
-    run_sync(runs.start(net.core, "hello", files=[("my plan.md", b"x")]))
-    run_sync(runs.start(net.core, "x" * 5000))
-    run_sync(resources.upload_files(net.core, ("a.txt", b"secret content")))
+    net.client.runs.start("hello", files=[("my plan.md", b"x")])
+    net.client.runs.start("x" * 5000)
+    net.client.files.upload(("a.txt", b"secret content"))
     attached, long, upload = (shlex.split(attempt.to_curl()) for attempt in net.core.history)
     assert attached[-4:] == ["--form-string", 'payload={"message":"hello"}', "-F", "files=@my plan.md"]
     assert long[-2:] == ["--data-binary", "@body.json"]
@@ -109,7 +106,7 @@ def test_files_and_long_bodies_are_named_only(network: Networks) -> None:
 def test_the_key_is_nowhere(network: Networks) -> None:
     net = network(failure("message_required", 400, message=f"You sent {KEY}."))
     with pytest.raises(StefanBrainError) as caught:
-        run_sync(runs.start(net.core, f"my key is {KEY}", headers={"x-own": "topsecret"}))
+        net.client.runs.start(f"my key is {KEY}", headers={"x-own": "topsecret"})
     [attempt] = net.core.history
     shown = [
         attempt.to_curl(),
@@ -125,7 +122,7 @@ def test_the_key_is_nowhere(network: Networks) -> None:
 def test_it_shows_as_a_table(network: Networks) -> None:
     net = network(failure("<b>new</b>", 418, x_request_id="r1"))
     with pytest.raises(StefanBrainError):
-        run_sync(runs.get(net.core, RUN_ID))
+        net.client.runs.get(RUN_ID)
     head, row = repr(net.core.history).splitlines()
     assert head.split() == ["at", "request", "attempt", "after", "status", "code", "ms", "request", "id"]
     assert row.split()[1:] == ["GET", PATH, "1", "418", "<b>new</b>", "0", "r1"]
@@ -137,7 +134,7 @@ def test_it_shows_as_a_table(network: Networks) -> None:
 def test_it_becomes_a_dataframe(network: Networks) -> None:
     net = network(httpx.ReadTimeout(""), answer(200, run(), x_request_id="r2"))
     empty = net.core.history.to_frame()
-    run_sync(runs.get(net.core, RUN_ID))
+    net.client.runs.get(RUN_ID)
     table = net.core.history.to_frame()
     assert list(table["code"].fillna("-")) == ["timed out", "-"]
     assert list(table["status"].fillna(0)) == [0, 200]
@@ -149,11 +146,11 @@ def test_feedback_from_the_last_error(network: Networks) -> None:
     receipt = answer(201, {"id": "fb_1"})
     net = network(failure("chat_not_found", 404, x_request_id="r1"), answer(200, run()), receipt)
     with pytest.raises(StefanBrainError, match="No call of this client has failed"):
-        run_sync(resources.feedback_from_last_error(net.core, "It fails"))
+        net.client.feedback.from_last_error("It fails")
     with pytest.raises(StefanBrainError):
-        run_sync(runs.start(net.core, "hello", chat="chat_9"))
-    run_sync(runs.get(net.core, RUN_ID))
-    assert run_sync(resources.feedback_from_last_error(net.core, "It fails", impact="minor")).id == "fb_1"
+        net.client.runs.start("hello", chat="chat_9")
+    net.client.runs.get(RUN_ID)
+    assert net.client.feedback.from_last_error("It fails", impact="minor").id == "fb_1"
     assert json.loads(net.requests[-1].content) == {
         "summary": "It fails",
         "category": "bug",

@@ -15,9 +15,6 @@ import httpx
 import pytest
 
 from agentsvc_nb import AgentService, AsyncAgentService, StefanBrainError
-from agentsvc_nb.client import jobs, runs
-from agentsvc_nb.client.event_streams import EventStream
-from agentsvc_nb.client.transport.io import run_sync
 from tests.client.conftest import KEY, RUN_ID, Network, answer, run
 
 FACES: list[Any] = [AgentService, AsyncAgentService]
@@ -171,7 +168,7 @@ WHAT_TO_PASS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 )
 def test_an_answer_with_a_byte_order_mark_or_half_a_character_is_read(network: Networks, body: bytes) -> None:
     """The service's JSON is legal; a run must not be unreadable for what its model wrote."""
-    got = run_sync(runs.get(network(httpx.Response(200, content=body)).core, RUN_ID))
+    got = network(httpx.Response(200, content=body)).client.runs.get(RUN_ID)
     assert (got.status, got.output) in (("x", None), ("x", "a\ufffd"))
 
 
@@ -285,8 +282,8 @@ def page(event: bytes) -> httpx.Response:
     ],
 )
 def test_pages_and_the_stream_accept_the_same_events(network: Networks, event: bytes) -> None:
-    streamed = next(EventStream(run_sync(runs.attach(network(answer(200, run()), sse(event)).core, RUN_ID))))
-    paged = run_sync(runs.events(network(page(event)).core, RUN_ID)).data[0]
+    streamed = next(network(answer(200, run()), sse(event)).client.runs.attach(RUN_ID))
+    paged = network(page(event)).client.runs.events(RUN_ID).data[0]
     assert (type(streamed), repr(streamed)) == (type(paged), repr(paged))
     assert streamed.model_extra == paged.model_extra == ({"more": 5} if b"more" in event else {})
 
@@ -303,9 +300,9 @@ def test_pages_and_the_stream_accept_the_same_events(network: Networks, event: b
 def test_pages_and_the_stream_refuse_the_same_events(network: Networks, event: bytes) -> None:
     answers = (answer(200, run()), sse(event))
     with pytest.raises(StefanBrainError):
-        next(EventStream(run_sync(runs.attach(network(*answers).core, RUN_ID, max_retries=0))))
+        next(network(*answers).client.runs.attach(RUN_ID, max_retries=0))
     with pytest.raises(StefanBrainError):
-        run_sync(runs.events(network(page(event)).core, RUN_ID))
+        network(page(event)).client.runs.events(RUN_ID)
 
 
 @pytest.mark.parametrize(
@@ -314,7 +311,7 @@ def test_pages_and_the_stream_refuse_the_same_events(network: Networks, event: b
 )
 def test_a_retry_after_that_cannot_be_read(network: Networks, given: str) -> None:
     with pytest.raises(StefanBrainError) as caught:
-        run_sync(runs.get(network(answer(429, retry_after=given)).core, RUN_ID, max_retries=0))
+        network(answer(429, retry_after=given)).client.runs.get(RUN_ID, max_retries=0)
     assert caught.value.retry_after_seconds is None
 
 
@@ -323,10 +320,10 @@ def test_an_interval_that_cannot_be_slept(network: Networks, hint: int) -> None:
     body = json.dumps({"job_id": "j", "chat": "c", "status": "running", "recommended_poll_after_ms": hint})
     done = {"job_id": "j", "chat": "c", "status": "succeeded"}
     net = network(httpx.Response(200, content=body.encode()), answer(200, done))
-    assert run_sync(jobs.wait(net.core, "j", chat="c", timeout=None)).ended
+    assert net.client.jobs.wait("j", chat="c", timeout=None).ended
     assert 0 <= net.io.slept[0] <= 3_600
 
 
 def test_a_thousand_repeats(network: Networks) -> None:
     net = network(*[answer(503)] * 1_100, answer(200, run()))
-    assert run_sync(runs.get(net.core, RUN_ID, max_retries=1_100)).run_id == RUN_ID
+    assert net.client.runs.get(RUN_ID, max_retries=1_100).run_id == RUN_ID

@@ -15,14 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import downloads, jobs, resources, runs, tools
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.approvals import waiting_calls
-from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.methods import Pages
+from agentsvc_nb.client.faces import Pages
 from agentsvc_nb.client.options import WaitNotice
-from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.client.uploads import FileInput
 from agentsvc_nb.wire.tools import Job
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
@@ -40,19 +37,16 @@ def part_names(request: httpx.Request) -> list[tuple[str, str]]:
 
 def test_a_start_sends_what_was_given_and_no_more(network: Networks) -> None:
     net = network(answer(202, run()), answer(202, run()))
-    run_sync(runs.start(net.core, "hello"))
-    run_sync(
-        runs.start(
-            net.core,
-            "hello",
-            chat="chat_1",
-            project="proj_1",
-            session="s",
-            sync=True,
-            on_busy="reject",
-            output_config={"type": "object"},
-            file_ids=["upload_1"],
-        )
+    net.client.runs.start("hello")
+    net.client.runs.start(
+        "hello",
+        chat="chat_1",
+        project="proj_1",
+        session="s",
+        sync=True,
+        on_busy="reject",
+        output_config={"type": "object"},
+        file_ids=["upload_1"],
     )
     given = {"chat": "chat_1", "project": "proj_1", "session": "s", "on_busy": "reject"}
     more = {"sync": True, "output_config": {"type": "object"}, "file_ids": ["upload_1"]}
@@ -64,7 +58,7 @@ def test_a_start_sends_what_was_given_and_no_more(network: Networks) -> None:
 )
 def test_how_long_a_start_may_take(network: Networks, sync: bool, timeout: float | None, allowed: float) -> None:
     net = network(answer(202, run()))
-    run_sync(runs.start(net.core, "hello", sync=sync, timeout=timeout))
+    net.client.runs.start("hello", sync=sync, timeout=timeout)
     assert net.requests[0].extensions["timeout"]["read"] == allowed
 
 
@@ -78,7 +72,7 @@ def test_attachments_go_as_multipart_and_are_opened_anew_for_a_retry(network: Ne
             ("c.bin", io.BytesIO(b"io")),
             opened,
         ]
-        run_sync(runs.start(net.core, "hello", files=attached, idempotency_key="k"))
+        net.client.runs.start("hello", files=attached, idempotency_key="k")
     for request in net.requests:
         assert part_names(request) == [("files", name) for name in ("plan.md", "b.txt", "c.bin", "plan.md")]
         assert b'name="payload"\r\n\r\n{"message":"hello"}' in request.content
@@ -92,7 +86,7 @@ def test_a_pipe_is_sent_once_and_whole(network: Networks) -> None:
     os.close(writing)
     net = network(httpx.ReadError("reset"))
     with os.fdopen(reading, "rb") as pipe, pytest.raises(APIConnectionError):
-        run_sync(resources.upload_files(net.core, ("p.txt", pipe)))
+        net.client.files.upload(("p.txt", pipe))
     assert b"from a pipe" in net.requests[0].content
 
 
@@ -102,7 +96,7 @@ def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> N
         file.write(b"unpacked " * 100)
     net = network(answer(200, {"files": []}))
     with gzip.open(tmp_path / "x.gz", "rb") as opened:
-        run_sync(resources.upload_files(net.core, ("x.txt", opened)))  # type: ignore[arg-type]
+        net.client.files.upload(("x.txt", opened))  # type: ignore[arg-type]
     assert b"unpacked " * 100 in net.requests[0].content
     assert net.requests[0].headers["content-length"] == str(len(net.requests[0].content))
 
@@ -110,7 +104,7 @@ def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> N
 @pytest.mark.parametrize("wrong", [("x.txt", "text"), io.StringIO("text"), 7])
 def test_what_is_no_file_is_refused(network: Networks, wrong: Any) -> None:
     with pytest.raises(TypeError, match="opened with 'rb'"):
-        run_sync(resources.upload_files(network().core, wrong))
+        network().client.files.upload(wrong)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +120,14 @@ def test_what_is_no_file_is_refused(network: Networks, wrong: Any) -> None:
 def test_what_cannot_work_is_refused_before_it_is_sent(network: Networks, given: dict[str, Any], code: str) -> None:
     net = network()
     with pytest.raises(StefanBrainError) as caught:
-        run_sync(runs.start(net.core, **given))
+        net.client.runs.start(**given)
     assert (caught.value.code, caught.value.status, net.requests) == (code, None, [])
 
 
 def test_a_busy_chat(network: Networks) -> None:
     net = network(failure("agent_run_rejected", 409, top={"activeRunId": RUN_ID}))
     with pytest.raises(StefanBrainError) as caught:
-        run_sync(runs.start(net.core, "hello", chat="chat_1", idempotency_key="k"))
+        net.client.runs.start("hello", chat="chat_1", idempotency_key="k")
     assert caught.value.active_run_id == RUN_ID
 
 
@@ -144,11 +138,11 @@ def streamed(*given: dict[str, Any]) -> httpx.Response:
 @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
 def test_wait_reads_at_once_and_follows_the_events(network: Networks, end: str) -> None:
     net = network(answer(200, run(end)))
-    assert run_sync(runs.wait(net.core, RUN_ID)).status == end
+    assert net.client.runs.wait(RUN_ID).status == end
     ended = {"id": 2, "type": "run.ended", "created_at": "", "payload": {"run": run(end, output="so far")}}
     net = network(answer(200, run("queued")), streamed(*events(2)[:1], ended))
     told: list[WaitNotice] = []
-    assert run_sync(runs.wait(net.core.configured({"on_wait": told.append}), RUN_ID)).output == "so far"
+    assert net.client.with_options(on_wait=told.append).runs.wait(RUN_ID).output == "so far"
     assert (net.io.slept, told) == ([], [WaitNotice("run", RUN_ID, "queued")])
 
 
@@ -159,26 +153,26 @@ def test_wait_reads_every_three_seconds_where_there_is_no_stream(
 ) -> None:
     states = [answer(200, run(state)) for state in ("queued", "news", end)]
     net = network(states[0], no_stream, *states[1:])
-    assert run_sync(runs.wait(net.core, RUN_ID)).status == end
+    assert net.client.runs.wait(RUN_ID).status == end
     assert net.io.slept == [3.0, 3.0]
 
 
 def test_wait_reads_on_when_its_stream_is_lost_for_good(network: Networks) -> None:
     lost = [httpx.ConnectError("refused")] * 2  # two attempts after the stream's own end
     net = network(answer(200, run("running")), streamed(*events(3)[:1]), *lost, answer(200, run("completed")))
-    assert run_sync(runs.wait(net.core, RUN_ID)).status == "completed"
+    assert net.client.runs.wait(RUN_ID).status == "completed"
 
 
 def test_wait_gives_up_at_its_deadline_after_a_last_look(network: Networks) -> None:
     net = network(answer(200, run("running")), failure("not_found", 404), *[answer(200, run("running"))] * 3)
     with pytest.raises(JobTimeoutError) as caught:
-        run_sync(runs.wait(net.core, RUN_ID, timeout=7))
+        net.client.runs.wait(RUN_ID, timeout=7)
     assert (caught.value.job_id, caught.value.chat, net.io.slept) == (RUN_ID, "chat_1", [3, 3, 1])
 
 
 def test_cancel(network: Networks) -> None:
     net = network(answer(200, run("cancelling")))
-    assert run_sync(runs.cancel(net.core, RUN_ID)).status == "cancelling"
+    assert net.client.runs.cancel(RUN_ID).status == "cancelling"
     assert (net.requests[0].method, net.requests[0].url.path[-7:]) == ("POST", "/cancel")
 
 
@@ -189,7 +183,7 @@ def test_events_are_walked_until_the_run_ends(network: Networks) -> None:
         answer(200, {"data": [], "next_after": 2, "status": "running"}),
         answer(200, {"data": given[2:], "next_after": 4, "status": "completed"}),
     )
-    assert [event.id for event in Pages(runs.iterate_events(net.core, RUN_ID))] == [1, 2, 3, 4]
+    assert [event.id for event in net.client.runs.iterate_events(RUN_ID)] == [1, 2, 3, 4]
     assert [request.url.params["after"] for request in net.requests] == ["0", "2", "2"]
     assert net.io.slept == [3.0]
 
@@ -200,21 +194,21 @@ def test_events_that_come_twice_or_out_of_order_are_walked_once_and_in_order(net
         answer(200, {"data": [two, one, two], "next_after": 2, "has_more": True, "status": "completed"}),
         answer(200, {"data": [one, two, three, four], "next_after": 4, "status": "completed"}),
     )
-    assert [event.id for event in Pages(runs.iterate_events(net.core, RUN_ID))] == [1, 2, 3, 4]
+    assert [event.id for event in net.client.runs.iterate_events(RUN_ID)] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("cursors", [[1, 1], [2, 1, 2]])
 def test_pages_that_go_round_in_a_circle_end(network: Networks, cursors: list[int]) -> None:
     """Otherwise the walk would never end."""
-    walks: list[Callable[[Core], Any]] = [
-        lambda core: runs.iterate_events(core, RUN_ID),
-        lambda core: resources.list_files(core, "chat_1"),
+    walks: list[Callable[[AgentService], Pages[Any]]] = [
+        lambda client: client.runs.iterate_events(RUN_ID),
+        lambda client: client.files.list("chat_1"),
     ]
     for walk, items, kind in zip(walks, (events(3)[:2], []), (int, str), strict=True):
         pages = [{"data": items, "files": items, "next_after": kind(cursor), "has_more": True} for cursor in cursors]
         net = network(*[answer(200, {**page, "status": "completed"}) for page in pages])
         with pytest.raises(StefanBrainError, match="round in a circle"):
-            Pages(walk(net.core)).all()
+            walk(net.client).all()
 
 
 @pytest.mark.parametrize("cursors", [[0], [1, 1], [2, 1, 2]])
@@ -233,7 +227,7 @@ def test_events_that_are_read_whole_end_too(network: Networks, cursors: list[int
 
 def test_a_walk_from_past_the_end(network: Networks) -> None:
     net = network(answer(200, {"data": [], "next_after": 9, "status": "failed"}))
-    assert Pages(runs.iterate_events(net.core, RUN_ID, after=9)).first() is None
+    assert net.client.runs.iterate_events(RUN_ID, after=9).first() is None
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
@@ -241,17 +235,15 @@ def test_a_walk_from_past_the_end(network: Networks) -> None:
 
 def test_upload(network: Networks) -> None:
     net = network(answer(200, {"files": [{"id": "upload_1", "file_name": "a.txt"}]}))
-    assert [staged.id for staged in run_sync(resources.upload_files(net.core, ("a.txt", b"x"), chat="chat_1"))] == [
-        "upload_1"
-    ]
+    assert [staged.id for staged in net.client.files.upload(("a.txt", b"x"), chat="chat_1")] == ["upload_1"]
     assert net.requests[0].url.params["chat_id"] == "chat_1"
     assert part_names(net.requests[0]) == [("files", "a.txt")]
 
 
 def test_no_and_too_many_files_are_not_sent(network: Networks) -> None:
-    assert run_sync(resources.upload_files(network().core)) == []
+    assert network().client.files.upload() == []
     with pytest.raises(StefanBrainError, match="too_many_files"):
-        run_sync(resources.upload_files(network().core, *[("a", b"")] * 11))
+        network().client.files.upload(*[("a", b"")] * 11)
 
 
 def test_list_walks_all_pages(network: Networks) -> None:
@@ -260,13 +252,13 @@ def test_list_walks_all_pages(network: Networks) -> None:
         answer(200, {"files": [], "next_after": "m"}),
         answer(200, {"files": [{"id": "2", "path": "z"}], "next_after": None}),
     )
-    assert [file.path for file in Pages(resources.list_files(net.core, "chat_1"))] == ["a b&c", "z"]
+    assert [file.path for file in net.client.files.list("chat_1")] == ["a b&c", "z"]
     assert [request.url.params.get("after") for request in net.requests] == [None, "a b&c", "m"]
 
 
 def test_first_reads_one_page_only(network: Networks) -> None:
     net = network(answer(200, {"files": [{"id": "1", "path": "a"}], "next_after": "a"}))
-    first = Pages(resources.list_files(net.core, "chat_1")).first()
+    first = net.client.files.list("chat_1").first()
     assert first is not None
     assert first.path == "a"
 
@@ -274,7 +266,7 @@ def test_first_reads_one_page_only(network: Networks) -> None:
 def test_search(network: Networks) -> None:
     found = {"id": "a" * 64, "path": "p", "match": "content", "snippets": [[{"text": "x", "match": True}]]}
     net = network(answer(200, {"chat": "chat_1", "results": [found], "took": 3}))
-    results = run_sync(resources.search_files(net.core, '"a b" or -c', chat="chat_1")).results
+    results = net.client.files.search('"a b" or -c', chat="chat_1").results
     assert results[0].snippets[0][0].match
     assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "q": '"a b" or -c'}
 
@@ -296,23 +288,23 @@ def broken(*chunks: bytes) -> httpx.Response:
 
 def test_download(network: Networks) -> None:
     net = network(broken(b"he"), content(b"he", b"llo"))
-    assert run_sync(downloads.download(net.core, "a/ü.txt", chat="chat_1")) == b"hello"
+    assert net.client.files.download("a/ü.txt", chat="chat_1") == b"hello"
     assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "path": "a/ü.txt"}
 
 
 def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network: Networks) -> None:
     """The service of this test knows no ranges, and breaks off where nobody should read any more."""
     net = network(broken(b"he"), broken(b"he", b"llo"))
-    assert run_sync(downloads.head(net.core, "a.txt", 4, chat="chat_1")) == b"hell"
+    assert net.client.files.head("a.txt", 4, chat="chat_1") == b"hell"
     assert [request.headers["range"] for request in net.requests] == ["bytes=0-3"] * 2
     with pytest.raises(StefanBrainError, match="from 1 on"):
-        run_sync(downloads.head(net.core, "a.txt", 0, chat="chat_1"))
+        net.client.files.head("a.txt", 0, chat="chat_1")
 
 
 @pytest.mark.parametrize("to", ["", "new/folder/", "own-name.txt"])
 def test_download_to_a_place(network: Networks, tmp_path: Path, to: str) -> None:
     net = network(broken(b"he"), content(b"he", b"llo"))
-    place = run_sync(downloads.download(net.core, "a/b.txt", chat="chat_1", to=f"{tmp_path}/{to}"))
+    place = net.client.files.download("a/b.txt", chat="chat_1", to=f"{tmp_path}/{to}")
     assert place == tmp_path / (to if to.endswith(".txt") else f"{to}b.txt")
     assert [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()] == [b"hello"]
 
@@ -320,7 +312,7 @@ def test_download_to_a_place(network: Networks, tmp_path: Path, to: str) -> None
 def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("before")
     with pytest.raises(StefanBrainError, match=r"a/b\.txt does not match its SHA-256"):
-        run_sync(downloads.download(network(content(b"hellO")).core, "a/b.txt", chat="chat_1", to=tmp_path))
+        network(content(b"hellO")).client.files.download("a/b.txt", chat="chat_1", to=tmp_path)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("b.txt", "before")]
 
 
@@ -340,7 +332,7 @@ def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Pa
     ],
 )
 def test_a_name_stays_in_its_folder(network: Networks, tmp_path: Path, path: str, name: str) -> None:
-    place = run_sync(downloads.download(network(content(b"hello")).core, path, chat="chat_1", to=tmp_path))
+    place = network(content(b"hello")).client.files.download(path, chat="chat_1", to=tmp_path)
     assert place == tmp_path / name
 
 
@@ -358,7 +350,7 @@ def test_submit_and_wait(network: Networks) -> None:
     looks = [job("queued"), job("running", progress={"done": 1, "total": 2}), job("succeeded")]
     net = network(answer(202, ACCEPTED), *looks, job("succeeded", kind="files", files=[{"id": "1", "path": "a"}]))
     seen: list[Job] = []
-    done = run_sync(jobs.submit_and_wait(net.core, "echo_job", {"steps": 1}, session="s", on_progress=seen.append))
+    done = net.client.jobs.submit_and_wait("echo_job", {"steps": 1}, session="s", on_progress=seen.append)
     assert done.files is not None
     assert done.files[0].path == "a"
     assert [look.status for look in seen] == ["queued", "running", "succeeded"]
@@ -368,13 +360,13 @@ def test_submit_and_wait(network: Networks) -> None:
 
 def test_the_interval_grows_to_fifteen_seconds(network: Networks) -> None:
     net = network(*[job("running")] * 7, job("succeeded"))
-    run_sync(jobs.wait(net.core, "j", chat="chat_1"))
+    net.client.jobs.wait("j", chat="chat_1")
     assert net.io.slept == [2.0, 3.0, 4.5, 6.75, 10.125, 15.0, 15.0]
 
 
 def test_the_service_recommends_an_interval(network: Networks) -> None:
     net = network(job("running", recommended_poll_after_ms=250), job("succeeded"))
-    run_sync(jobs.wait(net.core, "j", project="proj_1", session="s"))
+    net.client.jobs.wait("j", project="proj_1", session="s")
     assert net.io.slept == [0.25]
     assert dict(net.requests[0].url.params) == {"project": "proj_1", "session": "s"}
 
@@ -387,30 +379,30 @@ def test_a_job_that_failed_is_raised_with_its_record(network: Networks, end: str
         reply.headers["x-request-id"] = f"req_{number}"
     net = network(*answers)
     with pytest.raises(JobFailedError, match=r"Set X\. \(200 not_configured, request req_1\)") as caught:
-        run_sync(jobs.wait(net.core, "j", chat="chat_1"))
+        net.client.jobs.wait("j", chat="chat_1")
     assert (caught.value.job.status, caught.value.request_id, caught.value.method) == (end, "req_1", "GET")
 
 
 def test_a_job_that_takes_too_long(network: Networks) -> None:
     net = network(*[job("running")] * 3)
     with pytest.raises(JobTimeoutError) as caught:
-        run_sync(jobs.wait(net.core, "j", chat="chat_1", timeout=4))
+        net.client.jobs.wait("j", chat="chat_1", timeout=4)
     assert (caught.value.job_id, caught.value.chat, net.io.slept) == ("j", "chat_1", [2, 2])
 
 
 def test_result_and_cancel_of_a_job(network: Networks) -> None:
     net = network(failure("job_not_finished", 409), job("cancelling"))
     with pytest.raises(StefanBrainError, match="job_not_finished"):
-        run_sync(jobs.result(net.core, "j", chat="chat_1"))
-    assert run_sync(jobs.cancel(net.core, "j", chat="chat_1")).status == "cancelling"
+        net.client.jobs.result("j", chat="chat_1")
+    assert net.client.jobs.cancel("j", chat="chat_1").status == "cancelling"
 
 
 def test_tools(network: Networks) -> None:
     net = network(
         answer(200, {"data": [{"name": "web_search"}]}), answer(200, {"name": "web_search", "available": False})
     )
-    assert [tool.name for tool in run_sync(tools.list_(net.core))] == ["web_search"]
-    assert not run_sync(tools.describe(net.core, "web_search")).available
+    assert [tool.name for tool in net.client.tools.list()] == ["web_search"]
+    assert not net.client.tools.describe("web_search").available
 
 
 # -- faces ---------------------------------------------------------------------------------------------------------

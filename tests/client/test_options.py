@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import jobs, resources, runs
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, RateLimitError, StefanBrainError
 from agentsvc_nb.client.options import RetryNotice, WaitNotice
@@ -31,8 +30,8 @@ def read_timeout(net: Network, at: int = 0) -> Any:
 
 def test_each_option_reaches_the_request(network: Networks) -> None:
     net = network(answer(200, run()), answer(200, run()))
-    run_sync(runs.get(net.core, RUN_ID))
-    run_sync(runs.get(net.core, RUN_ID, timeout=7, headers={"X-Team": "blue"}))
+    net.client.runs.get(RUN_ID)
+    net.client.runs.get(RUN_ID, timeout=7, headers={"X-Team": "blue"})
     assert [read_timeout(net, at) for at in (0, 1)] == [60, 7]
     assert [request.headers.get("x-team") for request in net.requests] == [None, "blue"]
 
@@ -40,7 +39,7 @@ def test_each_option_reaches_the_request(network: Networks) -> None:
 @pytest.mark.parametrize("name", ["Authorization", "x-api-key", "Cookie", "Host"])
 def test_a_credential_is_no_header_of_the_callers(network: Networks, name: str) -> None:
     with pytest.raises(StefanBrainError, match="give the key as api_key"):
-        run_sync(runs.get(network().core, RUN_ID, headers={name: "x"}))
+        network().client.runs.get(RUN_ID, headers={name: "x"})
 
 
 def test_an_unknown_option_is_named() -> None:
@@ -57,21 +56,21 @@ def test_an_attempt_may_take_what_is_left(network: Networks) -> None:
     """The waits are 0.5 s, then 1 s, of a deadline of 3 s."""
     net = network(*[httpx.ReadError("reset")] * 3)
     with pytest.raises(APIConnectionError):
-        run_sync(runs.get(net.core, RUN_ID, deadline=3))
+        net.client.runs.get(RUN_ID, deadline=3)
     assert [read_timeout(net, at) for at in range(3)] == [3, 2.5, 1.5]
 
 
 def test_a_wait_that_would_pass_it_raises_the_last_error_at_once(network: Networks) -> None:
     net = network(failure("request_per_minute", 429, retry_after="20"))
     with pytest.raises(RateLimitError) as caught:
-        run_sync(runs.get(net.core, RUN_ID, deadline=19.5))
+        net.client.runs.get(RUN_ID, deadline=19.5)
     assert (caught.value.retry_after_seconds, net.io.slept) == (20, [])
 
 
 def test_nothing_is_sent_after_it(network: Networks) -> None:
     net = network()
     with pytest.raises(APIConnectionError, match="deadline passed") as caught:
-        run_sync(runs.get(net.core, RUN_ID, deadline=0))
+        net.client.runs.get(RUN_ID, deadline=0)
     assert (caught.value.timed_out, caught.value.sent, net.requests) == (True, False, [])
 
 
@@ -79,7 +78,7 @@ def test_it_holds_for_a_whole_wait(network: Networks) -> None:
     running = answer(200, {"job_id": "j", "chat": "chat_1", "status": "running"})
     net = network(*[running] * 2)
     with pytest.raises(JobTimeoutError) as caught:
-        run_sync(jobs.wait(net.core, "j", chat="chat_1", deadline=4))
+        net.client.jobs.wait("j", chat="chat_1", deadline=4)
     assert (caught.value.job_id, caught.value.chat, net.io.slept) == ("j", "chat_1", [2, 2])
 
 
@@ -87,7 +86,7 @@ def test_a_submit_without_an_answer_in_time_has_no_job_id(network: Networks) -> 
     net = network(httpx.ReadTimeout(""))
     net.io.now = lambda: 5.0 * len(net.requests)  # type: ignore[method-assign]
     with pytest.raises(JobTimeoutError, match="may have started") as caught:
-        run_sync(jobs.submit_and_wait(net.core, "echo_job", {}, chat="chat_1", timeout=5))
+        net.client.jobs.submit_and_wait("echo_job", {}, chat="chat_1", timeout=5)
     assert (caught.value.job_id, caught.value.chat) == (None, "chat_1")
 
 
@@ -164,8 +163,8 @@ def test_a_silent_service_is_cut_and_named_so() -> None:
 def test_a_retry_is_told_before_it_is_waited_for(network: Networks) -> None:
     net = network(failure("brain_unavailable", 503), answer(200, run()))
     told: list[tuple[RetryNotice, int]] = []
-    core = net.core.configured({"on_retry": lambda notice: told.append((notice, len(net.io.slept)))})
-    run_sync(runs.get(core, RUN_ID))
+    client = net.client.with_options(on_retry=lambda notice: told.append((notice, len(net.io.slept))))
+    client.runs.get(RUN_ID)
     [(notice, slept)] = told
     assert (notice.operation, notice.attempt, notice.seconds, notice.error.code, slept) == (
         "runs.get",
@@ -180,7 +179,7 @@ def test_waits_are_told(network: Networks) -> None:
     states = ("running", "running", "succeeded")
     net = network(*[answer(200, {"job_id": "j", "chat": "chat_1", "status": status}) for status in states])
     told: list[WaitNotice] = []
-    run_sync(jobs.wait(net.core.configured({"on_wait": told.append}), "j", chat="chat_1"))
+    net.client.with_options(on_wait=told.append).jobs.wait("j", chat="chat_1")
     assert told == [WaitNotice("job", "j", "running", 2), WaitNotice("job", "j", "running", 3)]
 
 
@@ -190,7 +189,7 @@ def test_a_hook_that_raises_ends_the_call(network: Networks) -> None:
 
     net = network(failure("brain_unavailable", 503))
     with pytest.raises(KeyError, match=r"files\.upload"):
-        run_sync(resources.upload_files(net.core.configured({"on_retry": stop}), ("a", b"")))
+        net.client.with_options(on_retry=stop).files.upload(("a", b""))
 
 
 def test_a_hook_may_be_a_coroutine_function_of_the_async_client() -> None:
@@ -234,10 +233,10 @@ def test_with_options_shares_connections_and_changes_nothing_else() -> None:
 
 def test_a_clients_deadline_starts_anew_with_each_call(network: Networks) -> None:
     net = network(answer(200, run()), answer(200, run()))
-    core = net.core.configured({"deadline": 5})
-    run_sync(runs.get(core, RUN_ID))
+    client = net.client.with_options(deadline=5)
+    client.runs.get(RUN_ID)
     run_sync(net.io.sleep(10))
-    run_sync(runs.get(core, RUN_ID, timeout=30))
+    client.runs.get(RUN_ID, timeout=30)
     assert [read_timeout(net, at) for at in (0, 1)] == [5, 5]
 
 
@@ -246,6 +245,6 @@ def test_a_calls_deadline_stands_for_all_its_requests(network: Networks) -> None
     accepted = {"type": "tool_job", "family": "echo", "job_id": "j", "chat": "chat_1"}
     done = {"job_id": "j", "chat": "chat_1", "status": "succeeded"}
     net = network(answer(202, accepted), *[answer(200, {**done, "status": "running"})], *[answer(200, done)] * 2)
-    core = net.core.configured({"deadline": 5})
-    run_sync(jobs.submit_and_wait(core, "echo_job", {}))
+    client = net.client.with_options(deadline=5)
+    client.jobs.submit_and_wait("echo_job", {})
     assert [read_timeout(net, at) for at in range(4)] == [5, 5, 3, 3]

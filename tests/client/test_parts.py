@@ -15,10 +15,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from agentsvc_nb.client import resources, runs
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.client.uploads import parts
 from tests.client.conftest import KEY, Network, answer
 
@@ -29,7 +27,7 @@ PRICES = pd.DataFrame({"product": ["lamp", "chäir"], "price": [12.5, 80.0]})
 def sent(network: Networks, *given: Any) -> list[tuple[str, bytes]]:
     """Name and content of each file in the body."""
     net = network(answer(200, {"files": []}))
-    run_sync(resources.upload_files(net.core, *given))
+    net.client.files.upload(*given)
     return contents(net.requests[0])
 
 
@@ -77,8 +75,8 @@ def test_what_is_made_of_content_takes_of_the_deadline(network: Networks) -> Non
             return super().to_csv(*args, **options)
 
     sends: list[Callable[[], Any]] = [
-        lambda: run_sync(resources.upload_files(net.core, Large(PRICES), deadline=5)),
-        lambda: run_sync(runs.start(net.core, "x", files=[Large(PRICES)], deadline=5)),
+        lambda: net.client.files.upload(Large(PRICES), deadline=5),
+        lambda: net.client.runs.start("x", files=[Large(PRICES)], deadline=5),
     ]
     for send in sends:
         with pytest.raises(APIConnectionError, match="deadline passed"):
@@ -143,7 +141,7 @@ def test_an_open_file_goes_from_where_it_stands_also_the_second_time(network: Ne
     net = network(httpx.ReadError("reset"), answer(200, {"files": []}))
     with (tmp_path / "log.txt").open("rb") as opened:
         opened.readline()
-        run_sync(resources.upload_files(net.core, opened))
+        net.client.files.upload(opened)
     assert [contents(request) for request in net.requests] == [[("log.txt", b"rest")]] * 2
 
 

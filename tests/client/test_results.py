@@ -8,11 +8,9 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from agentsvc_nb.client import errors, models, resources, runs, tools
+from agentsvc_nb.client import errors, models
 from agentsvc_nb.client.events import Event
-from agentsvc_nb.client.methods import Pages
 from agentsvc_nb.client.models import Job, Listing, Run
-from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.wire.files import SearchResult, WorkspaceFile
 from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.tools import ToolDescription
@@ -60,7 +58,7 @@ def test_an_empty_table_has_the_types_of_a_full_one(kind: type) -> None:
 def test_a_listing_over_its_pages(network: Networks) -> None:
     first = [FILE | {"path": "a", "updated_at": "2026-11-21T06:00:00.123Z"}, FILE | {"path": "b", "new": {"x": 1}}]
     pages = answer(200, {"files": first, "next_after": "b"}), answer(200, {"files": [FILE | {"path": "c"}]})
-    table = Pages(resources.list_files(network(*pages).core, "chat_1")).to_frame()
+    table = network(*pages).client.files.list("chat_1").to_frame()
     assert list(table["path"]) == ["a", "b", "c"]
     assert list(table.columns) == [*models.columns(WorkspaceFile), "new"]
     assert table["updated_at"][0] == pd.Timestamp("2026-11-21T06:00:00.123Z")
@@ -70,24 +68,24 @@ def test_a_listing_over_its_pages(network: Networks) -> None:
 def test_a_search_and_a_page_of_events(network: Networks) -> None:
     snippets = [[{"text": "the ", "match": False}, {"text": "price", "match": True}]]
     found = answer(200, {"chat": "chat_1", "results": [FILE | {"match": "content", "snippets": snippets}]})
-    table = run_sync(resources.search_files(network(found).core, "price", chat="chat_1")).to_frame()
+    table = network(found).client.files.search("price", chat="chat_1").to_frame()
     assert (table["match"][0], table.attrs) == ("content", {"chat": "chat_1"})
     page = answer(200, {"data": [{"id": 1, "type": "run.status", "created_at": "", "payload": {"status": "queued"}}]})
-    events = run_sync(runs.events(network(page).core, RUN_ID)).to_frame()
+    events = network(page).client.runs.events(RUN_ID).to_frame()
     assert (events["id"][0], events["payload"][0]) == (1, {"status": "queued"})
 
 
 def test_lists_are_lists_that_know_their_model(network: Networks) -> None:
-    listed = run_sync(tools.list_(network(answer(200, {"data": [{"name": "web_search"}]})).core))
+    listed = network(answer(200, {"data": [{"name": "web_search"}]})).client.tools.list()
     assert [tool.name for tool in listed] == ["web_search"]
-    assert run_sync(tools.list_(network(answer(200, {"data": []})).core)).to_frame()["asynchronous"].dtype == "boolean"
+    assert network(answer(200, {"data": []})).client.tools.list().to_frame()["asynchronous"].dtype == "boolean"
     again = pickle.loads(pickle.dumps(listed))
     assert (again, again.kind) == (listed, ToolDescription)
 
 
 def test_a_value_that_a_column_cannot_hold_names_it(network: Networks) -> None:
     net = network(answer(200, {"files": [FILE | {"size_bytes": 2**70}]}))
-    listed = Pages(resources.list_files(net.core, "chat_1")).all()
+    listed = net.client.files.list("chat_1").all()
     assert listed[0].size_bytes == 2**70
     with pytest.raises(errors.StefanBrainError, match="sent a `size_bytes` that is no Int64"):
         listed.to_frame()
@@ -96,4 +94,4 @@ def test_a_value_that_a_column_cannot_hold_names_it(network: Networks) -> None:
 def test_a_value_of_another_type_is_no_record(network: Networks) -> None:
     net = network(answer(200, {"files": [FILE | {"size_bytes": "many"}]}))
     with pytest.raises(errors.StefanBrainError, match=r"a field that cannot be read: `files\.0\.size_bytes`"):
-        Pages(resources.list_files(net.core, "chat_1")).all()
+        net.client.files.list("chat_1").all()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from agentsvc_nb.client import jobs, options, runs, tools
+from agentsvc_nb.client import options
 from agentsvc_nb.client.core import ApiRequest
 from agentsvc_nb.client.errors import MAY_HAVE_STARTED, APIConnectionError, StefanBrainError
 from agentsvc_nb.client.transport.io import run_sync
@@ -26,11 +26,11 @@ def test_each_code_is_retried_as_its_row_says(row: Code, network: Networks) -> N
     """A read that is answered with the code, then well."""
     net = network(failure(row.code, row.status), answer(200, run()))
     if row.retry == "transient":
-        assert run_sync(runs.get(net.core, RUN_ID)).status == "queued"
+        assert net.client.runs.get(RUN_ID).status == "queued"
         assert net.io.slept == [0.5]
     else:
         with pytest.raises(StefanBrainError) as caught:
-            run_sync(runs.get(net.core, RUN_ID))
+            net.client.runs.get(RUN_ID)
         assert (caught.value.code, caught.value.attempts, net.io.slept) == (row.code, 1, [])
 
 
@@ -105,7 +105,7 @@ def test_jitter_doubles_up_to_its_cap() -> None:
 def test_a_read_is_sent_three_times_and_then_raised(network: Networks) -> None:
     net = network(*[httpx.ReadError("reset")] * 3)
     with pytest.raises(APIConnectionError) as caught:
-        run_sync(runs.get(net.core, RUN_ID))
+        net.client.runs.get(RUN_ID)
     assert (caught.value.attempts, net.io.slept) == (3, [0.5, 1.0])
     assert (caught.value.method, caught.value.path) == ("GET", f"/api/developers/v1/runs/{RUN_ID}")
     assert caught.value.hint is None
@@ -115,27 +115,27 @@ def test_a_read_is_sent_three_times_and_then_raised(network: Networks) -> None:
 def test_a_keyless_start_without_an_answer_may_have_started(network: Networks, trouble: Exception) -> None:
     net = network(trouble)
     with pytest.raises(APIConnectionError) as caught:
-        run_sync(runs.start(net.core, "hello"))
+        net.client.runs.start("hello")
     assert caught.value.hint == MAY_HAVE_STARTED
 
 
 def test_a_keyless_start_that_never_left_has_not_started(network: Networks) -> None:
     net = network(httpx.ConnectError("refused"))
     with pytest.raises(APIConnectionError) as caught:
-        run_sync(runs.start(net.core, "hello"))
+        net.client.runs.start("hello")
     assert (caught.value.hint, caught.value.sent) == (None, False)
 
 
 def test_a_keyless_start_cut_by_the_gateway_may_have_started(network: Networks) -> None:
     net = network(httpx.Response(504, html="<h1>Gateway timeout</h1>"))
     with pytest.raises(StefanBrainError, match="may have started"):
-        run_sync(runs.start(net.core, "hello"))
+        net.client.runs.start("hello")
     assert len(net.requests) == 1
 
 
 def test_a_keyed_start_is_sent_again_with_its_key(network: Networks) -> None:
     net = network(httpx.ReadError("reset"), failure("gateway_timeout", 504), answer(202, run()))
-    assert run_sync(runs.start(net.core, "hello", idempotency_key="k:1")).run_id == RUN_ID
+    assert net.client.runs.start("hello", idempotency_key="k:1").run_id == RUN_ID
     assert [request.headers["idempotency-key"] for request in net.requests] == ["k:1"] * 3
 
 
@@ -145,25 +145,25 @@ def test_a_keyed_start_is_not_sent_again_on_the_next_utc_day(network: Networks) 
     days = iter([net.io.day, net.io.day.replace(day=2)])
     net.io.today = lambda: next(days)  # type: ignore[method-assign]
     with pytest.raises(APIConnectionError):
-        run_sync(runs.start(net.core, "hello", idempotency_key="k:1"))
+        net.client.runs.start("hello", idempotency_key="k:1")
 
 
 def test_an_empty_key_is_dropped(network: Networks) -> None:
     net = network(answer(202, run()))
-    run_sync(runs.start(net.core, "hello", idempotency_key=""))
+    net.client.runs.start("hello", idempotency_key="")
     assert "idempotency-key" not in net.requests[0].headers
 
 
 def test_research_shortform_is_never_sent_again(network: Networks) -> None:
     net = network(httpx.ReadError("reset"))
     with pytest.raises(APIConnectionError, match="may have started"):
-        run_sync(jobs.submit(net.core, "research_shortform", {}, idempotency_key="k"))
+        net.client.jobs.submit("research_shortform", {}, idempotency_key="k")
     net = network(httpx.ReadError("reset"))
     with pytest.raises(APIConnectionError, match="may have started"):
-        run_sync(tools.invoke(net.core, "research_shortform", {}, idempotency_key="k"))
+        net.client.tools.invoke("research_shortform", {}, idempotency_key="k")
 
 
 def test_max_retries_zero(network: Networks) -> None:
     net = network(failure("brain_unavailable", 503))
     with pytest.raises(StefanBrainError, match="brain_unavailable"):
-        run_sync(runs.get(net.core, RUN_ID, max_retries=0))
+        net.client.runs.get(RUN_ID, max_retries=0)

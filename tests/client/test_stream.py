@@ -15,13 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client import event_streams, runs, streams
+from agentsvc_nb.client import event_streams, streams
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.event_streams import EventStream
 from agentsvc_nb.client.events import Event, RunEvent, parse_event
 from agentsvc_nb.client.sse import ServerSentEvent
-from agentsvc_nb.client.transport.io import run_sync
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 from tests.client.cutting import CuttingServer, events, frames
 from tests.waiting import until
@@ -110,14 +108,14 @@ def test_every_cut_of_a_short_stream(network: Networks) -> None:
         pages = [answer(200, {"data": events(3)[:1], "status": "completed"})] if not after else []
         rest = frames(events(3)[after:])
         net = network(answer(200, run()), sse(text[:cut]), *pages, sse(rest))
-        assert [event.id for event in EventStream(run_sync(runs.attach(net.core, RUN_ID)))] == [1, 2, 3]
+        assert [event.id for event in net.client.runs.attach(RUN_ID)] == [1, 2, 3]
         assert net.requests[-1].headers.get("last-event-id", "0") == str(after)
 
 
 def test_a_deadline_that_passes_between_two_connections_is_raised(network: Networks) -> None:
     """And not taken for the end of the run."""
     net = network(answer(200, run("running")))
-    stream = EventStream(run_sync(runs.attach(net.core, RUN_ID, deadline=1)))
+    stream = net.client.runs.attach(RUN_ID, deadline=1)
     net.io.slept.append(5)
     with pytest.raises(JobTimeoutError) as caught:
         next(stream)
@@ -130,7 +128,7 @@ def test_an_end_that_was_too_large_gets_its_record(network: Networks) -> None:
     every[-1]["payload"] = {"run": run(status="completed", output="be…"), "truncated": True}
     whole = run(status="completed", output="beginning and end")
     net = network(answer(200, run()), sse(frames(every)), failure("internal_error", 500), answer(200, whole))
-    stream = EventStream(run_sync(runs.attach(net.core, RUN_ID, max_retries=0)))
+    stream = net.client.runs.attach(RUN_ID, max_retries=0)
     assert next(stream).id == 1
     with pytest.raises(StefanBrainError):
         next(stream)
@@ -211,7 +209,7 @@ def test_an_interrupt_at_any_point_loses_nothing(network: Networks, monkeypatch:
         return read(frame)
 
     monkeypatch.setattr(streams, "_event", interrupted)
-    stream = EventStream(run_sync(runs.attach(net.core, RUN_ID)))
+    stream = net.client.runs.attach(RUN_ID)
     with pytest.raises(KeyboardInterrupt):
         next(stream)
     assert [event.id for event in stream] == [1, 2, 3, 4]
@@ -249,7 +247,7 @@ def test_a_client_lives_through_two_event_loops() -> None:
 def test_a_started_run_is_followed_to_its_record(network: Networks) -> None:
     started = [{"id": 1, "type": "run.status", "created_at": "", "payload": {"status": "running"}}, *events(3)[1:]]
     net = network(answer(202, run()), sse(frames(started)))
-    stream = EventStream(run_sync(runs.start_and_stream(net.core, "hello", idempotency_key="k")))
+    stream = net.client.runs.start_and_stream("hello", idempotency_key="k")
     assert (stream.run.status, stream.run_id, stream.cursor) == ("queued", RUN_ID, 0)
     next(stream)
     assert (stream.run.status, stream.cursor) == ("running", 1)
@@ -261,25 +259,25 @@ def test_a_started_run_is_followed_to_its_record(network: Networks) -> None:
 
 def test_a_finished_replay_streams_all_events(network: Networks) -> None:
     net = network(answer(200, run("completed")), sse(frames(events(4))))
-    assert len(list(EventStream(run_sync(runs.start_and_stream(net.core, "hello", idempotency_key="k"))))) == 4
+    assert len(list(net.client.runs.start_and_stream("hello", idempotency_key="k"))) == 4
 
 
 def test_a_stream_from_past_the_end_ends(network: Networks) -> None:
     net = network(answer(200, run("completed")), sse(b""), answer(200, {"data": [], "status": "completed"}))
-    stream = EventStream(run_sync(runs.attach(net.core, RUN_ID, after=4)))
+    stream = net.client.runs.attach(RUN_ID, after=4)
     assert list(stream) == []
     assert net.requests[1].headers["last-event-id"] == "4"
 
 
 def test_events_that_come_twice_are_given_once(network: Networks) -> None:
     net = network(answer(200, run()), sse(frames(events(5)[:3])), sse(frames(events(5))))
-    assert [event.id for event in EventStream(run_sync(runs.attach(net.core, RUN_ID)))] == [1, 2, 3, 4, 5]
+    assert [event.id for event in net.client.runs.attach(RUN_ID)] == [1, 2, 3, 4, 5]
 
 
 def test_failures_in_a_row_are_counted_anew_after_progress(network: Networks) -> None:
     down = [httpx.ConnectError("refused"), failure("brain_unavailable", 503), httpx.ReadTimeout("")]
     net = network(answer(200, run()), *down, sse(frames(events(4)[:2])), *down, sse(frames(events(4)[2:])))
-    assert len(list(EventStream(run_sync(runs.attach(net.core, RUN_ID, max_retries=4))))) == 4
+    assert len(list(net.client.runs.attach(RUN_ID, max_retries=4))) == 4
     assert net.io.slept == [0.5, 1, 2, 0.5, 1, 2, 4]
 
 
@@ -296,7 +294,7 @@ def test_a_silent_run_is_followed_for_as_long_as_it_lives(network: Networks) -> 
     streams = [httpx.Response(200, content=pings(), headers={"content-type": "text/event-stream"}) for _ in range(9)]
     quiet = [reply for stream in streams for reply in (stream, nothing_yet())]
     net = network(answer(200, run()), *quiet, sse(frames(events(2))))
-    assert len(list(EventStream(run_sync(runs.attach(net.core, RUN_ID))))) == 2
+    assert len(list(net.client.runs.attach(RUN_ID))) == 2
 
 
 @pytest.mark.parametrize(("most", "waits"), [(None, [0.5, 1]), (1, [0.5]), (5, [0.5, 1, 2, 4, 5])])
@@ -304,7 +302,7 @@ def test_more_failures_in_a_row_than_it_may_repeat_are_raised(
     network: Networks, most: int | None, waits: list[float]
 ) -> None:
     net = network(answer(200, run()), *[httpx.ReadError("reset")] * (len(waits) + 1))
-    stream = EventStream(run_sync(runs.attach(net.core, RUN_ID, after=7, max_retries=most)))
+    stream = net.client.runs.attach(RUN_ID, after=7, max_retries=most)
     with pytest.raises(APIConnectionError, match=f"Attach to {RUN_ID} after event 7") as caught:
         next(stream)
     assert (caught.value.attempts, net.io.slept) == (len(waits) + 1, waits)
@@ -322,7 +320,7 @@ def test_more_failures_in_a_row_than_it_may_repeat_are_raised(
 )
 def test_without_retries_a_lost_stream_is_raised_at_once(network: Networks, lost: list[Any]) -> None:
     net = network(answer(200, run()), *lost)
-    stream, got = EventStream(run_sync(runs.attach(net.core, RUN_ID, max_retries=0))), list[int]()
+    stream, got = net.client.runs.attach(RUN_ID, max_retries=0), list[int]()
     with pytest.raises(StefanBrainError, match=f"Attach to {RUN_ID} after event") as caught:
         got.extend(event.id for event in stream)
     assert (caught.value.last_event_id, stream.reconnects, net.io.slept) == (stream.cursor, 0, [])
@@ -346,7 +344,7 @@ def test_without_retries_the_first_cut_is_the_last(read: Callable[..., tuple[lis
 def test_the_service_may_ask_for_time(network: Networks) -> None:
     busy = failure("workspace_busy", 503, retry_after="5")
     net = network(answer(200, run()), busy, sse(frames(events(2))))
-    list(EventStream(run_sync(runs.attach(net.core, RUN_ID))))
+    list(net.client.runs.attach(RUN_ID))
     assert net.io.slept == [5.0]
 
 
@@ -364,13 +362,13 @@ def test_the_service_may_ask_for_time(network: Networks) -> None:
 def test_what_no_reconnect_helps_is_raised_at_once(network: Networks, reply: httpx.Response) -> None:
     net = network(answer(200, run()), reply)
     with pytest.raises(StefanBrainError):
-        next(EventStream(run_sync(runs.attach(net.core, RUN_ID))))
+        next(net.client.runs.attach(RUN_ID))
     assert net.io.slept == []
 
 
 def test_the_deadline(network: Networks) -> None:
     net = network(answer(202, run()), *[httpx.ReadError("reset")] * 3)
-    stream = EventStream(run_sync(runs.start_and_stream(net.core, "hello", timeout=2, max_retries=3)))
+    stream = net.client.runs.start_and_stream("hello", timeout=2, max_retries=3)
     with pytest.raises(JobTimeoutError) as caught:
         stream.final_status()
     assert (caught.value.job_id, caught.value.chat, net.io.now()) == (RUN_ID, "chat_1", 2)
@@ -379,13 +377,13 @@ def test_the_deadline(network: Networks) -> None:
 def test_a_start_that_is_never_answered_has_no_id(network: Networks) -> None:
     net = network(*[httpx.ReadTimeout("")] * 3)
     with pytest.raises(JobTimeoutError, match="may have started") as caught:
-        run_sync(runs.start_and_stream(net.core, "hello", idempotency_key="k", timeout=1))
+        net.client.runs.start_and_stream("hello", idempotency_key="k", timeout=1)
     assert caught.value.job_id is None
 
 
 def test_final_status_of_a_closed_stream_waits_for_the_run(network: Networks) -> None:
     net = network(answer(200, run("running")), answer(200, run("running")), answer(200, run("failed")))
-    stream = EventStream(run_sync(runs.attach(net.core, RUN_ID)))
+    stream = net.client.runs.attach(RUN_ID)
     stream.close()
     assert stream.final_status().status == "failed"
     assert net.io.slept[0] == 3.0
@@ -394,7 +392,7 @@ def test_final_status_of_a_closed_stream_waits_for_the_run(network: Networks) ->
 def test_events_of_new_types_are_passed_on(network: Networks) -> None:
     news = {"id": 1, "type": "mood.changed", "created_at": "", "payload": {"mood": "good"}, "extra": 1}
     net = network(answer(200, run()), sse(frames([news, events(2)[1]])))
-    found = list(EventStream(run_sync(runs.attach(net.core, RUN_ID))))
+    found = list(net.client.runs.attach(RUN_ID))
     assert [(event.type, event.payload.get("mood")) for event in found] == [
         ("mood.changed", "good"),
         ("run.ended", None),
@@ -414,4 +412,4 @@ def test_an_event_of_a_wrong_type_is_named(network: Networks, wrong: dict[str, A
     frame = f"id: 1\ndata: {json.dumps(wrong)}\n\n".encode()
     net = network(answer(200, run()), sse(frame))
     with pytest.raises(StefanBrainError, match=named):
-        list(EventStream(run_sync(runs.attach(net.core, RUN_ID))))
+        list(net.client.runs.attach(RUN_ID))

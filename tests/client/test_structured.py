@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field, field_validator
 
-from agentsvc_nb.client import errors, runs
+from agentsvc_nb.client import errors
 from agentsvc_nb.client.models import Run
 from agentsvc_nb.client.streams import ResumableEventStream
 from agentsvc_nb.client.transport.io import run_sync
@@ -65,7 +65,7 @@ def test_the_answer_is_read_into_the_shape_that_was_asked_for(
     network: Networks, shape: Any, given: dict[str, Any], read: Any
 ) -> None:
     net = network(answer(200, finished(given)))
-    done = run_sync(runs.start(net.core, "go", sync=True, output_config=shape))
+    done = net.client.runs.start("go", sync=True, output_config=shape)
     assert done.data == read
     assert type(done.data) is type(read)
     sent = net.bodies[0].get("output_config")
@@ -74,7 +74,7 @@ def test_the_answer_is_read_into_the_shape_that_was_asked_for(
 
 def test_the_schema_that_is_sent(network: Networks) -> None:
     net = network(answer(202, run()))
-    run_sync(runs.start(net.core, "go", output_config=Plain))
+    net.client.runs.start("go", output_config=Plain)
     count = {"default": 0, "title": "Count", "type": "integer"}
     assert net.bodies[0]["output_config"] == {
         "title": "Plain",
@@ -91,7 +91,7 @@ def first_name(run: Run[Any]) -> Any:
 
 def test_a_stream_keeps_the_shape(network: Networks) -> None:
     net = network(answer(202, run()), answer(200, finished(OFFER)))
-    started = run_sync(runs.start(net.core, "go", output_config=Offer))
+    started = net.client.runs.start("go", output_config=Offer)
     following = ResumableEventStream(net.core, started)
     run_sync(following.close())
     assert first_name(run_sync(following.final_status())) == "lamp"
@@ -99,21 +99,21 @@ def test_a_stream_keeps_the_shape(network: Networks) -> None:
 
 def test_a_wait_for_a_run_keeps_its_shape(network: Networks) -> None:
     net = network(answer(202, run()), answer(200, finished(OFFER)), answer(200, finished(OFFER)))
-    started = run_sync(runs.start(net.core, "go", output_config=Offer))
-    assert first_name(run_sync(runs.wait(net.core, started))) == "lamp"
-    assert run_sync(runs.wait(net.core, RUN_ID)).data == OFFER
+    started = net.client.runs.start("go", output_config=Offer)
+    assert first_name(net.client.runs.wait(started)) == "lamp"
+    assert net.client.runs.wait(RUN_ID).data == OFFER
 
 
 def test_a_start_that_waited_for_the_chat_has_its_shape(network: Networks) -> None:
     busy = failure("agent_run_rejected", 409, top={"activeRunId": "other"})
     net = network(busy, answer(200, run("completed")), answer(202, finished(OFFER)))
-    started = run_sync(runs.start(net.core, "go", chat="chat_1", on_busy="wait", output_config=Offer))
+    started = net.client.runs.start("go", chat="chat_1", on_busy="wait", output_config=Offer)
     assert first_name(started) == "lamp"
     assert json.loads(net.requests[-1].content)["output_config"]["title"] == "Offer"
 
 
 def test_a_run_that_is_read_anew_is_parsed(network: Networks) -> None:
-    done = run_sync(runs.get(network(answer(200, finished(OFFER))).core, RUN_ID))
+    done = network(answer(200, finished(OFFER))).client.runs.get(RUN_ID)
     assert done.data == OFFER
     assert done.parse(Offer).items[0].price == 12
 
@@ -145,5 +145,5 @@ def test_without_an_answer_there_is_no_data() -> None:
 def test_a_shape_that_no_answer_can_have_is_not_sent(network: Networks, shape: Any, said: str) -> None:
     net = network()
     with pytest.raises(errors.StefanBrainError, match=said) as caught:
-        run_sync(runs.start(net.core, "go", output_config=shape))
+        net.client.runs.start("go", output_config=shape)
     assert (caught.value.code, net.requests) == ("invalid_output_config", [])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client import typed
+from agentsvc_nb.client import files, runs
 from tests.client.conftest import KEY
 from tests.contract.operations import operations_of
 
@@ -70,10 +70,10 @@ def test_pyright_knows_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("operation", "arguments", "named"),
     [
-        ("runs.start", typed.StartArguments, {"message", "output_config"}),
-        ("runs.start_and_stream", typed.StreamArguments, {"message", "output_config"}),
-        ("runs.wait", typed.WaitArguments, {"run_id"}),
-        ("files.download", typed.DownloadArguments, {"path", "to"}),
+        ("runs.start", runs.StartArguments, {"message", "output_config"}),
+        ("runs.start_and_stream", runs.StreamArguments, {"message", "output_config"}),
+        ("runs.wait", runs.WaitArguments, {"run_id"}),
+        ("files.download", files.DownloadArguments, {"path", "to"}),
     ],
 )
 def test_type_checkers_are_told_what_the_operation_takes(operation: str, arguments: Any, named: set[str]) -> None:

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.mapping import map_
 from agentsvc_nb.client.transport.aio import AsyncIO, TaskPool
 from agentsvc_nb.client.transport.http import SyncIO
 from agentsvc_nb.client.transport.io import IO, ThreadPool, run_sync
@@ -87,7 +86,7 @@ ONE = pd.DataFrame({"text": ["a"]})
 def test_a_start_is_repeated_with_its_key(network: Networks) -> None:
     net = network(httpx.ReadError("cut"), failure("runtime_timeout", 503), _ended("yes"))
     net.core.rng = lambda: 0.0  # at once: this clock stands still
-    out = run_sync(map_(net.core, ONE, "{{text}}"))
+    out = net.client.map(ONE, "{{text}}")
     assert out.answer.tolist() == ["yes"]
     assert len({request.headers["idempotency-key"] for request in net.requests}) == 1
     assert net.bodies[0] == {"message": "a", "sync": True}
@@ -100,7 +99,7 @@ def _new_day_after_a_request(net: Network) -> None:
 def test_what_may_have_begun_is_not_sent_again_after_midnight(network: Networks) -> None:
     net = network(httpx.ReadError("cut"), _ended("of the day after"))
     _new_day_after_a_request(net)
-    out = run_sync(map_(net.core, ONE, "{{text}}"))
+    out = net.client.map(ONE, "{{text}}")
     assert len(net.requests) == 1
     assert out.error.tolist() == ["The service did not answer: cut."]
 
@@ -108,4 +107,4 @@ def test_what_may_have_begun_is_not_sent_again_after_midnight(network: Networks)
 def test_what_was_refused_as_too_much_is_sent_again_on_any_day(network: Networks) -> None:
     net = network(failure("request_per_minute", 429, retry_after="0"), _ended("yes"))
     _new_day_after_a_request(net)
-    assert run_sync(map_(net.core, ONE, "{{text}}")).answer.tolist() == ["yes"]
+    assert net.client.map(ONE, "{{text}}").answer.tolist() == ["yes"]

@@ -37,8 +37,8 @@ from agentsvc_nb import (
     WorkspaceFile,
 )
 from agentsvc_nb.client.events import EventPage, OtherEvent, TextDelta
+from agentsvc_nb.client.faces import AsyncPages, Pages
 from agentsvc_nb.client.history import Attempt, History
-from agentsvc_nb.client.methods import AsyncPages, Pages
 from agentsvc_nb.client.models import FileSearch, Listing
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
 from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile

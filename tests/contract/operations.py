@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from agentsvc_nb import AgentService, AsyncAgentService
-from agentsvc_nb.client.groups import OperationGroup
+from agentsvc_nb.client.faces import BlockingResource, Resource
 from tests.contract.service_fixture import ServiceFixture
 
 Case = Callable[[Any, ServiceFixture], Coroutine[Any, Any, None]]
@@ -42,6 +42,6 @@ async def each(walk: Any) -> list[Any]:
 
 def operations_of(client: AgentService | AsyncAgentService) -> set[str]:
     """The names of all that a client can do."""
-    groups = {name: group for name, group in vars(client).items() if isinstance(group, OperationGroup)}
+    groups = {name: group for name, group in vars(client).items() if isinstance(group, Resource | BlockingResource)}
     found = {f"{name}.{operation}" for name, group in groups.items() for operation in vars(type(group))}
     return {name for name in found if "._" not in name} | {"ask", "map"}

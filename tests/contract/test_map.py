@@ -16,9 +16,10 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from agentsvc_nb import AgentService, AsyncAgentService, MapProgress, MapStopped
-from agentsvc_nb.client import runs, waiting
+from agentsvc_nb.client import waiting
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError
 from agentsvc_nb.client.options import RetryNotice
+from agentsvc_nb.client.runs import AsyncRuns
 from agentsvc_nb.testing import RunningService, running_service
 from tests.bench import stored
 from tests.contract.faces import Face, async_face, sync_face
@@ -208,12 +209,12 @@ def test_rows_that_outlast_the_hold_are_followed(salt: str) -> None:
 def test_a_row_whose_hold_ends_while_the_hook_runs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Someone may have to approve something for it: it is told before it ends."""
     told, followed = threading.Event(), 0
-    start, ended = runs.start, waiting.ended
+    start, ended = AsyncRuns.start, waiting.ended
 
-    async def begin(core: Any, message: str, **more: Any) -> Any:
+    async def begin(runs: AsyncRuns, message: str, **more: Any) -> Any:
         if message.endswith("second"):
             assert told.wait(PATIENCE_SECONDS)  # in a thread of the crew
-        return await start(core, message, **more)
+        return await start(runs, message, **more)
 
     async def follow(*given: Any) -> Any:
         nonlocal followed
@@ -227,7 +228,7 @@ def test_a_row_whose_hold_ends_while_the_hook_runs_is_told(monkeypatch: pytest.M
         elif len(progress.going) == 2 and not progress.done:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("agentsvc_nb.client.batch_runner.runs.start", begin)
+    monkeypatch.setattr(AsyncRuns, "start", begin)
     monkeypatch.setattr("agentsvc_nb.client.batch_runner.ended", follow)
     with (
         running_service(sync_hold_seconds=0) as service,
