@@ -104,7 +104,7 @@ def routes() -> str:
         [
             "# Routes",
             "",
-            "Rendered from `agentsvc_nb/wire/routes/` by `python -m docs.tables`; do not edit by hand.",
+            "Rendered from `agentsvc_nb/wire/routes.py` by `python -m docs.tables`; do not edit by hand.",
             STATED,
             "A key needs any one of the scopes. *Sent again*: what the client repeats after a transient failure.",
             "",

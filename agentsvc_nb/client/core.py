@@ -34,8 +34,7 @@ from agentsvc_nb.client.transport.io import IO, HttpRequest, OnBytes, Response, 
 from agentsvc_nb.client.uploads import Part
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.failures import Model
-from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.routes.route import Resend, Route
+from agentsvc_nb.wire.routes import ROUTES, Resend, Route
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from agentsvc_nb.client.transport.io import OnBytes, call_hook
 from agentsvc_nb.client.uploads import distinct_names, download_folder, local_path
 from agentsvc_nb.client.waiting import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
-from agentsvc_nb.wire.routes.route import Resend
+from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted, JobEntry, JobPage, JobStatus
 
 NOT_IDEMPOTENT: Final = frozenset({"research_shortform"})

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypedDict
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import MAX_RETRIES, RETRY_AFTER_MAX_SECONDS
-from agentsvc_nb.wire.routes.route import Resend
+from agentsvc_nb.wire.routes import Resend
 
 STATUSES: Final = frozenset({408, 429, 500, 502, 503, 504})
 """Statuses that a retry may help against, where the code table does not know the error's code."""

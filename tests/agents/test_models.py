@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.agents.chat_server import ChatServer, Reply, chat_server
 from tests.agents.messages import Reply as ClaudeReply
 from tests.agents.messages_server import MessagesServer, messages_server

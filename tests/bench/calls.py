@@ -12,7 +12,7 @@ import httpx
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.bench import peers
 from tests.bench.peer import bare_starlette
 from tests.bench.peers import Work, compare, show

@@ -21,8 +21,7 @@ from typing import Any, Final
 from agentsvc_nb import AgentService
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes import MCP
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import MCP, V1
 from tests.bench.load import Load, address, measure, request
 from tests.bench.process import cpu_seconds, resident_mb
 from tests.bench.raw import fetch

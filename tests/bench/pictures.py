@@ -13,7 +13,7 @@ from typing import Any, Final
 import httpx
 
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.bench.process import cpu_seconds, resident_mb
 from tests.service.briefs import BRIEFS
 from tests.waiting import until

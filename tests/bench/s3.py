@@ -24,7 +24,7 @@ from obstore.store import S3Store
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.bench.process import peak_mb, resident_mb
 from tests.contents import forget
 from tests.s3_server import running_s3

@@ -24,7 +24,7 @@ from typing import Final
 
 from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.bench.process import peak_mb, resident_mb
 
 MB: Final = 1_000_000

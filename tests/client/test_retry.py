@@ -13,8 +13,7 @@ from agentsvc_nb.client.core import ApiRequest
 from agentsvc_nb.client.errors import MAY_HAVE_STARTED, APIConnectionError, StefanBrainError
 from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.wire.codes import CODES, Code
-from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.routes.route import Resend, Route
+from agentsvc_nb.wire.routes import ROUTES, Resend, Route
 from tests.client.conftest import RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]

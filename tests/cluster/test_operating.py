@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.cluster.cluster import Balancer, Cluster, running_cluster
 from tests.cluster.test_cluster import Follower
 from tests.otlp import Collector, Span, collector

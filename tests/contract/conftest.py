@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract import documented
 from tests.contract.faces import Face, async_face, sync_face
 

@@ -13,7 +13,7 @@ import httpx
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests import databases
 from tests.contents import incoming, lose
 from tests.contract.conftest import Wire

@@ -8,8 +8,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import ROUTES, V1
 from tests.contract.conftest import Wire, code
 
 TOOLS = f"{V1}/tools"

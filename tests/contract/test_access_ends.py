@@ -20,7 +20,7 @@ from agentsvc_nb import AgentService, AsyncAgentService, StefanBrainError
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contents import incoming
 from tests.contract.conftest import Opened, code
 from tests.contract.signing import signed_in

@@ -13,7 +13,7 @@ import pytest
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import ToolResultError
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.contract.conftest import Wire, code
 from tests.contract.test_jobs_http import ended, reader

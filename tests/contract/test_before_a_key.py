@@ -18,7 +18,7 @@ import pytest
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.limits import HEAD_BYTES, HEADER_BYTES
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.bench.process import peak_mb
 from tests.contract.conftest import Wire
 from tests.contract.signing import signed_in

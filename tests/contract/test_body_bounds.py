@@ -17,7 +17,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.limits import MB, MIB
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.bench.process import peak_mb, resident_mb
 from tests.contents import incoming
 from tests.contract.conftest import Wire, code

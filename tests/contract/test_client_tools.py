@@ -15,7 +15,7 @@ import pytest
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.tools.catalog import within
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Opened, Wire, code
 from tests.contract.service_fixture import ServiceFixture, stop
 from tests.contract.signing import signed_in

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Opened, Wire, code
 from tests.contract.service_fixture import ServiceFixture, stop
 from tests.contract.test_events import stream

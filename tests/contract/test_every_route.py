@@ -1,4 +1,4 @@
-"""Every row of `wire/routes/`, over real HTTP (docs/api/conventions.md "Routes", docs/api/accounts.md "Scopes")."""
+"""Every row of `wire/routes.py`, over real HTTP (docs/api/conventions.md "Routes", docs/api/accounts.md "Scopes")."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.routes.route import SCOPES, Route, Scope
+from agentsvc_nb.wire.routes import ROUTES, SCOPES, Route, Scope
 from tests.contract.conftest import code
 from tests.contract.right_requests import FILLED, RIGHT
 from tests.contract.service_fixture import ServiceFixture, operate

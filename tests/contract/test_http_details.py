@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Wire, code
 from tests.contract.service_fixture import ServiceFixture, stop
 from tests.service.test_stop import answer as read_answer

@@ -10,7 +10,7 @@ import pytest
 
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire import resources
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import code
 from tests.contract.signing import ACCEPTED, KEYS, signed_in
 

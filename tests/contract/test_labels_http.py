@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Wire, code
 from tests.test_cli import agentsvc
 

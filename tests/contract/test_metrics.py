@@ -14,7 +14,7 @@ from prometheus_client import Metric, parser
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from docs.tables import METRICS
 from tests.waiting import until
 

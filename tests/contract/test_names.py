@@ -9,8 +9,7 @@ import pytest
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes import OTHERS
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import OTHERS, V1
 from tests.contract.conftest import code
 from tests.contract.signing import KEYS, signed_in
 from tests.service.test_stop import answer as received

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Wire
 from tests.contract.signing import page, signed_in
 from tests.notebook.test_hostile import HOSTILE

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Wire
 from tests.documents.word_files import paragraph, word_file
 from tests.notebook import samples

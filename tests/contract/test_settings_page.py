@@ -15,7 +15,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire import resources
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Wire
 from tests.contract.signing import page, signed_in
 

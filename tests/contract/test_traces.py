@@ -17,7 +17,7 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from agentsvc_nb import AgentService
 from agentsvc_nb.service import telemetry
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contract.mcp_caller import McpCaller, messages, meta
 from tests.otlp import Collector, Span, collector
 from tests.waiting import until

@@ -17,7 +17,7 @@ import pytest
 
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests import databases
 from tests.bench.process import peak_mb
 from tests.contract.conftest import Wire

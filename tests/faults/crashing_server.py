@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests import databases
 from tests.waiting import until
 

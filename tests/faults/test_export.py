@@ -23,7 +23,7 @@ import pytest
 from agentsvc_nb.cli import main
 from agentsvc_nb.service.store.blobs import blob_path
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests import databases
 from tests.s3_server import S3Server
 from tests.waiting import PATIENCE_SECONDS, until

@@ -10,7 +10,7 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.documents.word_files import paragraph, word_file
 from tests.waiting import until
 

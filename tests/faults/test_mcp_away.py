@@ -9,8 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.wire.routes import MCP
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import MCP, V1
 from tests.contract.mcp_caller import MODERN, TASKS, Json, meta, streamed
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.waiting import until

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import V1
 from tests.contents import forget
 from tests.contract.conftest import Wire, code
 from tests.contract.test_tables_http import asked as told

@@ -14,8 +14,7 @@ import pytest
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.testing import running_service
-from agentsvc_nb.wire.routes import AUTHORIZATION_SERVER, MCP, PROTECTED_RESOURCE, TOKEN
-from agentsvc_nb.wire.routes.route import V1
+from agentsvc_nb.wire.routes import AUTHORIZATION_SERVER, MCP, PROTECTED_RESOURCE, TOKEN, V1
 from tests.contract.mcp_caller import ELICITS, McpCaller
 from tests.contract.service_fixture import operate
 from tests.contract.signing import page, signed_in

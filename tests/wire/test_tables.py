@@ -13,8 +13,7 @@ from agentsvc_nb.client import errors
 from agentsvc_nb.service.http.routing import handler
 from agentsvc_nb.wire.codes import CODES, STATUSES, Code
 from agentsvc_nb.wire.failures import FAILURES
-from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.routes.route import Route
+from agentsvc_nb.wire.routes import ROUTES, Route
 
 PACKAGE = Path(agentsvc_nb.__file__).parent
 

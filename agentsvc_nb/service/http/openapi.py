@@ -15,8 +15,7 @@ from agentsvc_nb.wire.codes import CODES, ErrorType
 from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 from agentsvc_nb.wire.resources import NewLabels
-from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.routes.route import Parameter, Route
+from agentsvc_nb.wire.routes import ROUTES, Parameter, Route
 
 Json = dict[str, Any]
 

@@ -24,8 +24,7 @@ from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreBusy
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.usecases import money
 from agentsvc_nb.wire import proof
-from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.routes.route import Route
+from agentsvc_nb.wire.routes import ROUTES, Route
 
 _ENDPOINTS: Final = (developer, files, lists, models, runs, tools)
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import SESSION_SECONDS
 from agentsvc_nb.wire.resources import TERMS_VERSION, CreatedKey, NewKey
-from agentsvc_nb.wire.routes.route import SCOPES
+from agentsvc_nb.wire.routes import SCOPES
 from agentsvc_nb.wire.times import utc_month
 
 ACCOUNT = "acct_local"

@@ -15,8 +15,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.http.routing import answered
-from agentsvc_nb.wire.routes import AUTHORIZATION_SERVER, PROTECTED_RESOURCE, TOKEN
-from agentsvc_nb.wire.routes.route import Route
+from agentsvc_nb.wire.routes import AUTHORIZATION_SERVER, PROTECTED_RESOURCE, TOKEN, Route
 
 _Answer = Callable[[Request, Services], Awaitable[Response]]
 _ROUTES: Final = (PROTECTED_RESOURCE, AUTHORIZATION_SERVER, TOKEN)
