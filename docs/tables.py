@@ -18,8 +18,7 @@ from agentsvc_nb.service.http.metrics import GAUGES
 from agentsvc_nb.service.telemetry.metrics import Metrics
 from agentsvc_nb.settings import SETTINGS, Settings, variable
 from agentsvc_nb.wire import limits
-from agentsvc_nb.wire.codes import CODES, Code
-from agentsvc_nb.wire.failures import FAILURES
+from agentsvc_nb.wire.codes import CODES, FAILURES, Code
 from agentsvc_nb.wire.routes import OTHERS, ROUTES
 from docs import command_pages, limit_pages, magic_pages, test_pages, tool_pages
 
@@ -51,12 +50,12 @@ def pages() -> dict[str, str]:
 
 
 def errors() -> str:
-    failures = ((f"`{f.code}`", f.cause, f.hint, f.source) for f in FAILURES.values())
+    failures = ((f"`{code}`", f.cause, f.hint, f.source) for code, f in FAILURES.items())
     return "\n".join(
         [
             "# Errors",
             "",
-            "Rendered from `wire/codes.py` and `wire/failures.py` by `python -m docs.tables`; do not edit by hand.",
+            "Rendered from `wire/codes.py` by `python -m docs.tables`; do not edit by hand.",
             STATED,
             "*Transient* codes are sent again by the client where that is safe.",
             "By the HTTP status of the answer; the code stands in the error's text, in brackets. What else to do about",

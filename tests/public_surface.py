@@ -17,8 +17,7 @@ from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.cli import parser as command_line
 from agentsvc_nb.notebook.magics import GROUPS
 from agentsvc_nb.settings import SETTINGS, variable
-from agentsvc_nb.wire.codes import CODES
-from agentsvc_nb.wire.failures import FAILURES
+from agentsvc_nb.wire.codes import CODES, FAILURES
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.runs import EventType
 

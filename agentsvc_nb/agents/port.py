@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool
 from agentsvc_nb.tools.workspace_port import Workspace, WorkspaceEntry
-from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import AnswerBasis
+from agentsvc_nb.wire.runs import AnswerBasis, Effort
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class ProjectRules:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model without asking it. `reason` is why it can't answer (`wire.models.Unavailable`), None
+    """What is known of a model without asking it. `reason` is why it can't answer (`wire.runs.Unavailable`), None
     when nothing is known to hinder it; `price` is in cents a million tokens of input and of output."""
 
     reason: str | None = None

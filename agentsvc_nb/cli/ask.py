@@ -104,7 +104,7 @@ def follow(stream: EventStream, as_json: bool = False) -> int:
 
 
 def _print_stream(stream: EventStream, as_json: bool) -> int:
-    from agentsvc_nb.wire.failures import resume_command
+    from agentsvc_nb.wire.codes import resume_command
     from agentsvc_nb.wire.text import exact, label, plain
 
     transcript = StreamedText()

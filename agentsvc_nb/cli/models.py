@@ -18,7 +18,7 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.connection import connected, json_option, print_either, print_json, print_note, print_rows
 
 if TYPE_CHECKING:
-    from agentsvc_nb.wire.models import ModelInfo
+    from agentsvc_nb.wire.runs import ModelInfo
 
 CHUNK_BYTES: Final = 1_000_000
 _HUB: Final = re.compile(r"hf:(\w[\w.-]*/\w[\w.-]*)/(\w[\w./-]*\.gguf)")

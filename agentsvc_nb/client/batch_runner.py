@@ -17,8 +17,7 @@ from agentsvc_nb.client.options import RetryNotice
 from agentsvc_nb.client.runs import AsyncRuns
 from agentsvc_nb.client.transport.io import IO, WorkerPool, call_hook
 from agentsvc_nb.client.waiting import ended
-from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.runs import CENT, Effort
 
 
 @dataclass(frozen=True, slots=True)

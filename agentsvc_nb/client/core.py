@@ -33,7 +33,7 @@ from agentsvc_nb.client.references import identifier, in_path
 from agentsvc_nb.client.transport.io import IO, HttpRequest, OnBytes, Response, Stopper, call_hook
 from agentsvc_nb.client.uploads import Part
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.failures import Model
+from agentsvc_nb.wire.models import Model
 from agentsvc_nb.wire.routes import ROUTES, Resend, Route
 
 

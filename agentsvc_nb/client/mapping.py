@@ -22,7 +22,7 @@ from agentsvc_nb.client.options import WaitOptions, hook, wait_seconds, whole
 from agentsvc_nb.client.references import ChatRef, IdRef, identifiers, optional
 from agentsvc_nb.client.uploads import FileInput
 from agentsvc_nb.wire.limits import WAIT_SECONDS
-from agentsvc_nb.wire.models import Effort
+from agentsvc_nb.wire.runs import Effort
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.batch_rows import Columns, Grid

@@ -22,7 +22,7 @@ from agentsvc_nb.client import cards
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.client.errors import StefanBrainError, refused
 from agentsvc_nb.wire import files, runs, tools
-from agentsvc_nb.wire.failures import Model
+from agentsvc_nb.wire.models import Model
 
 if TYPE_CHECKING:
     import pandas as pd

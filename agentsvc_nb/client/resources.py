@@ -13,7 +13,6 @@ from agentsvc_nb.client.options import Options
 from agentsvc_nb.client.references import ChatRef, IdRef
 from agentsvc_nb.wire.files import Project, ProjectList, RetiredChat
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
-from agentsvc_nb.wire.models import ModelInfo, ModelList
 from agentsvc_nb.wire.resources import (
     AdMedia,
     Category,
@@ -27,6 +26,7 @@ from agentsvc_nb.wire.resources import (
     Status,
     Transcript,
 )
+from agentsvc_nb.wire.runs import ModelInfo, ModelList
 from agentsvc_nb.wire.tools import JobAccepted
 
 

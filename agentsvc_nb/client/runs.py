@@ -21,8 +21,7 @@ from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.client.uploads import FileInput, parts
 from agentsvc_nb.client.waiting import OnBusy, ended, in_time, when_free
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
-from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import TERMINAL, CallApproval, RunEntry, RunPage, RunStatus, SentCall, SentList
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval, Effort, RunEntry, RunPage, RunStatus, SentCall, SentList
 
 if TYPE_CHECKING:
     import pandas as pd

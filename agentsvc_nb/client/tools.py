@@ -17,8 +17,8 @@ from agentsvc_nb.client.references import ChatRef, IdRef, ToolRef, identifier, i
 from agentsvc_nb.client.runs import SYNC_SECONDS, check_message, with_tables
 from agentsvc_nb.client.waiting import OnBusy, in_time, when_free
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, WAIT_SECONDS
-from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.routes import Resend
+from agentsvc_nb.wire.runs import Effort
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolDescription, ToolList, ToolResult
 
 _ASK: Final = "ask_stefanbrain"

@@ -22,8 +22,8 @@ from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.keys import LOOKS_LIKE_KEY, looks_like_key, without_keys
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
-from agentsvc_nb.wire.models import ModelInfo
 from agentsvc_nb.wire.resources import Category, FeedbackReport, Impact, Status
+from agentsvc_nb.wire.runs import ModelInfo
 from agentsvc_nb.wire.text import escape, label, plain
 from agentsvc_nb.wire.times import utc_month
 

@@ -12,7 +12,7 @@ from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, code,
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session
 from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
-from agentsvc_nb.wire.models import ModelInfo
+from agentsvc_nb.wire.runs import ModelInfo
 from agentsvc_nb.wire.text import escape, label, plain
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ from agentsvc_nb.setting_values import model_id
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import taken_names, tools, within
 from agentsvc_nb.tools.port import Complete, Meter, WorkFailure
-from agentsvc_nb.wire.failures import build_all
+from agentsvc_nb.wire.models import build_all
 
 DRAIN_SECONDS: Final = 4.0
 """For so long after it was told to end, a process that shares its database lets runs end; then others have them."""

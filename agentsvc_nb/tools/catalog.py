@@ -25,8 +25,7 @@ from agentsvc_nb.tools.port import (
     ToolServices,
     WebAddress,
 )
-from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import UploadId
+from agentsvc_nb.wire.runs import Effort, UploadId
 from agentsvc_nb.wire.tools import ToolDescription
 
 

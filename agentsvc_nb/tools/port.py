@@ -100,7 +100,7 @@ class WorkFailure(Exception):
 
 
 LIMIT_REACHED: Final = "limit_reached"
-"""The error of work whose next call a limit of money has no room for (`wire.failures`)."""
+"""The error of work whose next call a limit of money has no room for (`wire.codes`)."""
 RESERVED_NAMES: Final = ("answer", "final_result")
 """Names by which models are asked for their answer: no tool has them."""
 

@@ -1,19 +1,23 @@
-"""The error table: one row for each error code that a response can carry.
+"""The error tables: why a request fails (`CODES`), and why a run or job fails (`FAILURES`).
 
 The service can respond with an error only by naming a row (`service.api_error.ApiError`). The client chooses the
-exception and whether to retry by the same row, or by the status for a code that it does not know. `docs/errors.md` is
-rendered from here. The rules: docs/api/errors.md. Rows marked `ours` are not in the original description of the API.
+exception and whether to retry by the same row, or by the status for a code that it does not know (`STATUSES`).
+`docs/errors.md` is rendered from here. The rules: docs/api/errors.md. Rows are ours unless they are `stated`: in the
+original description of the API.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, Literal
+
+from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
 
 Source = Literal["stated", "ours"]
 Retry = Literal["never", "transient"]
 """`transient`: the same request may succeed later. Whether it is safe to send again depends on the route
-(`routes.route.Route.resend`)."""
+(`routes.Route.resend`)."""
 
 ErrorType = Literal[
     "invalid_request_error",
@@ -29,354 +33,403 @@ ErrorType = Literal[
 class Status:
     """How the client treats a status if it does not know the code: error type, exception class, retry."""
 
-    status: int
     type: ErrorType
-    raises: str
-    retry: Retry
+    raises: str = "StefanBrainError"
+    retry: Retry = "never"
 
 
-STATUSES: dict[int, Status] = {
-    row.status: row
-    for row in (
-        Status(400, "invalid_request_error", "StefanBrainError", "never"),
-        Status(401, "authentication_error", "AuthenticationError", "never"),
-        Status(403, "permission_error", "StefanBrainError", "never"),
-        Status(404, "invalid_request_error", "StefanBrainError", "never"),
-        Status(405, "invalid_request_error", "StefanBrainError", "never"),
-        Status(408, "invalid_request_error", "StefanBrainError", "transient"),
-        Status(409, "invalid_request_error", "StefanBrainError", "never"),
-        Status(413, "invalid_request_error", "RequestTooLargeError", "never"),
-        Status(416, "invalid_request_error", "StefanBrainError", "never"),
-        Status(429, "rate_limit_error", "RateLimitError", "transient"),
-        Status(431, "invalid_request_error", "StefanBrainError", "never"),
-        Status(500, "api_error", "StefanBrainError", "transient"),
-        Status(502, "api_error", "StefanBrainError", "transient"),
-        Status(503, "service_unavailable_error", "StefanBrainError", "transient"),
-        Status(504, "api_error", "StefanBrainError", "transient"),
-    )
+STATUSES: Final = {
+    400: Status("invalid_request_error"),
+    401: Status("authentication_error", "AuthenticationError"),
+    403: Status("permission_error"),
+    404: Status("invalid_request_error"),
+    405: Status("invalid_request_error"),
+    408: Status("invalid_request_error", retry="transient"),
+    409: Status("invalid_request_error"),
+    413: Status("invalid_request_error", "RequestTooLargeError"),
+    416: Status("invalid_request_error"),
+    429: Status("rate_limit_error", "RateLimitError", "transient"),
+    431: Status("invalid_request_error"),
+    500: Status("api_error", retry="transient"),
+    502: Status("api_error", retry="transient"),
+    503: Status("service_unavailable_error", retry="transient"),
+    504: Status("api_error", retry="transient"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One error code: its status and type, how the client handles it, its cause, and a hint on what to do.
+    """One error code: its cause, and a hint on what to do.
 
-    `type_` overrides the error type of the status.
+    Error type, exception class and retry are those of the status unless the row has its own.
     """
 
-    code: str
-    status: int
     cause: str
     hint: str
-    source: Source = "stated"
-    retry: Retry = "never"
-    type_: ErrorType | None = None
+    source: Source = "ours"
+    own_type: ErrorType | None = None
+    own_retry: Retry | None = None
     retry_after: int | None = None
     """Seconds of the `Retry-After` header, if the API fixes them."""
     unreached: str = ""
     """Why this service never responds with the code, if so; the client knows it for other services."""
+    code: str = ""
+    status: int = 0
 
     @property
     def type(self) -> ErrorType:
-        return self.type_ or STATUSES[self.status].type
+        return self.own_type or STATUSES[self.status].type
 
     @property
     def raises(self) -> str:
         """Name of the client's exception class (`client.errors`)."""
         return STATUSES[self.status].raises
 
+    @property
+    def retry(self) -> Retry:
+        return self.own_retry or STATUSES[self.status].retry
 
-_KEY = "Create a key with `agentsvc keys create`, or check SERVICE_API_KEY."
-_LATER = "Wait a moment and try again."
-_STARTED = "A start is answered before the agent works: what goes wrong then is the run's `last_error`."
-_MAY_RUN = "The work may have started: look at the run, or start again with the same Idempotency-Key."
-_WAIT = "Wait until the limit resets, or send fewer requests."
 
-_ROWS = (
-    # -- 400: the request is wrong -------------------------------------------------------------------------------
-    Code("message_required", 400, "`message` is missing or empty.", "Write a message."),
-    Code(
-        "invalid_chat",
-        400,
-        "`chat` is not a valid chat reference.",
-        "Use a `chat_...` id or a UUID; a run without `chat` begins a new one.",
-    ),
-    Code("invalid_project", 400, "`project` is not a valid project reference.", "Use a `proj_...` id or a UUID."),
-    Code("invalid_sync", 400, "`sync` is not a boolean.", "Send true or false."),
-    Code("invalid_on_busy", 400, "`on_busy` is not `reject`.", "Leave it out, or send `reject`."),
-    Code(
-        "invalid_model",
-        400,
-        "`model` is none that the service offers, or `effort` is not valid.",
-        "Send a model of `GET /models`, and `effort` as low, medium or high.",
-        "ours",
-    ),
-    Code(
-        "invalid_limits",
-        400,
-        "`max_steps` or `max_cents` is not valid.",
-        "Send `max_steps` as an integer from 1 to 1,500, and `max_cents` as a number over 0.",
-        "ours",
-    ),
-    Code(
-        "invalid_output_config",
-        400,
-        "`output_config` breaks a structured-output rule.",
-        "Send a JSON Schema with an object at its root, of at most 64 KB, without remote or recursive references.",
-    ),
-    Code(
-        "invalid_json", 400, "The body, or the multipart `payload`, is no JSON object that can be used.", "Correct it."
-    ),
-    Code("invalid_multipart", 400, "The multipart body cannot be read.", "Send well-formed multipart/form-data."),
-    Code(
-        "invalid_idempotency_key",
-        400,
-        "The Idempotency-Key is not 1 to 128 letters, digits, `_`, `.`, `:` or `-`.",
-        "Shorten the key, or leave it out.",
-    ),
-    Code("too_many_attachments", 400, "More than 10 attachments.", "Attach at most 10 files."),
-    Code(
-        "unsupported_attachment",
-        400,
-        "The file's type is not supported; audio and video are rejected.",
-        "Attach a document, a table or an image.",
-    ),
-    Code("invalid_run_id", 400, "The run id is malformed.", "Use the UUID that the start answered."),
-    Code("invalid_query", 400, "A query parameter is missing or wrong.", "Correct the parameter.", "ours"),
-    Code(
-        "invalid_last_event_id",
-        400,
-        "`Last-Event-ID` is not an integer from 0 to 2^63-1.",
-        "Send the id of the last event received, or nothing.",
-        "ours",
-    ),
-    Code(
-        "invalid_tool_input",
-        400,
-        "The tool's input does not fit its schema.",
-        "`tools.describe` says what it takes; in a notebook `%tools NAME`.",
-        "ours",
-    ),
-    Code(
-        "unsupported_tool_request",
-        400,
-        "The tool cannot be called this way.",
-        "Submit asynchronous tools as jobs; invoke the others.",
-        "ours",
-    ),
-    Code("file_too_large", 400, "A staged file is larger than allowed.", "Stage a smaller file.", "ours"),
-    Code("too_many_files", 400, "More than 10 files in one upload.", "Upload at most 10 files at once.", "ours"),
-    Code(
-        "invalid_feedback", 400, "The feedback report is not valid.", "Send a summary of 1 to 2,000 characters.", "ours"
-    ),
-    Code("invalid_approval", 400, "The verdict on a call is not valid.", "Send `approved`: true or false.", "ours"),
-    Code(
-        "invalid_client_tool",
-        400,
-        "A client tool of the start is not valid, or comes with `sync`.",
-        "Send at most 16, each with `name`, `description`, `input_schema` and `effect`; leave `sync` out.",
-        "ours",
-    ),
-    Code(
-        "invalid_call_result",
-        400,
-        "The result of a client call is not valid; the call waits on.",
-        "Send `content` as a list of blocks, or `pending` alone; name only files that the chat has.",
-        "ours",
-    ),
-    Code(
-        "invalid_skill",
-        400,
-        "A skill can't be used: its name, its front matter, a path, or its size.",
-        "Send texts by path, with a `SKILL.md` whose front matter has `name` and `description`.",
-        "ours",
-    ),
-    Code("invalid_label", 400, "A label, its value or the version is wrong.", "See the label list.", "ours"),
-    Code("invalid_scope", 400, "A scope is unknown.", "Use runs, tools, jobs or mcp.", "ours"),
-    Code(
-        "developer_terms_not_accepted",
-        400,
-        "The developer terms were not accepted.",
-        "Send developerTermsAccepted: true.",
-        "ours",
-    ),
-    Code(
-        "developer_terms_version_mismatch",
-        400,
-        "The accepted terms are not the current ones.",
-        "Accept the version in requiredDeveloperTermsVersion.",
-        "ours",
-    ),
-    # -- 401, 403: authentication and permission -----------------------------------------------------------------
-    Code("unauthorized", 401, "The key is missing, invalid, revoked or not authorized.", _KEY, "ours"),
-    Code(
-        "api_key_scope_forbidden",
-        403,
-        "The key is scoped away from this surface.",
-        "Use a key with the scope that this call needs.",
-    ),
-    Code("key_suspended", 403, "The key is suspended.", "Ask the service's operator, or use another key.", "ours"),
-    Code(
-        "foreign_origin",
-        403,
-        "A page of another site sent the request.",
-        "Open the service's own pages under /app; its operator adds origins with AGENTSVC_ORIGINS.",
-        "ours",
-    ),
-    Code(
-        "foreign_host",
-        403,
-        "The request names a host that is not the service's.",
-        "Use the service's address; its operator adds names with AGENTSVC_HOSTS.",
-        "ours",
-    ),
-    Code("plan_access_required", 403, "The account cannot use the Developer API.", "Turn the plan on.", "ours"),
-    # -- 404, 405, 408: not found, not arrived ------------------------------------------------------------------------
-    Code("chat_not_found", 404, "No such chat for this account.", "Check the chat id and the key."),
-    Code("project_not_found", 404, "No such project for this account.", "Check the project id and the key."),
-    Code("run_not_found", 404, "No run with that id for this account.", "Check the run id and the key."),
-    Code("not_found", 404, "No such path.", "Check the base URL and the path.", "ours"),
-    Code("file_not_found", 404, "No file at that path in the chat.", "List the chat's files.", "ours"),
-    Code("upload_not_found", 404, "The staged upload is unknown or expired.", "Upload the file again.", "ours"),
-    Code("tool_not_found", 404, "No such tool.", "List the tools.", "ours"),
-    Code("call_not_found", 404, "No such tool call in that run.", "Take the id of its event.", "ours"),
-    Code("job_not_found", 404, "No such job in that chat.", "Give the chat that the submit answered.", "ours"),
-    Code("feedback_not_found", 404, "No such feedback report.", "List the reports.", "ours"),
-    Code("media_not_found", 404, "No such media.", "Check the media id.", "ours"),
-    Code("landing_page_not_found", 404, "No such landing page.", "Check the page id.", "ours"),
-    Code("key_not_found", 404, "No such key.", "List the keys.", "ours"),
-    Code("method_not_allowed", 405, "The path does not take this method.", "See the Allow header.", "ours"),
-    Code(
-        "request_timeout",
-        408,
-        "The request did not arrive in time: its headers took over 20 seconds, or its body stood still.",
-        "Send it again, over a better connection.",
-        "ours",
-        "transient",
-    ),
-    # -- 409, 413, 416, 431: conflicts and sizes ----------------------------------------------------------------------
-    Code(
-        "run_not_resumable",
-        409,
-        "The run did not fail, or failed for a reason that would fail again.",
-        "Start a new run; only `model_unavailable`, `attempts_exhausted` and `limit_reached` can be resumed.",
-        "ours",
-    ),
-    Code(
-        "agent_run_rejected",
-        409,
-        "The chat already has an active turn; nothing was started and nothing is billed.",
-        "Wait for the run in activeRunId, cancel it, or use another chat.",
-    ),
-    Code("chat_project_mismatch", 409, "The chat belongs to another project.", "Leave out `project`, or correct it."),
-    Code("chat_id_retired", 409, "The chat is retired.", "Use another chat."),
-    Code(
-        "idempotency_conflict",
-        409,
-        "The Idempotency-Key was first used in another chat today.",
-        "Use a new key, or the chat of the first submit.",
-    ),
-    Code("job_not_finished", 409, "The job has not ended yet.", "Wait for the job, then read its result.", "ours"),
-    Code(
-        "call_not_waiting",
-        409,
-        "The tool call does not wait for this.",
-        "Look at the run: it was decided or answered, has expired, or the run ended.",
-        "ours",
-    ),
-    Code("version_conflict", 409, "The labels were changed meanwhile.", "Read the page again, then write.", "ours"),
-    Code(
-        "attachment_too_large",
-        413,
-        "One file, or the whole request, is too large.",
-        "Attach smaller files: at most 100 MB each.",
-    ),
-    Code(
-        "call_result_too_large",
-        413,
-        "The result of a client call is over 1 MiB; the call waits on.",
-        "Send less: the gist, or a file of the chat.",
-        "ours",
-    ),
-    Code(
-        "request_too_large",
-        413,
-        "A request to the MCP endpoint is over 150 MB.",
-        "Send a smaller request.",
-    ),
-    Code("range_not_satisfiable", 416, "The file has no such range of bytes.", "Ask for the whole file.", "ours"),
-    Code(
-        "headers_too_large",
-        431,
-        "The address, headers and trailers of the request are over 64 KB.",
-        "Send fewer or shorter headers: each counts its text and 32 bytes.",
-        "ours",
-    ),
-    # -- 429: rate limits and budgets ----------------------------------------------------------------------------
-    Code("request_per_minute", 429, "Too many requests this minute.", _WAIT, retry="transient"),
-    Code("request_per_minute_user", 429, "Too many requests of this user this minute.", _WAIT, retry="transient"),
-    Code("request_per_day", 429, "Too many requests today.", _WAIT, retry="transient"),
-    Code("user_throttled", 429, "The user is throttled.", _WAIT, retry="transient"),
-    Code("user_suspended", 429, "The user is suspended.", "Ask the service's operator."),
-    Code("api_wallet_exhausted", 429, "The wallet has no room for a new hold.", "Add credit to the wallet."),
-    Code(
-        "api_key_budget_exhausted", 429, "The key's monthly budget is spent.", "Raise the budget, or use another key."
-    ),
-    Code(
-        "runtime_capacity_busy",
-        429,
-        "The service is near its limit and the account holds its share of active runs.",
-        "Wait for a run to end.",
-        retry="transient",
-        retry_after=5,
-    ),
-    Code("monthly_usage_limit_reached", 429, "The plan's monthly usage pool is spent.", "Wait for the next month."),
-    Code("feedback_rate_limited", 429, "60 feedback reports were sent in the last hour.", _WAIT),
-    # -- 5xx: the service ----------------------------------------------------------------------------------------
-    Code("internal_error", 500, "Unexpected server failure.", _LATER, "ours", "transient"),
-    Code(
-        "bad_gateway",
-        502,
-        "The gateway received an invalid response.",
-        _LATER,
-        "ours",
-        "transient",
-        unreached="No gateway stands before the service; an operator's own may answer so.",
-    ),
-    Code("brain_unavailable", 503, "The brain is briefly unavailable.", _LATER, retry="transient"),
-    Code(
-        "workspace_busy",
-        503,
-        "The chat's workspace is briefly busy.",
-        _LATER,
-        retry="transient",
-        type_="rate_limit_error",
-        retry_after=5,
-    ),
-    Code(
-        "model_unavailable",
-        503,
-        "The model that the start names can't answer now.",
-        "`GET /models` says why; name another model, or leave it out for the default.",
-        "ours",
-    ),
-    Code(
-        "api_wallet_reconciliation_required",
-        503,
-        "Billing review: a model receipt lacks its token counts.",
-        "Ask support to resolve it; adding credit does not help.",
-    ),
-    Code("runtime_unavailable", 503, "The agent runtime failed.", _MAY_RUN, retry="transient", unreached=_STARTED),
-    Code("runtime_timeout", 503, "The agent runtime timed out.", _MAY_RUN, retry="transient", unreached=_STARTED),
-    Code(
-        "runtime_invalid_response",
-        503,
-        "The agent runtime answered nonsense.",
-        _MAY_RUN,
-        retry="transient",
-        unreached=_STARTED,
-    ),
-    Code("gateway_timeout", 504, "No answer within 120 seconds.", _MAY_RUN, "ours", "transient"),
-)
+_stated = partial(Code, source="stated")
 
-CODES: dict[str, Code] = {row.code: row for row in _ROWS}
+_KEY: Final = "Create a key with `agentsvc keys create`, or check SERVICE_API_KEY."
+_LATER: Final = "Wait a moment and try again."
+_STARTED: Final = "A start is answered before the agent works: what goes wrong then is the run's `last_error`."
+_MAY_RUN: Final = "The work may have started: look at the run, or start again with the same Idempotency-Key."
+_WAIT: Final = "Wait until the limit resets, or send fewer requests."
+
+_ROWS: Final[dict[int, dict[str, Code]]] = {
+    400: {
+        "message_required": _stated("`message` is missing or empty.", "Write a message."),
+        "invalid_chat": _stated(
+            "`chat` is not a valid chat reference.",
+            "Use a `chat_...` id or a UUID; a run without `chat` begins a new one.",
+        ),
+        "invalid_project": _stated("`project` is not a valid project reference.", "Use a `proj_...` id or a UUID."),
+        "invalid_sync": _stated("`sync` is not a boolean.", "Send true or false."),
+        "invalid_on_busy": _stated("`on_busy` is not `reject`.", "Leave it out, or send `reject`."),
+        "invalid_model": Code(
+            "`model` is none that the service offers, or `effort` is not valid.",
+            "Send a model of `GET /models`, and `effort` as low, medium or high.",
+        ),
+        "invalid_limits": Code(
+            "`max_steps` or `max_cents` is not valid.",
+            "Send `max_steps` as an integer from 1 to 1,500, and `max_cents` as a number over 0.",
+        ),
+        "invalid_output_config": _stated(
+            "`output_config` breaks a structured-output rule.",
+            "Send a JSON Schema with an object at its root, of at most 64 KB, without remote or recursive references.",
+        ),
+        "invalid_json": _stated(
+            "The body, or the multipart `payload`, is no JSON object that can be used.", "Correct it."
+        ),
+        "invalid_multipart": _stated("The multipart body cannot be read.", "Send well-formed multipart/form-data."),
+        "invalid_idempotency_key": _stated(
+            "The Idempotency-Key is not 1 to 128 letters, digits, `_`, `.`, `:` or `-`.",
+            "Shorten the key, or leave it out.",
+        ),
+        "too_many_attachments": _stated("More than 10 attachments.", "Attach at most 10 files."),
+        "unsupported_attachment": _stated(
+            "The file's type is not supported; audio and video are rejected.", "Attach a document, a table or an image."
+        ),
+        "invalid_run_id": _stated("The run id is malformed.", "Use the UUID that the start answered."),
+        "invalid_query": Code("A query parameter is missing or wrong.", "Correct the parameter."),
+        "invalid_last_event_id": Code(
+            "`Last-Event-ID` is not an integer from 0 to 2^63-1.", "Send the id of the last event received, or nothing."
+        ),
+        "invalid_tool_input": Code(
+            "The tool's input does not fit its schema.",
+            "`tools.describe` says what it takes; in a notebook `%tools NAME`.",
+        ),
+        "unsupported_tool_request": Code(
+            "The tool cannot be called this way.", "Submit asynchronous tools as jobs; invoke the others."
+        ),
+        "file_too_large": Code("A staged file is larger than allowed.", "Stage a smaller file."),
+        "too_many_files": Code("More than 10 files in one upload.", "Upload at most 10 files at once."),
+        "invalid_feedback": Code("The feedback report is not valid.", "Send a summary of 1 to 2,000 characters."),
+        "invalid_approval": Code("The verdict on a call is not valid.", "Send `approved`: true or false."),
+        "invalid_client_tool": Code(
+            "A client tool of the start is not valid, or comes with `sync`.",
+            "Send at most 16, each with `name`, `description`, `input_schema` and `effect`; leave `sync` out.",
+        ),
+        "invalid_call_result": Code(
+            "The result of a client call is not valid; the call waits on.",
+            "Send `content` as a list of blocks, or `pending` alone; name only files that the chat has.",
+        ),
+        "invalid_skill": Code(
+            "A skill can't be used: its name, its front matter, a path, or its size.",
+            "Send texts by path, with a `SKILL.md` whose front matter has `name` and `description`.",
+        ),
+        "invalid_label": Code("A label, its value or the version is wrong.", "See the label list."),
+        "invalid_scope": Code("A scope is unknown.", "Use runs, tools, jobs or mcp."),
+        "developer_terms_not_accepted": Code(
+            "The developer terms were not accepted.", "Send developerTermsAccepted: true."
+        ),
+        "developer_terms_version_mismatch": Code(
+            "The accepted terms are not the current ones.", "Accept the version in requiredDeveloperTermsVersion."
+        ),
+    },
+    401: {
+        "unauthorized": Code("The key is missing, invalid, revoked or not authorized.", _KEY),
+    },
+    403: {
+        "api_key_scope_forbidden": _stated(
+            "The key is scoped away from this surface.", "Use a key with the scope that this call needs."
+        ),
+        "key_suspended": Code("The key is suspended.", "Ask the service's operator, or use another key."),
+        "foreign_origin": Code(
+            "A page of another site sent the request.",
+            "Open the service's own pages under /app; its operator adds origins with AGENTSVC_ORIGINS.",
+        ),
+        "foreign_host": Code(
+            "The request names a host that is not the service's.",
+            "Use the service's address; its operator adds names with AGENTSVC_HOSTS.",
+        ),
+        "plan_access_required": Code("The account cannot use the Developer API.", "Turn the plan on."),
+    },
+    404: {
+        "chat_not_found": _stated("No such chat for this account.", "Check the chat id and the key."),
+        "project_not_found": _stated("No such project for this account.", "Check the project id and the key."),
+        "run_not_found": _stated("No run with that id for this account.", "Check the run id and the key."),
+        "not_found": Code("No such path.", "Check the base URL and the path."),
+        "file_not_found": Code("No file at that path in the chat.", "List the chat's files."),
+        "upload_not_found": Code("The staged upload is unknown or expired.", "Upload the file again."),
+        "tool_not_found": Code("No such tool.", "List the tools."),
+        "call_not_found": Code("No such tool call in that run.", "Take the id of its event."),
+        "job_not_found": Code("No such job in that chat.", "Give the chat that the submit answered."),
+        "feedback_not_found": Code("No such feedback report.", "List the reports."),
+        "media_not_found": Code("No such media.", "Check the media id."),
+        "landing_page_not_found": Code("No such landing page.", "Check the page id."),
+        "key_not_found": Code("No such key.", "List the keys."),
+    },
+    405: {
+        "method_not_allowed": Code("The path does not take this method.", "See the Allow header."),
+    },
+    408: {
+        "request_timeout": Code(
+            "The request did not arrive in time: its headers took over 20 seconds, or its body stood still.",
+            "Send it again, over a better connection.",
+        ),
+    },
+    409: {
+        "run_not_resumable": Code(
+            "The run did not fail, or failed for a reason that would fail again.",
+            "Start a new run; only `model_unavailable`, `attempts_exhausted` and `limit_reached` can be resumed.",
+        ),
+        "agent_run_rejected": _stated(
+            "The chat already has an active turn; nothing was started and nothing is billed.",
+            "Wait for the run in activeRunId, cancel it, or use another chat.",
+        ),
+        "chat_project_mismatch": _stated("The chat belongs to another project.", "Leave out `project`, or correct it."),
+        "chat_id_retired": _stated("The chat is retired.", "Use another chat."),
+        "idempotency_conflict": _stated(
+            "The Idempotency-Key was first used in another chat today.",
+            "Use a new key, or the chat of the first submit.",
+        ),
+        "job_not_finished": Code("The job has not ended yet.", "Wait for the job, then read its result."),
+        "call_not_waiting": Code(
+            "The tool call does not wait for this.",
+            "Look at the run: it was decided or answered, has expired, or the run ended.",
+        ),
+        "version_conflict": Code("The labels were changed meanwhile.", "Read the page again, then write."),
+    },
+    413: {
+        "attachment_too_large": _stated(
+            "One file, or the whole request, is too large.", "Attach smaller files: at most 100 MB each."
+        ),
+        "call_result_too_large": Code(
+            "The result of a client call is over 1 MiB; the call waits on.",
+            "Send less: the gist, or a file of the chat.",
+        ),
+        "request_too_large": _stated("A request to the MCP endpoint is over 150 MB.", "Send a smaller request."),
+    },
+    416: {
+        "range_not_satisfiable": Code("The file has no such range of bytes.", "Ask for the whole file."),
+    },
+    431: {
+        "headers_too_large": Code(
+            "The address, headers and trailers of the request are over 64 KB.",
+            "Send fewer or shorter headers: each counts its text and 32 bytes.",
+        ),
+    },
+    429: {
+        "request_per_minute": _stated("Too many requests this minute.", _WAIT),
+        "request_per_minute_user": _stated("Too many requests of this user this minute.", _WAIT),
+        "request_per_day": _stated("Too many requests today.", _WAIT),
+        "user_throttled": _stated("The user is throttled.", _WAIT),
+        "user_suspended": _stated("The user is suspended.", "Ask the service's operator.", own_retry="never"),
+        "api_wallet_exhausted": _stated(
+            "The wallet has no room for a new hold.", "Add credit to the wallet.", own_retry="never"
+        ),
+        "api_key_budget_exhausted": _stated(
+            "The key's monthly budget is spent.", "Raise the budget, or use another key.", own_retry="never"
+        ),
+        "runtime_capacity_busy": _stated(
+            "The service is near its limit and the account holds its share of active runs.",
+            "Wait for a run to end.",
+            retry_after=BUSY_RETRY_AFTER_SECONDS,
+        ),
+        "monthly_usage_limit_reached": _stated(
+            "The plan's monthly usage pool is spent.", "Wait for the next month.", own_retry="never"
+        ),
+        "feedback_rate_limited": _stated("60 feedback reports were sent in the last hour.", _WAIT, own_retry="never"),
+    },
+    500: {
+        "internal_error": Code("Unexpected server failure.", _LATER),
+    },
+    502: {
+        "bad_gateway": Code(
+            "The gateway received an invalid response.",
+            _LATER,
+            unreached="No gateway stands before the service; an operator's own may answer so.",
+        ),
+    },
+    503: {
+        "brain_unavailable": _stated("The brain is briefly unavailable.", _LATER),
+        "workspace_busy": _stated(
+            "The chat's workspace is briefly busy.",
+            _LATER,
+            own_type="rate_limit_error",
+            retry_after=BUSY_RETRY_AFTER_SECONDS,
+        ),
+        "model_unavailable": Code(
+            "The model that the start names can't answer now.",
+            "`GET /models` says why; name another model, or leave it out for the default.",
+            own_retry="never",
+        ),
+        "api_wallet_reconciliation_required": _stated(
+            "Billing review: a model receipt lacks its token counts.",
+            "Ask support to resolve it; adding credit does not help.",
+            own_retry="never",
+        ),
+        "runtime_unavailable": _stated("The agent runtime failed.", _MAY_RUN, unreached=_STARTED),
+        "runtime_timeout": _stated("The agent runtime timed out.", _MAY_RUN, unreached=_STARTED),
+        "runtime_invalid_response": _stated("The agent runtime answered nonsense.", _MAY_RUN, unreached=_STARTED),
+    },
+    504: {
+        "gateway_timeout": Code("No answer within 120 seconds.", _MAY_RUN),
+    },
+}
+
+CODES: Final = {
+    code: replace(row, code=code, status=status) for status, rows in _ROWS.items() for code, row in rows.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run or job failed: the service sets its code as `last_error`, or as a tool's `error.code`."""
+
+    cause: str
+    hint: str
+    source: Source = "ours"
+    resumable: bool = False
+    """Whether a run that failed so can be resumed: the reason may pass."""
+
+
+FAILURES: Final = {
+    "budget_limited": Failure("The run reached 1,500 model steps; it is not billed.", "Ask for less.", source="stated"),
+    "limit_reached": Failure(
+        "The run reached its `max_steps` or `max_cents`, or the wallet, the plan's pool or the key's budget has no "
+        "room for its next call of a model or priced tool.",
+        "See its message: resume the run, start it with a higher limit, add credit, raise the budget, or wait for its "
+        "reset.",
+        resumable=True,
+    ),
+    "output_schema_mismatch": Failure("The answer did not fit the schema.", "Simplify the schema, or ask again."),
+    "output_too_long": Failure(
+        "The answer has more than 4 MB; its beginning is the output.", "Ask for less, or for a file."
+    ),
+    "model_required": Failure(
+        "This needs a language model.", "Choose one: `agentsvc model`, in a notebook `%agentsvc model`."
+    ),
+    "not_configured": Failure(
+        "The model or the tool lacks a credential, an address, a package or the network.", "Set what its message names."
+    ),
+    "model_unavailable": Failure(
+        "The model's server can't be reached, is overloaded, or broke its answer off.",
+        "See that it runs, and resume the run.",
+        resumable=True,
+    ),
+    "model_refused": Failure("The model's server refused the call.", "Correct what its message names."),
+    "content_filtered": Failure(
+        "The provider's filter stopped the answer.",
+        "Ask for something else, or in other words; in a new chat when it happens again.",
+    ),
+    "answer_refused": Failure(
+        "The model refused to answer.", "See its message; ask for something else, or in other words."
+    ),
+    "call_repeated": Failure(
+        "The model called a tool six times with the same input, while nothing changed.",
+        "Ask in other words, or choose a larger model.",
+    ),
+    "context_exceeded": Failure(
+        "The question with what goes along is longer than the model holds.",
+        "Ask for less, or set AGENTSVC_MODEL_CONTEXT to what the model's server was started with.",
+    ),
+    "model_failed": Failure("The model's answer could not be used.", "Ask again, or choose a larger model."),
+    "invalid_tool_input": Failure(
+        "The tool's input does not fit its schema.", "`tools.describe` says what it takes; in a notebook `%tools NAME`."
+    ),
+    "invalid_path": Failure("A path leads out of the workspace.", "Use a relative path without `..`."),
+    "file_protected": Failure(
+        "A run was to change the user's rules for agents, such as `AGENTS.md`, or the summary of the chat.",
+        "Change such a file yourself, by uploading it; have the run write to another.",
+    ),
+    "address_refused": Failure(
+        "An address leads into a private network, to this machine, or is written so that it hides where.",
+        "Give a public address; operators may allow others with AGENTSVC_FETCH_ALLOW.",
+    ),
+    "upstream_failed": Failure(
+        "A service that a tool asks answered with an error, or not at all.",
+        "See its message; check the tool's settings.",
+    ),
+    "recipient_refused": Failure(
+        "A mail was to go to somebody whom the operator does not allow.",
+        "Leave them out, or have them added to AGENTSVC_MAIL_RECIPIENTS.",
+    ),
+    "tool_changed": Failure(
+        "A tool of another server is not what it was when the run began, and was not called.",
+        "Look what the server says of it now, and start the run again.",
+    ),
+    "transcript_failed": Failure("The speech of a file could not be recognised.", "See its message."),
+    "fetch_failed": Failure("A page or file could not be fetched.", "See its message; try again later."),
+    "missing_glyphs": Failure(
+        "No font on the service's machine draws all characters of a text of an ad.",
+        "Install the font that its message names, or leave the characters out.",
+    ),
+    "no_text": Failure("The file has no text that can be read.", "Use a file with text."),
+    "query_failed": Failure("The question to the tables is wrong.", "Correct what its message names."),
+    "skill_not_found": Failure(
+        "The project has no such skill, or the skill no such file.", "Use a name that was listed."
+    ),
+    "program_failed": Failure("A program that the agent ran ended with an error.", "See its message."),
+    "too_much_work": Failure("A query or a program took too long or too much memory.", "Ask for less."),
+    "attempts_exhausted": Failure(
+        "The work was restarted three times without progress.", "Resume the run; start a job again.", resumable=True
+    ),
+    "cancelled": Failure("The work was cancelled.", "Start it again."),
+    "model_changed": Failure("The service was started again with another model.", "Start it again."),
+    "not_approved": Failure("Somebody refused the tool call.", "See the reason; ask for something else."),
+    "client_gone": Failure(
+        "The caller that was to execute a client tool sent no result in time; the run goes on.",
+        "Keep the program that started the run following it.",
+    ),
+    "client_error": Failure("A client tool failed where the caller is; the run goes on.", "See its message."),
+    "outcome_unknown": Failure(
+        "The tool was cut off while it had an effect; whether it is out is not known.",
+        "Look whether it is done before you ask again: it was not repeated.",
+    ),
+    "agent_error": Failure("The agent failed unexpectedly.", "See the service's log."),
+}
+
+
+def resume_command(command: str, run_id: str, code: str | None, message: str | None) -> str | None:
+    """Return the command that resumes a run which failed with this code and message; None if it can't be resumed.
+
+    >>> resume_command("agentsvc runs resume", "last", "limit_reached", "Resume it with a higher `max_cents`.")
+    'agentsvc runs resume last --max-cents N'
+    """
+    if code not in FAILURES or not FAILURES[code].resumable:
+        return None
+    return f"{command} {run_id}" + (" --max-cents N" if "`max_cents`" in (message or "") else "")

@@ -4,7 +4,6 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.ids import SHA256
 from agentsvc_nb.wire.limits import (
     FILE_NAME_CHARS,
@@ -14,6 +13,7 @@ from agentsvc_nb.wire.limits import (
     SEARCH_MAX_RESULTS,
     SNIPPETS_PER_MATCH,
 )
+from agentsvc_nb.wire.models import Model, Request
 
 KNOWN_BEGINNINGS: Final = (
     ("image/png", rb"\x89PNG\r\n\x1a\n", "image.png"),

@@ -1,34 +1,99 @@
-"""The models that a service offers (docs/api/models.md "Models by choice")."""
+"""The base models of all requests and responses.
 
-from typing import Literal
+Modules with many models do without `from __future__ import annotations`: pydantic would evaluate the text of each
+annotation at import, which takes a third of the time that making the classes takes.
+"""
 
-from pydantic import Field
+from __future__ import annotations
 
-from agentsvc_nb.wire.failures import Model
+import json
+import threading
+from typing import Any, ClassVar, Self
 
-Effort = Literal["low", "medium", "high"]
-"""How much thought a model is to give an answer."""
-Unavailable = Literal["not_configured", "unreachable", "no_price"]
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-
-class ModelInfo(Model):
-    """A model that a start may name. `reason` is why it is not available; prices are in cents a million tokens, None
-    when they are not known, as is `context_tokens`."""
-
-    object: str = "model"
-    id: str
-    default: bool = False
-    available: bool = True
-    reason: Unavailable | str | None = None
-    context_tokens: int | None = None
-    sees_images: bool = False
-    uses_tools: bool = False
-    input_cents_per_million: float | None = None
-    output_cents_per_million: float | None = None
+_BUILDING = threading.RLock()
 
 
-class ModelList(Model):
-    """The models that a service offers, the default first."""
+class Request(BaseModel):
+    """A request body. Unknown fields are ignored (docs/api/conventions.md "Values")."""
 
-    object: str = "list"
-    data: list[ModelInfo] = Field(default_factory=list)
+    model_config = ConfigDict(extra="ignore", defer_build=True)
+
+
+class Model(BaseModel):
+    """A response of the service. Unknown fields are kept: a service may send more than this version knows."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        protected_namespaces=(),
+        defer_build=True,  # built at first use: building all models would take half of the import time
+        json_schema_serialization_defaults_required=True,  # the service sends every field
+    )
+
+    _request_id: ClassVar[str | None] = None
+    """The `X-Request-Id` of the response, if the client read the record from one; not a field."""
+
+    @classmethod
+    def read(cls, data: bytes | str) -> Self:
+        """Parse JSON. A `null` counts as absent in a field that has a default.
+
+        Raises `pydantic.ValidationError`, which names each field of a wrong type.
+        """
+        build(cls)
+        try:
+            return cls._parse(data)
+        except ValidationError as error:
+            # Only now: looking for nulls in every response would make all of them slower.
+            if (rest := _without_nulls(data, error)) is None:
+                raise
+            try:
+                return cls._parse(rest)
+            except ValidationError as other:
+                lacks = any(detail["type"] == "missing" for detail in other.errors(include_url=False))
+                raise error if lacks else other from None
+
+    @classmethod
+    def _parse(cls, data: bytes | str) -> Self:
+        return cls.model_validate_json(data)
+
+
+def _without_nulls(data: bytes | str, error: ValidationError) -> str | None:
+    """Return the JSON without the nulls that could not be read; None if there are none."""
+    try:
+        whole = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    dropped = [_drop_null(whole, detail["loc"]) for detail in error.errors(include_url=False, include_input=False)]
+    return json.dumps(whole) if any(dropped) else None
+
+
+def _drop_null(place: Any, path: tuple[int | str, ...]) -> bool:
+    """Remove the null at the end of `path` from its object. Return False if there is none, as in a union's branch."""
+    for step in path:
+        if isinstance(place, dict) and step in place:
+            if place[step] is None:
+                del place[step]
+                return True
+            place = place[step]
+        elif isinstance(place, list) and isinstance(step, int) and step < len(place):
+            place = place[step]
+        else:
+            return False
+    return False
+
+
+def build(model: type[BaseModel]) -> None:
+    """Complete a deferred model, once, under a lock: before pydantic 2.14, building at first use is not thread-safe."""
+    if not model.__pydantic_complete__:
+        with _BUILDING:
+            model.model_rebuild()
+
+
+def build_all() -> None:
+    """Complete all models that have been imported."""
+    waiting: list[type[BaseModel]] = [Model, Request]
+    while waiting:
+        model = waiting.pop()
+        waiting += model.__subclasses__()
+        build(model)

@@ -4,7 +4,6 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.limits import (
     FEEDBACK_FIELD_CHARS,
     FEEDBACK_SUMMARY_CHARS,
@@ -12,6 +11,7 @@ from agentsvc_nb.wire.limits import (
     KEY_BUDGET_CENTS_MAX,
     KEY_NAME_CHARS,
 )
+from agentsvc_nb.wire.models import Model, Request
 
 # -- keys and terms -------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 from urllib.parse import quote
 
-from agentsvc_nb.wire import files, ids, models, proof, resources, runs, tools
+from agentsvc_nb.wire import files, ids, proof, resources, runs, tools
 from agentsvc_nb.wire.codes import CODES, Source
-from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.limits import (
     EVENT_ID_MAX,
     EVENTS_PAGE_DEFAULT,
@@ -25,6 +24,7 @@ from agentsvc_nb.wire.limits import (
     SESSION_CHARS,
     WORK_PAGE_DEFAULT,
 )
+from agentsvc_nb.wire.models import Model, Request
 
 DEVELOPERS: Final = "/api/developers"
 V1: Final = DEVELOPERS + "/v1"
@@ -367,7 +367,7 @@ _RUNS: Final = (
     .fails("invalid_call_result", "call_not_waiting", "call_result_too_large", session_code="call_not_found"),
     Route("models.list", "Lists the models that a start may name.", ANY)
     .takes("GET", f"{V1}/models")
-    .answers(models.ModelList),
+    .answers(runs.ModelList),
 )
 _FILES: Final = (
     Route("files.upload", "Stages up to 10 files.", FILES, source="stated")

@@ -1,4 +1,4 @@
-"""Agent runs and their events."""
+"""Agent runs and their events, and the models that a run may name."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.limits import (
     ATTACHMENTS_MAX,
     BASIS_VALUE_CHARS,
@@ -20,9 +19,11 @@ from agentsvc_nb.wire.limits import (
     SESSION_CHARS,
     STEPS_MAX,
 )
-from agentsvc_nb.wire.models import Effort
+from agentsvc_nb.wire.models import Model, Request
 from agentsvc_nb.wire.text import label
 
+Effort = Literal["low", "medium", "high"]
+"""How much thought a model is to give an answer."""
 RunStatus = Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"]
 ACTIVE: Final = frozenset({"queued", "running", "cancelling"})
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
@@ -226,7 +227,7 @@ class Run(Model):
     """One agent turn inside a chat.
 
     `output` is the final text; `structured_output` the same as data, when the run completed and its text is a JSON
-    object; `last_error` a code of `wire.failures.FAILURES`, or the agent's own; `basis` what the answer of a completed
+    object; `last_error` a code of `wire.codes.FAILURES`, or the agent's own; `basis` what the answer of a completed
     run rests on, when its agent said so; `resumed_from` the failed run that this one goes on from; `client_tools` the
     names of the tools that its caller executes.
     """
@@ -355,3 +356,29 @@ class EventPage(Model):
     next_after: int = 0
     has_more: bool = False
     status: str = ""
+
+
+Unavailable = Literal["not_configured", "unreachable", "no_price"]
+
+
+class ModelInfo(Model):
+    """A model that a start may name. `reason` is why it is not available; prices are in cents a million tokens, None
+    when they are not known, as is `context_tokens`."""
+
+    object: str = "model"
+    id: str
+    default: bool = False
+    available: bool = True
+    reason: Unavailable | str | None = None
+    context_tokens: int | None = None
+    sees_images: bool = False
+    uses_tools: bool = False
+    input_cents_per_million: float | None = None
+    output_cents_per_million: float | None = None
+
+
+class ModelList(Model):
+    """The models that a service offers, the default first."""
+
+    object: str = "list"
+    data: list[ModelInfo] = Field(default_factory=list)

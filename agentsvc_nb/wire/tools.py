@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.failures import Model, Request
 from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.models import Model, Request
 from agentsvc_nb.wire.runs import AnswerBasis, Project, Session, Usage
 
 JobStatus = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]

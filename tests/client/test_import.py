@@ -15,7 +15,7 @@ HEAVY = {"IPython", "ipywidgets", "pandas", "starlette", "uvicorn", "PIL", "pypd
 FIRST_USE = """
 import sys, threading
 from agentsvc_nb.client.models import Run
-from agentsvc_nb.wire.failures import Model
+from agentsvc_nb.wire.models import Model
 sys.setswitchinterval(1e-6)
 assert not Run.__pydantic_complete__
 together, read = threading.Barrier(16), []

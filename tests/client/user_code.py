@@ -42,9 +42,8 @@ from agentsvc_nb.client.history import Attempt, History
 from agentsvc_nb.client.models import FileSearch, Listing
 from agentsvc_nb.testing import Record, Replay, RunningService, running_service
 from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile
-from agentsvc_nb.wire.models import ModelInfo
 from agentsvc_nb.wire.resources import AdMedia, FeedbackReceipt, FeedbackReport, Label, LandingPage, Transcript
-from agentsvc_nb.wire.runs import CallApproval, SentCall
+from agentsvc_nb.wire.runs import CallApproval, ModelInfo, SentCall
 from agentsvc_nb.wire.tools import ToolDescription
 
 

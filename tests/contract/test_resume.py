@@ -8,7 +8,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from agentsvc_nb.wire.failures import FAILURES
+from agentsvc_nb.wire.codes import FAILURES
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.contract.conftest import Wire, code
 from tests.contract.service_fixture import ServiceFixture
@@ -119,7 +119,7 @@ def test_what_would_fail_again_is_not_resumed(script: str, wire: Wire) -> None:
 
 
 def test_what_passes_is_what_the_table_says() -> None:
-    assert {row.code for row in FAILURES.values() if row.resumable} == {
+    assert {code for code, row in FAILURES.items() if row.resumable} == {
         "model_unavailable",
         "attempts_exhausted",
         "limit_reached",

@@ -15,7 +15,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.magics.ask import EFFORTS
 from agentsvc_nb.notebook.widgets.chat.chat import Chat
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.models import Effort
+from agentsvc_nb.wire.runs import Effort
 from tests.notebook.jupyter import jupyter
 
 SEVERAL = {"models": "scripted,offline,openai-chat:gone", "model_url": "http://127.0.0.1:1"}

@@ -32,8 +32,7 @@ from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.service.runner.workspace import ChatTables
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool
 from agentsvc_nb.wire.limits import STEPS_MAX
-from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import AnswerBasis
+from agentsvc_nb.wire.runs import AnswerBasis, Effort
 
 
 @dataclass(frozen=True)

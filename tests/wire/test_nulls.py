@@ -9,13 +9,13 @@ from typing import Any, Final
 import pytest
 from pydantic import ValidationError
 
-from agentsvc_nb.wire import files, models, resources, runs, tools
-from agentsvc_nb.wire.failures import Model, build
+from agentsvc_nb.wire import files, resources, runs, tools
+from agentsvc_nb.wire.models import Model, build
 
 MODELS: Final = sorted(
     {
         kind
-        for module in (files, models, resources, runs, tools)
+        for module in (files, resources, runs, tools)
         for _, kind in inspect.getmembers(module, inspect.isclass)
         if issubclass(kind, Model) and kind is not Model
     },

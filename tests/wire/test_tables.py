@@ -11,8 +11,7 @@ import pytest
 import agentsvc_nb
 from agentsvc_nb.client import errors
 from agentsvc_nb.service.http.routing import handler
-from agentsvc_nb.wire.codes import CODES, STATUSES, Code
-from agentsvc_nb.wire.failures import FAILURES
+from agentsvc_nb.wire.codes import CODES, FAILURES, STATUSES, Code
 from agentsvc_nb.wire.routes import ROUTES, Route
 
 PACKAGE = Path(agentsvc_nb.__file__).parent

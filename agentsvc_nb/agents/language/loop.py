@@ -52,7 +52,7 @@ from agentsvc_nb.agents.port import RunContext, StepsExceeded, without_client_to
 from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, SentPart, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
-from agentsvc_nb.wire.models import Effort
+from agentsvc_nb.wire.runs import Effort
 
 Tell = Callable[[object], Awaitable[None]]
 Run = AgentRun[None, Any]

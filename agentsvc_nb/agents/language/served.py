@@ -36,9 +36,8 @@ from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, Lacking, Mo
 from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.setting_values import address_variable, key_variable
 from agentsvc_nb.tools.port import WorkFailure
-from agentsvc_nb.wire.models import Effort
 from agentsvc_nb.wire.proxies import settings_at_fault
-from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.runs import CENT, Effort
 
 LOST: Final = "The model's answer broke off in the middle: the connection to its server ended."
 NO_KEY: Final = "none"

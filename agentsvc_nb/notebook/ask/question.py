@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.state.session import ChatAddress, Session
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
-from agentsvc_nb.wire.models import Effort
+from agentsvc_nb.wire.runs import Effort
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from agentsvc_nb.notebook.files.attachments import AttachedFile, chat_with_files
 from agentsvc_nb.notebook.host import Mode
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire.limits import WAIT_SECONDS
-from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.runs import CENT, Effort
 from agentsvc_nb.wire.text import escape
 
 

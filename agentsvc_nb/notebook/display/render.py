@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.display.timeline import seconds_between, timeline_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import calls_bundle
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.failures import FAILURES, resume_command
+from agentsvc_nb.wire.codes import FAILURES, resume_command
 from agentsvc_nb.wire.runs import CENT, Run
 from agentsvc_nb.wire.text import escape, label, plain
 from agentsvc_nb.wire.tools import Job

@@ -12,8 +12,8 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from agentsvc_nb.service.usecases.media import LABELS
 from agentsvc_nb.wire.codes import CODES, ErrorType
-from agentsvc_nb.wire.failures import Model
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
+from agentsvc_nb.wire.models import Model
 from agentsvc_nb.wire.resources import NewLabels
 from agentsvc_nb.wire.routes import ROUTES, Parameter, Route
 

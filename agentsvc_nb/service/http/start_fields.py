@@ -20,8 +20,7 @@ from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.keys import looks_like_key
 from agentsvc_nb.wire.limits import CLIENT_TOOLS_MAX, OUTPUT_CONFIG_BYTES, STEPS_MAX
-from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import CENT, NewClientTool
+from agentsvc_nb.wire.runs import CENT, Effort, NewClientTool
 
 
 def limits(document: Document) -> RunLimits:

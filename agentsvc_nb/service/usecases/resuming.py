@@ -19,7 +19,7 @@ from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.usecases import UseCaseContext, chats, money, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.failures import FAILURES
+from agentsvc_nb.wire.codes import FAILURES
 from agentsvc_nb.wire.times import utc_day
 
 

@@ -21,8 +21,7 @@ from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.usecases import UseCaseContext, chats, copying, files, money, observing
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
-from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import TERMINAL, NewClientTool, SentCall
+from agentsvc_nb.wire.runs import TERMINAL, Effort, NewClientTool, SentCall
 from agentsvc_nb.wire.times import utc_day
 
 T = TypeVar("T")
@@ -32,7 +31,7 @@ LONG_CHARS: Final = 100_000
 EARLIER_CHARS: Final = 1_000_000
 """What an agent is told of an earlier message: more than a model's context holds."""
 STEPS_EXCEEDED: Final = "budget_limited"
-"""The last error of a run that reached the limit of model steps (`wire.failures`)."""
+"""The last error of a run that reached the limit of model steps (`wire.codes`)."""
 
 
 @dataclass(frozen=True, slots=True)

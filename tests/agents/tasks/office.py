@@ -12,8 +12,7 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.models import Effort
-from agentsvc_nb.wire.runs import Run
+from agentsvc_nb.wire.runs import Effort, Run
 from tests.agents.tasks.minds import Mind, reply
 from tests.agents.wires.providers import PROVIDERS, Provider
 from tests.agents.wires.reply import Body, Reply

@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.host import here, kernel_offer_here
 from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
-from agentsvc_nb.wire.models import Effort
+from agentsvc_nb.wire.runs import Effort
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.chat.page import ChatPage

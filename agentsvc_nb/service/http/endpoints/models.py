@@ -10,7 +10,7 @@ from agentsvc_nb.agents.port import ModelFacts
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.usecases import money
-from agentsvc_nb.wire.models import ModelInfo, ModelList
+from agentsvc_nb.wire.runs import ModelInfo, ModelList
 
 
 async def models_list(context: RequestContext) -> Response:
