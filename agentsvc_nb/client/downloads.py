@@ -1,26 +1,27 @@
-"""Downloads of a chat's files: verified by SHA-256, resumed, and skipped if already there (docs/api/files.md).
+"""Download files of a chat: verified by SHA-256, resumed, and skipped if already there (docs/api/files.md).
 
-The tables that a run left are such files, too: they become DataFrames with the types of their columns.
+The tables that a run left are such files, too: `fetch_tables` reads them as DataFrames.
 """
 
 from __future__ import annotations
 
 import csv
 import functools
+import hashlib
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Unpack
 
 from agentsvc_nb.client.core import ApiRequest, Core, described
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.client.options import Options, hook, whole
-from agentsvc_nb.client.partial_download import PartialDownload, PartialFile, matches
 from agentsvc_nb.client.references import ChatRef, identifier
 from agentsvc_nb.client.transport.io import OnBytes, Response, call_hook
 from agentsvc_nb.client.uploads import download_target
@@ -31,13 +32,9 @@ from agentsvc_nb.wire.reading import read_json
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Open = Callable[[str | None], PartialDownload]
-"""Makes the `PartialDownload` for a content of this SHA-256 (None: unknown)."""
-
 _SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
 _BLOCK_BYTES: Final = MIB // 2
-"""Chunks are collected to blocks of this size before they are hashed and written."""
+"""Chunks are collected to blocks of this size: on asyncio each write is a call in another thread."""
 _GAIN_BYTES: Final = MIB
 """A connection that brought at least so much before it broke does not count as a failed attempt."""
 
@@ -53,15 +50,16 @@ async def download(
 ) -> bytes | Path:
     """Return or store the content of a file, as `files.download` describes it."""
     core, on_progress = core.scoped(options), hook("on_progress", on_progress)
-    request, named = _request(core, path, chat), identifier("path", path)
-    listed = None if isinstance(path, str) else path
-    sha256 = listed.id if listed and _SHA256.fullmatch(listed.id) else None
-    if to is None:
-        return (await _fetch(core, request, named, sha256, PartialDownload, on_progress)).content()
-    target = await core.io.call(lambda: download_target(to, named))
-    if not await core.io.call(lambda: matches(target, sha256, listed.size_bytes if listed else None)):
-        await _fetch(core, request, named, sha256, functools.partial(PartialFile, target), on_progress)
-    return target
+    request, name = _request(core, path, chat), identifier("path", path)
+    target = io.BytesIO() if to is None else await core.io.call(lambda: download_target(to, name))
+    file = _Download(core, name, target, on_progress)
+    try:
+        if not isinstance(path, str) and _SHA256.fullmatch(path.id):
+            await core.io.call(functools.partial(file.open, path.id, path.size_bytes))
+        await core.repeat(request, file.attempt)
+    finally:
+        file.leave()  # called directly, because a cancelled task cannot await `io.call`
+    return target if isinstance(target, Path) else target.getvalue()
 
 
 def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequest:
@@ -93,160 +91,184 @@ async def head(
     """
     size = whole("size", size, least=1)
     core = core.scoped(options)
-    request = replace(_request(core, path, chat), headers={"range": f"bytes=0-{size - 1}"})
+
+    async def attempt(request: ApiRequest) -> bytes:
+        response = await core.attempt(request)
+        content = bytearray()
+        try:
+            # Stops after `size` bytes, because a server may ignore the range.
+            while len(content) < size and (chunk := await core.read_chunk(response)) is not None:
+                content += chunk
+        finally:
+            await core.io.close(response)
+        return bytes(content[:size])
+
     try:
-        return await core.repeat(request, functools.partial(_begun, core, size))
+        return await core.repeat(replace(_request(core, path, chat), headers={"range": f"bytes=0-{size - 1}"}), attempt)
     except StefanBrainError as error:
         if error.status == 416:  # an empty file has no first byte; a proxy says so without our code
             return b""
         raise
 
 
-async def _begun(core: Core, size: int, request: ApiRequest) -> bytes:
-    """One attempt of `head`. Stops reading after `size` bytes, because a server may ignore the range."""
-    response = await core.attempt(request)
-    come = bytearray()
-    try:
-        while len(come) < size and (chunk := await core.read_chunk(response)) is not None:
-            come += chunk
-    finally:
-        await core.io.close(response)
-    return bytes(come[:size])
-
-
-async def _fetch(
-    core: Core, request: ApiRequest, path: str, sha256: str | None, make: Open, on_progress: OnBytes | None
-) -> PartialDownload:
-    download = _Download(core, path, make, on_progress)
-    try:
-        if sha256:
-            await download.begin(sha256)
-        await core.repeat(request, download.attempt)
-        return download.partial
-    finally:
-        download.leave()  # called directly, because a cancelled task cannot await `io.call`
-
-
 class _Download:
-    """The download of one file, over as many requests as it takes.
+    """The download of one file, over as many requests as it takes: into memory, or a `.part` file next to `target`.
 
-    `_continued` is True while bytes of an earlier download are reused that have not been verified.
+    The part file is named by the content's hash, so that the next download of the same content continues it. Two that
+    run at once write the same bytes to the same offsets, so neither damages the other's file.
     """
 
-    def __init__(self, core: Core, path: str, make: Open, on_progress: OnBytes | None) -> None:
+    def __init__(self, core: Core, path: str, target: Path | io.BytesIO, on_progress: OnBytes | None) -> None:
         self._core = core
         self._path = path
-        self._make = make
+        self._target = target
         self._on_progress = on_progress
-        self._partial: PartialDownload | None = None
-        self._continued = False
-        self._told = 0
+        self._file: BinaryIO | None = None
+        self._part: Path | None = None
+        self._sha256: str | None = None
+        self._digest = hashlib.sha256()
+        self._size = self._reported = 0
+        self._continued = False  # True while the file begins with unverified bytes of an earlier download
+        self._spoiled = self._complete = False
 
-    @property
-    def partial(self) -> PartialDownload:
-        assert self._partial is not None
-        return self._partial
+    def open(self, sha256: str | None, size: int | None = None) -> None:
+        """Open the file for a content of this SHA-256 and size (None: unknown), and hash what a part file has of it.
 
-    async def begin(self, sha256: str | None) -> None:
-        self._partial = await self._core.io.call(lambda: self._make(sha256))
-        self._continued = self._partial.done > 0
-
-    def leave(self) -> None:
-        if self._partial is not None:
-            self._partial.leave()
+        Raises `OSError` if a symbolic link is in the place of the part file.
+        """
+        self._sha256 = sha256
+        if isinstance(self._target, io.BytesIO):
+            self._file = self._target
+            return
+        if _matches(self._target, sha256, size):
+            self._complete = True
+            return
+        mark = sha256[:16] if sha256 else secrets.token_hex(8)
+        self._part = self._target.with_name(f"{self._target.name}.{mark}.part")
+        self._file = open(self._part, "r+b", opener=_create_or_open)  # noqa: SIM115 - `leave` closes it
+        while block := self._file.read(MIB):
+            self._digest.update(block)
+            self._size += len(block)
+        self._continued = self._size > 0
+        self._complete = self._digest.hexdigest() == sha256
 
     async def attempt(self, request: ApiRequest) -> None:
-        """Request what is missing until the file is complete. Raises `APIConnectionError` when a connection broke
-        before it brought `_GAIN_BYTES`."""
-        while not (self._partial and self._partial.whole):
-            before = self._partial.done if self._partial else 0
-            try:
-                if await self._request(request):
-                    break
-            except APIConnectionError as error:
-                gain = self._partial.done - before if self._partial else 0
-                if error.closed or gain < _GAIN_BYTES or not self._core.settings.max_retries:
-                    raise
-        await self._core.io.call(self.partial.keep)
+        """Request what is missing until the file is complete, then put it in its place.
 
-    async def _request(self, request: ApiRequest) -> bool:
-        """Send one request for the missing bytes, and store what arrives. False if another request is needed."""
-        response = await self._request_rest(request)
-        if response is None:
-            return False
+        Raises `APIConnectionError` when a connection broke before it brought `_GAIN_BYTES`.
+        """
+        while not self._complete:
+            before = self._size
+            try:
+                await self._fetch_rest(request)
+            except APIConnectionError as error:
+                gained = self._size - before
+                if error.closed or gained < _GAIN_BYTES or not self._core.settings.max_retries:
+                    raise
+        await self._core.io.call(self._finish)
+
+    async def _fetch_rest(self, request: ApiRequest) -> None:
+        """Send one request for the missing bytes, and store and verify what arrives."""
+        rest = {}
+        if self._size and self._sha256:
+            rest = {"range": f"bytes={self._size}-", "if-range": f'"{self._sha256}"'}
         try:
-            sha256 = _content_of(response)
-            if self._partial is None:
-                await self.begin(sha256)
-                if self._continued or self.partial.whole:
-                    return False
-            self._expect(sha256, response)
-            self.partial.answered(response.status, response.headers)
+            response = await self._core.attempt(replace(request, headers=rest))
+        except StefanBrainError as error:
+            if error.code != "range_not_satisfiable" or not rest:
+                raise
+            self._restart()  # the part file is longer than the content
+            return
+        try:
+            tag = _SHA256.fullmatch(response.headers.get("etag", ""))
+            sha256 = tag[1] if tag else None
+            if self._file is None:
+                await self._core.io.call(lambda: self.open(sha256))
+                if self._continued or self._complete:
+                    return
+            if sha256 and self._sha256 and sha256 != self._sha256:
+                changed = StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
+                raise described(changed, response)
+            start = response.headers.get("content-range", "")
+            if response.status != 206 or not start.startswith(f"bytes {self._size}-"):
+                self._restart()
             await self._read(response)
         finally:
             await self._core.io.close(response)
-        return self._checked(response)
-
-    async def _request_rest(self, request: ApiRequest) -> Response | None:
-        """The response with the missing bytes, or None after discarding a partial file that is not a prefix of the
-        content (416: the content has no bytes after it)."""
-        headers = self._partial.range if self._partial else {}
-        try:
-            return await self._core.attempt(replace(request, headers=headers))
-        except StefanBrainError as error:
-            if error.code != "range_not_satisfiable" or not headers:
-                raise
-        await self._core.io.call(self.partial.restart)
-        return None
-
-    def _expect(self, sha256: str | None, response: Response) -> None:
-        if sha256 and self.partial.sha256 and sha256 != self.partial.sha256:
-            changed = StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
-            raise described(changed, response)
-
-    async def _read(self, response: Response) -> None:
-        """Store the body in blocks: on asyncio each write is a call in another thread, too slow for single chunks."""
-        partial, come = self.partial, bytearray()
-        self._told = min(self._told, partial.done)  # less when the file is requested from its beginning
-        try:
-            while (chunk := await self._core.read_chunk(response)) is not None:
-                come += chunk
-                # What a connection brought before it broke counts, too.
-                if partial.done + len(come) - self._told >= _BLOCK_BYTES:
-                    block, come = come, bytearray()
-                    await self._take(block)
-            block, come = come, bytearray()
-            await self._take(block)
-        finally:
-            partial.take(come)
-
-    async def _take(self, block: bytearray) -> None:
-        if block:
-            await self._core.io.call(functools.partial(self.partial.take, block))
-            self._told = self.partial.done
-            await call_hook(self._on_progress, self._told, self.partial.total)
-
-    def _checked(self, response: Response) -> bool:
-        """True if the file is complete and its hash is right.
-
-        A wrong hash after resuming may come from a damaged partial file: the result is then False, and the file is
-        requested from the beginning, once. Otherwise raises `StefanBrainError`.
-        """
-        partial, continued = self.partial, self._continued
-        self._continued = False
-        if partial.sha256 is None or partial.whole:
-            return True
-        if not continued:
-            partial.spoiled = True
+        expected = self._sha256 or sha256
+        if not expected or self._digest.hexdigest() == expected:
+            self._complete = True
+        elif self._continued:  # the part file was damaged: request everything, once
+            self._restart()
+        else:
+            self._spoiled = True
             wrong = StefanBrainError(f"What came of {self._path} does not match its SHA-256; nothing was kept.")
             raise described(wrong, response)
-        partial.restart()
+
+    async def _read(self, response: Response) -> None:
+        length = response.headers.get("content-length", "")
+        total = self._size + int(length) if length.isdigit() else None
+        self._reported = min(self._reported, self._size)
+        block = bytearray()
+        try:
+            while True:
+                chunk = await self._core.read_chunk(response)
+                block += chunk or b""
+                if block and (chunk is None or self._size + len(block) - self._reported >= _BLOCK_BYTES):
+                    full, block = block, bytearray()
+                    await self._core.io.call(functools.partial(self._write, full))
+                    self._reported = self._size
+                    await call_hook(self._on_progress, self._size, total)
+                if chunk is None:
+                    return
+        finally:
+            self._write(block)  # what a connection brought before it broke
+
+    def _write(self, block: bytearray) -> None:
+        if block and self._file:
+            self._digest.update(block)
+            self._file.write(block)
+            self._size += len(block)
+
+    def _restart(self) -> None:
+        self._size, self._digest, self._continued = 0, hashlib.sha256(), False
+        if self._file:
+            self._file.seek(0)
+
+    def _finish(self) -> None:
+        """Cut off what an earlier, longer file left behind, and rename the part file to its target."""
+        if self._file is None:
+            return  # the target had this content already
+        self._file.truncate(self._size)
+        if self._part is not None and isinstance(self._target, Path):
+            self._file.close()
+            try:
+                self._part.replace(self._target)
+            except FileNotFoundError:  # another download of the same content was faster
+                if not _matches(self._target, self._sha256):
+                    raise
+
+    def leave(self) -> None:
+        """Close the part file, and remove one that no later download could continue."""
+        if self._part is not None and self._file is not None:
+            self._file.close()
+            if self._spoiled or self._sha256 is None or not self._size:
+                self._part.unlink(missing_ok=True)
+
+
+def _create_or_open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
+def _matches(place: Path, sha256: str | None, size: int | None = None) -> bool:
+    """True if `place` is a file with this content; False without reading it if `size` is given and differs."""
+    try:
+        if sha256 is None or not place.is_file() or (size is not None and place.stat().st_size != size):
+            return False
+        with place.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+    except FileNotFoundError:
         return False
-
-
-def _content_of(response: Response) -> str | None:
-    tag = _SHA256.fullmatch(response.headers.get("etag", ""))
-    return tag[1] if tag else None
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------
@@ -271,25 +293,21 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "datetime": datetime.fromisoformat,
     "time": time.fromisoformat,
 }
-_INTEGERS: Final = range(-(2**63), 2**63)
+_INT64: Final = range(-(2**63), 2**63)
 
 
 def table_files(files: Iterable[WorkspaceFile]) -> list[tuple[WorkspaceFile, WorkspaceFile]]:
-    """Of the files of a run, the CSV of each table and its schema, in the order in which they were written."""
-    outputs: dict[str, list[WorkspaceFile]] = {}
+    """Of the files of a run, return the CSV of each table and its schema, in the order in which they were written."""
+    outputs: dict[str, tuple[list[WorkspaceFile], list[WorkspaceFile]]] = {}
     for file in files:
         if file.output is not None and file.output.type == TABLE:
-            outputs.setdefault(file.output.id, []).append(file)
-    found: list[tuple[WorkspaceFile, WorkspaceFile]] = []
-    for members in outputs.values():
-        schemas = [file for file in members if file.path.endswith(SCHEMA_ENDING)]
-        contents = [file for file in members if file not in schemas]
-        found += zip(contents, schemas, strict=False)
-    return found
+            contents, schemas = outputs.setdefault(file.output.id, ([], []))
+            (schemas if file.path.endswith(SCHEMA_ENDING) else contents).append(file)
+    return [pair for members in outputs.values() for pair in zip(*members, strict=False)]
 
 
 async def fetch_tables(core: Core, chat: str, files: Iterable[WorkspaceFile], **attrs: Any) -> list[pd.DataFrame]:
-    """The tables among these files. Raises `StefanBrainError`, `ImportError` without pandas."""
+    """Download the tables among these files. Raises `StefanBrainError`, `ImportError` without pandas."""
     frames = []
     for content, schema in table_files(files):
         data, types = await download(core, content, chat=chat), await download(core, schema, chat=chat)
@@ -305,31 +323,22 @@ def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
     Raises `StefanBrainError` for files that do not fit each other, and `ImportError` without pandas.
     """
     try:
-        told = read_json(schema)
-        fields = {str(field["name"]): field for field in told["fields"]}
+        document = read_json(schema)
+        fields = {str(field["name"]): field for field in document["fields"]}
         header, *rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
         if header != list(fields):
             raise ValueError("its header is another")
-        cells = {name: _values(str(fields[name]["type"]), column) for name, column in _columns(header, rows).items()}
+        kinds = {name: str(field["type"]) for name, field in fields.items()}
+        readers = [(name, _READERS.get(kind, str)) for name, kind in kinds.items()]
+        records = [
+            {name: read(cell) if cell else None for (name, read), cell in zip(readers, row, strict=True)}
+            for row in rows
+        ]
         units = {name: field["unit"] for name, field in fields.items() if field.get("unit")}
     except (ValueError, KeyError, TypeError, csv.Error) as error:
         raise StefanBrainError(f"A table of the run can't be read: {error}; download its files instead.") from None
-    records = [dict(zip(header, row, strict=True)) for row in zip(*cells.values(), strict=True)]
-    dtypes = {name: _dtype(str(field["type"]), cells[name]) for name, field in fields.items()}
-    return frame(records, dtypes, title=told.get("title", ""), units=units, **attrs)
-
-
-def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-    columns = zip(*rows, strict=True) if rows else ([] for _ in header)
-    return {name: list(column) for name, column in zip(header, columns, strict=True)}
-
-
-def _values(kind: str, cells: Iterable[str]) -> list[Any]:
-    read = _READERS.get(kind, str)
-    return [read(cell) if cell else None for cell in cells]
-
-
-def _dtype(kind: str, values: Iterable[Any]) -> str:
-    if kind == "integer" and any(value is not None and value not in _INTEGERS for value in values):
-        return "object"  # Python's own, which are exact
-    return _DTYPES.get(kind, "object")
+    dtypes = {name: _DTYPES.get(kind, "object") for name, kind in kinds.items()}
+    for name, kind in kinds.items():
+        if kind == "integer" and any(row[name] is not None and row[name] not in _INT64 for row in records):
+            dtypes[name] = "object"  # Python's own integers, which are exact
+    return frame(records, dtypes, title=document.get("title", ""), units=units, **attrs)
