@@ -7,30 +7,12 @@ from typing import Self, Unpack
 
 import httpx
 
-from agentsvc_nb.client import mapping, tools
+from agentsvc_nb.client import files, jobs, mapping, resources, runs, tools
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.faces import Resource, blocking, show_options
-from agentsvc_nb.client.files import AsyncFiles, Files
 from agentsvc_nb.client.history import History
-from agentsvc_nb.client.jobs import AsyncJobs, Jobs
 from agentsvc_nb.client.options import ClientOptions, ClientSettings
 from agentsvc_nb.client.origin import Origin, Revive
-from agentsvc_nb.client.resources import (
-    AsyncChats,
-    AsyncFeedback,
-    AsyncLabels,
-    AsyncMedia,
-    AsyncModels,
-    AsyncProjects,
-    Chats,
-    Feedback,
-    Labels,
-    Media,
-    Models,
-    Projects,
-)
-from agentsvc_nb.client.runs import AsyncRuns, Runs
-from agentsvc_nb.client.tools import AsyncTools, Tools
 from agentsvc_nb.client.transport.http import SyncIO
 from agentsvc_nb.client.transport.io import run_sync
 
@@ -125,16 +107,16 @@ class AgentService(_Client):
 
     def _use(self, core: Core) -> None:
         self._core = core
-        self.runs = Runs(AsyncRuns(core))
-        self.files = Files(AsyncFiles(core))
-        self.jobs = Jobs(AsyncJobs(core))
-        self.tools = Tools(AsyncTools(core))
-        self.models = Models(AsyncModels(core))
-        self.projects = Projects(AsyncProjects(core))
-        self.chats = Chats(AsyncChats(core))
-        self.feedback = Feedback(AsyncFeedback(core))
-        self.media = Media(AsyncMedia(core))
-        self.labels = Labels(AsyncLabels(core))
+        self.runs = runs.Runs(runs.AsyncRuns(core))
+        self.files = files.Files(files.AsyncFiles(core))
+        self.jobs = jobs.Jobs(jobs.AsyncJobs(core))
+        self.tools = tools.Tools(tools.AsyncTools(core))
+        self.models = resources.Models(resources.AsyncModels(core))
+        self.projects = resources.Projects(resources.AsyncProjects(core))
+        self.chats = resources.Chats(resources.AsyncChats(core))
+        self.feedback = resources.Feedback(resources.AsyncFeedback(core))
+        self.media = resources.Media(resources.AsyncMedia(core))
+        self.labels = resources.Labels(resources.AsyncLabels(core))
 
     @property
     def _resource(self) -> Resource:
@@ -183,16 +165,16 @@ class AsyncAgentService(_Client):
 
     def _use(self, core: Core) -> None:
         self._core = core
-        self.runs = AsyncRuns(core)
-        self.files = AsyncFiles(core)
-        self.jobs = AsyncJobs(core)
-        self.tools = AsyncTools(core)
-        self.models = AsyncModels(core)
-        self.projects = AsyncProjects(core)
-        self.chats = AsyncChats(core)
-        self.feedback = AsyncFeedback(core)
-        self.media = AsyncMedia(core)
-        self.labels = AsyncLabels(core)
+        self.runs = runs.AsyncRuns(core)
+        self.files = files.AsyncFiles(core)
+        self.jobs = jobs.AsyncJobs(core)
+        self.tools = tools.AsyncTools(core)
+        self.models = resources.AsyncModels(core)
+        self.projects = resources.AsyncProjects(core)
+        self.chats = resources.AsyncChats(core)
+        self.feedback = resources.AsyncFeedback(core)
+        self.media = resources.AsyncMedia(core)
+        self.labels = resources.AsyncLabels(core)
 
     async def close(self) -> None:
         """Close the connections of the running event loop. The client opens new ones when you use it again."""

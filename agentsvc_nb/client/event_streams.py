@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import Any, Generic, Self
 
 from agentsvc_nb.client.events import RunEvent, TextDelta
@@ -11,15 +11,15 @@ from agentsvc_nb.client.streams import ResumableEventStream
 from agentsvc_nb.client.transport.io import run_sync
 
 
-class _StreamFace(Generic[Data]):
-    """What both faces of an event stream have."""
+class _EventStream(Generic[Data]):
+    """What the streams of both clients have."""
 
     def __init__(self, events: ResumableEventStream) -> None:
         self._events = events
 
     @property
     def run(self) -> Run[Data]:
-        """The run as last known, from the start, then from its events; the final record once it has ended."""
+        """Return the run as last known: from the start, then from its events, and at the end its final record."""
         return self._events.run
 
     @property
@@ -32,25 +32,25 @@ class _StreamFace(Generic[Data]):
 
     @property
     def cursor(self) -> int:
-        """Id of the last event that was handed out; attach with `after=` to go on from there."""
+        """Return the id of the last event that you have read; pass it to `attach` as `after` to continue from there."""
         return self._events.cursor
 
     @property
     def reconnects(self) -> int:
-        """How often the stream was picked up again after a dropped connection."""
+        """Return how often the stream has reconnected after a dropped connection."""
         return self._events.reconnects
 
     @property
     def _request_id(self) -> str | None:
-        """The id of the latest request for its events, before that of the request for the run."""
+        """Return the id of the latest request for the events, or before that of the request for the run."""
         return self._events.request_id
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
 
 
-class EventStream(_StreamFace[Data]):
-    """The events of a run; leave it early with `close`, `with`, or by dropping it, and the run goes on.
+class EventStream(_EventStream[Data]):
+    """The events of a run. Leave it early with `close`, `with`, or by dropping it: the run goes on.
 
     >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
     ...     for event in stream:
@@ -59,22 +59,22 @@ class EventStream(_StreamFace[Data]):
     """
 
     def final_status(self) -> Run[Data]:
-        """Read to the end; the finished run."""
+        """Read to the end, and return the finished run."""
         return run_sync(self._events.final_status())
 
     @property
-    def text(self) -> Texts:
-        """The pieces of the answer as they come, without the other events.
+    def text(self) -> Iterator[str]:
+        """Return an iterator over the pieces of the answer as they arrive, without other events.
 
-        What an attempt said that a crash took back has been handed out; `final_status().output` never contains it.
+        If an attempt crashed, its text has been returned already; `final_status().output` never contains it.
 
         >>> for piece in stream.text:  # doctest: +SKIP
         ...     print(piece, end="", flush=True)
         """
-        return Texts(self)
+        return (event.text for event in self if isinstance(event, TextDelta))
 
     def close(self) -> None:
-        """Stop reading. May be called from another thread."""
+        """Stop reading. You may call it from another thread."""
         run_sync(self._events.close())
 
     def __iter__(self) -> Self:
@@ -93,36 +93,21 @@ class EventStream(_StreamFace[Data]):
         self.close()
 
 
-class Texts:
-    """The text of a stream, to iterate over."""
-
-    def __init__(self, stream: EventStream[Any]) -> None:
-        self._stream = stream
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> str:
-        while not isinstance(event := next(self._stream), TextDelta):
-            pass
-        return event.text
-
-
-class AsyncEventStream(_StreamFace[Data]):
+class AsyncEventStream(_EventStream[Data]):
     """The events of a run, for `async for`; see `EventStream`."""
 
     async def final_status(self) -> Run[Data]:
-        """Read to the end; the finished run."""
+        """Read to the end, and return the finished run."""
         return await self._events.final_status()
 
     @property
-    def text(self) -> AsyncTexts:
-        """The pieces of the answer as they come; see `EventStream.text`.
+    def text(self) -> AsyncIterator[str]:
+        """Return an iterator over the pieces of the answer as they arrive; see `EventStream.text`.
 
         >>> async for piece in stream.text:  # doctest: +SKIP
         ...     print(piece, end="", flush=True)
         """
-        return AsyncTexts(self)
+        return (event.text async for event in self if isinstance(event, TextDelta))
 
     async def close(self) -> None:
         """Stop reading."""
@@ -142,21 +127,6 @@ class AsyncEventStream(_StreamFace[Data]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-
-class AsyncTexts:
-    """The text of a stream, for `async for`."""
-
-    def __init__(self, stream: AsyncEventStream[Any]) -> None:
-        self._stream = stream
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> str:
-        while not isinstance(event := await anext(self._stream), TextDelta):
-            pass
-        return event.text
 
 
 class AsyncStreamStart(Generic[Data]):

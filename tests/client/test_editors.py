@@ -49,6 +49,14 @@ def test_each_operation_is_shown_whole(editor: Editor) -> None:
             assert not signature.endswith(("-> Any", "-> Unknown")), code
 
 
+def test_a_client_is_shown_with_its_arguments(editor: Editor) -> None:
+    for line in (1, 2):
+        assert "Service" in editor.hover(line, len(LINES[line]) - 4)
+        [signature] = editor.signatures(line, len(LINES[line]) - 1)
+        for argument in ("api_key", "base_url", "max_retries", "timeout", "deadline", "headers", "on_retry", "on_wait"):
+            assert f"{argument}: " in signature
+
+
 def test_operations_are_offered_before_private_names(editor: Editor) -> None:
     for line, code in enumerate(LINES[len(HEAD) :], start=len(HEAD)):
         offered = editor.completions(line, code.rindex(".") + 1)

@@ -25,6 +25,11 @@ print(client.files.download("x", chat="c", to="x").decode())  # type: ignore[att
 print(client.files.download("x", chat="c").name)  # type: ignore[attr-defined]
 number: int = client.runs.get("x").output  # type: ignore[assignment]
 AgentService(on_retry=3)  # type: ignore[arg-type]
+AgentService(retries=3)  # type: ignore[call-arg]
+client.runs.start_and_stream("x", sync=True)  # type: ignore[call-overload]
+client.runs.wait("x", seconds=3)  # type: ignore[call-overload]
+client.map([1], message=2)  # type: ignore[arg-type]
+client.ask("x", effort="huge")  # type: ignore[arg-type]
 client.runs.get(client.projects.create("x"))  # type: ignore[arg-type]
 client.jobs.status(client.runs.get("x"))  # type: ignore[arg-type]
 offer = client.runs.start("x", output_config=Offer).data
@@ -39,5 +44,7 @@ for event in client.runs.attach("x"):
 async def use() -> None:
     other.runs.get("x")  # type: ignore[unused-coroutine]
     print((await other.runs.get("x")).nonsense)  # type: ignore[attr-defined]
+    print(other.runs.attach("x").run_id)  # type: ignore[attr-defined]
+    print(await other.files.list("x"))  # type: ignore[misc]
     for event in other.runs.iterate_events("x"):  # type: ignore[attr-defined]
         print(event)
