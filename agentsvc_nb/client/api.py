@@ -18,7 +18,7 @@ from agentsvc_nb.client.transport.io import run_sync
 
 
 class _Client(Resource):
-    """What both clients have; `_use` makes the resources on a core."""
+    """The part that both clients share; `_use` makes the resources on a core."""
 
     @property
     def base_url(self) -> str:
@@ -78,7 +78,7 @@ class AgentService(_Client):
         on_wait: called with a `WaitNotice` whenever a call waits for a run or job.
 
     Raises:
-        AuthenticationError: there is no key, or it is malformed.
+        AuthenticationError: the key is missing or malformed.
         StefanBrainError: the base URL is not an http(s) address.
         TypeError: `transport` or `http_client` is of another library, is meant for `AsyncAgentService`, or is combined
             with `revive`.
@@ -143,6 +143,7 @@ class AsyncAgentService(_Client):
     ...             print(event.type)
     """
 
+    # Functions whose first parameter is the client.
     ask = tools.ask
     map = mapping.map_
 

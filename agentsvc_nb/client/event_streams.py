@@ -12,7 +12,7 @@ from agentsvc_nb.client.transport.io import run_sync
 
 
 class _EventStream(Generic[Data]):
-    """What the streams of both clients have."""
+    """The part that the streams of both clients share."""
 
     def __init__(self, events: ResumableEventStream) -> None:
         self._events = events
@@ -42,7 +42,7 @@ class _EventStream(Generic[Data]):
 
     @property
     def _request_id(self) -> str | None:
-        """Return the id of the latest request for the events, or before that of the request for the run."""
+        """Return the id of the latest request for events, or at first the id of the request for the run."""
         return self._events.request_id
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
 """How the methods of a resource become those of the blocking client, and iteration over pages.
 
-A resource is written once, as a class of coroutine methods such as `AsyncRuns`. The class for scripts and notebooks
-stands next to it and names the same methods: `get = blocking(AsyncRuns.get)`. It has the same parameters, types and
-docstring. Blocking I/O never suspends, so `run_sync` runs the coroutine to its end without an event loop or a thread.
+A resource is written once, as a class of coroutine methods such as `AsyncRuns`. The class for scripts and notebooks is
+next to it and names the same methods, `get = blocking(AsyncRuns.get)`, with the same parameters, types and docstring.
+Blocking I/O never suspends, so `run_sync` runs the coroutine to its end without an event loop or a thread.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ Fetch = Callable[[Any], Coroutine[Any, Any, tuple[Sequence[T], Any, str | None]]
 class AsyncPages(Generic[T]):
     """Items over all pages, each fetched when its first item is needed: `async for` over it, or await `first()`.
 
-    It can be walked once. It is no async generator because the blocking client runs its coroutines, too.
+    You can iterate once. It is a class and not an async generator because `Pages` runs its coroutines without a loop.
     """
 
     def __init__(self, fetch: Fetch[T], start: Any, kind: type[T]) -> None:
@@ -167,7 +167,7 @@ class AsyncPages(Generic[T]):
 class Pages(Generic[T]):
     """Items over all pages, each fetched when its first item is needed: iterate over it, or take the `first()`.
 
-    It can be walked once.
+    You can iterate once.
     """
 
     def __init__(self, pages: AsyncPages[T]) -> None:

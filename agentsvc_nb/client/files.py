@@ -91,7 +91,7 @@ class AsyncFiles(Resource):
             on_progress: called with the bytes so far and the bytes in all (None if unknown).
 
         Raises:
-            StefanBrainError: `file_not_found`, or the content is not what was listed.
+            StefanBrainError: `file_not_found`, or the content differs from the listed entry.
             OSError: the file cannot be written.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
@@ -136,7 +136,7 @@ class AsyncFiles(Resource):
     async def rename(
         self, path: str | FileFacts, name: str, *, chat: ChatRef, **options: Unpack[Options]
     ) -> WorkspaceFile:
-        """Give a file a display name, which `search` finds, too. An empty one removes it. The path does not change.
+        """Give a file a display name, which `search` also finds. An empty one removes it. The path does not change.
 
         Raises `StefanBrainError` (`file_not_found`, `invalid_json` for a name of two lines).
 

@@ -188,7 +188,7 @@ class AsyncJobs(Resource):
             poll: seconds between two requests; the default is what the service recommends.
             on_progress: called with the `Job` after each request.
 
-        Raises what they raise; `JobTimeoutError` without a `job_id` if the submit was never answered.
+        Raises as `submit`, `wait` and `result`; `JobTimeoutError` without a `job_id` if the submit was never answered.
 
         Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 

@@ -1,4 +1,4 @@
-"""What is around the work: models, projects, chats, feedback, stored ad media, labels of landing pages."""
+"""The small resources: models, projects, chats, feedback, stored ad media, labels of landing pages."""
 
 from __future__ import annotations
 

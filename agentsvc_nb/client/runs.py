@@ -103,7 +103,7 @@ class AsyncRuns(Resource):
             message: what to ask.
             chat: a `chat_...` id or UUID. Without `chat` and `session` the run gets a new chat.
             project: a `proj_...` id or UUID.
-            session: a label of your choice that gives a parallel workstream its own chat.
+            session: a label of your choice; each label has its own chat, for parallel workstreams.
             sync: wait for the end of the run before answering, for up to 90 seconds.
             on_busy: `"reject"`, the default: raise an error if the chat is busy. `"wait"`: wait for the turn that holds
                 the chat, for up to 20 minutes or the deadline, then start.

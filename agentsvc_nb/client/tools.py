@@ -129,7 +129,7 @@ async def ask(
         message: the question.
         chat: a `chat_...` id or UUID, or `"new"`. Without `chat` and `session`, asks share one chat.
         project: a `proj_...` id or UUID.
-        session: a label of your choice that gives a parallel workstream its own chat.
+        session: a label of your choice; each label has its own chat, for parallel workstreams.
         file_ids: staged uploads (`files.upload`).
         image_urls: addresses of pictures; at most 10 attachments together with `file_ids`.
         on_busy: `"reject"`, the default: raise `ChatBusyError` if the chat has an active turn. `"wait"`: wait for the
