@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from agentsvc_nb.client.core import ApiRequest, Core, described
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import frame
-from agentsvc_nb.client.options import Options, hook, whole
+from agentsvc_nb.client.options import hook, whole
 from agentsvc_nb.client.references import ChatRef, identifier
 from agentsvc_nb.client.transport.io import OnBytes, Response, call_hook
 from agentsvc_nb.client.uploads import download_target
@@ -46,10 +46,9 @@ async def download(
     chat: ChatRef | None = None,
     to: str | os.PathLike[str] | None = None,
     on_progress: OnBytes | None = None,
-    **options: Unpack[Options],
 ) -> bytes | Path:
-    """Return or store the content of a file, as `files.download` describes it."""
-    core, on_progress = core.scoped(options), hook("on_progress", on_progress)
+    """Return a file's bytes, or write them to `to` and return the path; see `files.download`."""
+    on_progress = hook("on_progress", on_progress)
     request, name = _request(core, path, chat), identifier("path", path)
     target = io.BytesIO() if to is None else await core.io.call(lambda: download_target(to, name))
     file = _Download(core, name, target, on_progress)
@@ -71,26 +70,9 @@ def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequ
     return ApiRequest("files.download", query=query, stream=True)
 
 
-async def head(
-    core: Core, path: str | FileFacts, size: int, *, chat: ChatRef | None = None, **options: Unpack[Options]
-) -> bytes:
-    """The first `size` bytes of a file, or all of a shorter one; no more than that is fetched, however long it is.
-
-    Args:
-        path: a path of the chat, or an entry of `files.list`.
-        size: how many bytes, at least 1.
-        chat: whose file it is; an entry that was listed needs none.
-
-    Raises:
-        StefanBrainError: `file_not_found`.
-
-    Options: `timeout`, seconds an answer; `deadline`, for all; `max_retries`; `headers`, `extra_body` of yours.
-
-    >>> client.files.head("reports/prices.csv", 1000, chat="chat_1")  # doctest: +SKIP
-    b'product,price\\nlamp,12\\n'
-    """
+async def head(core: Core, path: str | FileFacts, size: int, *, chat: ChatRef | None = None) -> bytes:
+    """Return the first `size` bytes of a file; see `files.head`."""
     size = whole("size", size, least=1)
-    core = core.scoped(options)
 
     async def attempt(request: ApiRequest) -> bytes:
         response = await core.attempt(request)
