@@ -385,7 +385,11 @@ class SyncIO(Clocks):
 
     def drop(self, response: Response) -> None:
         if response.raw and response.pid == os.getpid():
-            _hang_up(response.raw)
+            try:
+                _hang_up(response.raw)
+            except KeyboardInterrupt:
+                self._interrupted()
+                raise
 
 
 def _hang_up(response: httpx.Response) -> None:

@@ -181,6 +181,49 @@ class _Body(httpx.SyncByteStream):
 # -- asyncio --------------------------------------------------------------------------------------------------------
 
 
+class _AsyncStream(httpcore.AsyncNetworkStream):
+    """A connection that finds the answer which came before an upload broke off.
+
+    A service that refuses an upload answers and closes the connection. The event loop then fails to write, and closes
+    its socket without reading it; a duplicate of the socket still has the answer. With TLS it is lost.
+    """
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._has_written = False  # since the last read
+        self._duplicate: socket.socket | None = None
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if self._has_written and self._duplicate is None and not self.get_extra_info("ssl_object"):
+            with suppress(OSError):  # the event loop has closed it already
+                self._duplicate = self.get_extra_info("socket").dup()
+        self._has_written = True
+        await self._stream.write(buffer, timeout)
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self._has_written = False
+        try:
+            return await self._stream.read(max_bytes, timeout)
+        except httpcore.ReadError:
+            with suppress(OSError):
+                if self._duplicate and (answer := self._duplicate.recv(max_bytes)):
+                    return answer
+            raise
+
+    async def aclose(self) -> None:
+        if self._duplicate:
+            self._duplicate.close()
+        await self._stream.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        return _AsyncStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
 class _AsyncBackend(httpcore.AnyIOBackend):
     """Opens connections; with a `secret`, each must prove that its peer holds it."""
 
@@ -195,7 +238,7 @@ class _AsyncBackend(httpcore.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        stream = await super().connect_tcp(host, port, timeout, local_address, socket_options)
+        stream = _AsyncStream(await super().connect_tcp(host, port, timeout, local_address, socket_options))
         if self._secret:
             try:
                 await _prove_async(stream, host, port, self._secret, timeout)
