@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from agentsvc_nb.wire.keys import looks_like_key
+from agentsvc_nb.key_forms import looks_like_key
 
 _HOST = re.compile(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I)
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[\w.-]+)*/?", re.ASCII)

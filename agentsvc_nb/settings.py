@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb import setting_values as values
+from agentsvc_nb.key_forms import looks_like_key
 from agentsvc_nb.wire import limits
-from agentsvc_nb.wire.keys import looks_like_key
 
 PREFIX: Final = "AGENTSVC_"
 ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL", "AGENTSVC_LOG"})

@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         failure = _exit_code(error)
         if failure is None:
             raise
-        from agentsvc_nb.wire.keys import without_keys
+        from agentsvc_nb.key_forms import without_keys
 
         print(coloured("agentsvc:", RED, sys.stderr), without_keys(with_own_pip(_message(error))), file=sys.stderr)
         return failure

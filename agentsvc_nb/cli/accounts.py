@@ -75,8 +75,8 @@ def _create_key(args: argparse.Namespace) -> int:
 
 def _list_keys(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.records import accounts
+    from agentsvc_nb.service.times import rfc3339
     from agentsvc_nb.service.usecases.accounts import ACCOUNT
-    from agentsvc_nb.wire.times import rfc3339
 
     with arguments.database(args.data) as database:
         found = database.read(lambda tx: accounts.all_keys(tx, ACCOUNT))
@@ -183,9 +183,9 @@ def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) 
 
 def _print_account(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.service.times import rfc3339
     from agentsvc_nb.service.usecases import accounts
     from agentsvc_nb.wire.runs import CENT
-    from agentsvc_nb.wire.times import rfc3339
 
     folder = arguments.existing_folder(args.data)
     now = arguments.now()
@@ -209,8 +209,8 @@ def _print_account(args: argparse.Namespace) -> int:
 
 
 def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
+    from agentsvc_nb.service.times import rfc3339
     from agentsvc_nb.wire.runs import CENT
-    from agentsvc_nb.wire.times import rfc3339
 
     until, review = found.account.state_until, found.account.review_since
     return {
@@ -293,8 +293,8 @@ def _close_report(args: argparse.Namespace) -> int:
 
 def _report_text(record: FeedbackRecord) -> str:
     """A line of facts, then the report and the reply, sanitised because a report is untrusted text."""
+    from agentsvc_nb.service.times import rfc3339
     from agentsvc_nb.wire.text import plain
-    from agentsvc_nb.wire.times import rfc3339
 
     about = [record.category, record.impact, record.endpoint, record.error_code, record.request_id]
     facts = [record.id, rfc3339(record.created_at)[:16], record.status, *(fact for fact in about if fact)]

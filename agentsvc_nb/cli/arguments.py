@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that repeats no key which was typed in the place of something else."""
 
     def error(self, message: str) -> NoReturn:
-        from agentsvc_nb.wire.keys import without_keys
+        from agentsvc_nb.key_forms import without_keys
 
         super().error(without_keys(message))
 
@@ -78,7 +78,7 @@ def model(text: str) -> str:
 
 def named_model(text: str) -> str:
     """A model of the service that is asked, which knows whether it is one."""
-    from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
+    from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 
     if looks_like_key(text):
         raise argparse.ArgumentTypeError(f"{LOOKS_LIKE_KEY} {A_NAME_IS_WANTED}")

@@ -32,11 +32,11 @@ from agentsvc_nb.service.serve import PORT
 from agentsvc_nb.service.store import database_of, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
 from agentsvc_nb.service.store.contents import blobs_of, contents_place
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.settings import Settings, SettingsError
 from agentsvc_nb.wire.proxies import settings_at_fault
-from agentsvc_nb.wire.times import rfc3339
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.store.postgres import Looked

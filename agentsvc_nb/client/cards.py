@@ -13,8 +13,8 @@ from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Any, Final
 
-from agentsvc_nb.wire.numbers import is_number, separated
-from agentsvc_nb.wire.text import escape, excerpt, in_bold, label
+from agentsvc_nb.client.numbers import separated
+from agentsvc_nb.wire.text import escape, excerpt, in_bold, is_number, label
 
 Bundle = dict[str, str]
 """A mime bundle as IPython displays it: content by media type."""

@@ -7,7 +7,7 @@ from typing import Final, Literal, cast, get_args
 
 from markdown_it.token import Token
 
-from agentsvc_nb.wire.numbers import is_number
+from agentsvc_nb.wire.text import is_number
 
 COLUMNS: Final = 100
 """Of a table with more columns, the heads of those beyond are not aligned as the numbers below them."""

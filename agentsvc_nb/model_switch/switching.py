@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import __version__, embedded
+from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.model_switch.prices import PER, price_text
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import MODEL_KEY, PLACES, ModelKeys
@@ -22,7 +23,6 @@ from agentsvc_nb.service.plan import MODEL, model_of, plan_of, provider_of, rest
 from agentsvc_nb.setting_values import OF_FILES, address_variable, model_id, on_own_server, secret
 from agentsvc_nb.setting_values import model as model_name
 from agentsvc_nb.settings import data_folder
-from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.wire.runs import CENT
 
 if TYPE_CHECKING:

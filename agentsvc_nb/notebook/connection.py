@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, Self
 from urllib.parse import urlsplit
 
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import to_dataframe
+from agentsvc_nb.key_forms import LOOKS_LIKE_KEY, looks_like_key, without_keys
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.display.markdown import SMALL, to_html
 from agentsvc_nb.notebook.display.render import Bundle, cost, moment
@@ -20,12 +21,10 @@ from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire import ids, limits
-from agentsvc_nb.wire.keys import LOOKS_LIKE_KEY, looks_like_key, without_keys
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 from agentsvc_nb.wire.resources import Category, FeedbackReport, Impact, Status
 from agentsvc_nb.wire.runs import ModelInfo
 from agentsvc_nb.wire.text import escape, label, plain
-from agentsvc_nb.wire.times import utc_month
 
 AskKey = Callable[[str], str]
 """Prompts for a key without echo, and returns it; empty if none was typed."""
@@ -90,7 +89,7 @@ def status(session: Session, chosen: str = "") -> PrintedText:
     count = len(session.journal.runs(session.notebook or session.label))
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
-    if spent := session.journal.spent(utc_month(time.time_ns() // 1_000_000)):
+    if spent := session.journal.spent(datetime.now(UTC).strftime("%Y-%m")):
         lines.append(f"month    {cost(spent)} for language models, by the notebooks on this machine (UTC)")
     return PrintedText("\n".join([*lines, *session.take_notes()]))
 

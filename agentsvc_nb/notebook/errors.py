@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
+from agentsvc_nb.key_forms import without_keys
 from agentsvc_nb.notebook.redaction import redacted
-from agentsvc_nb.wire.keys import without_keys
 from agentsvc_nb.wire.text import in_bold, label, plain
 
 if TYPE_CHECKING:

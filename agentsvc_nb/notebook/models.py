@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.models import frame, to_dataframe
+from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.model_switch.prices import PER, dollars
 from agentsvc_nb.notebook.connection import service_models
 from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, code, grid
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session
-from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.wire.runs import ModelInfo
 from agentsvc_nb.wire.text import escape, label, plain
 

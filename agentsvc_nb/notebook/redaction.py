@@ -1,7 +1,7 @@
 """Find secrets in a text of the user's, such as a cell, a traceback or a value, and replace them.
 
 Two tables decide: the words of a secret's name (`is_secret_name`), and the forms that secrets have in a text (`FORMS`,
-with `KEY_FORMS` of `wire.keys`). `tests/notebook/test_redaction.py` has an example of every row.
+with `KEY_FORMS` of `key_forms`). `tests/notebook/test_redaction.py` has an example of every row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from agentsvc_nb.wire.keys import HIDDEN, KEY_FORMS
+from agentsvc_nb.key_forms import HIDDEN, KEY_FORMS
 
 
 def _words(text: str) -> frozenset[str]:

@@ -27,8 +27,8 @@ from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs, is_intact
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire.reading import read_json
-from agentsvc_nb.wire.times import rfc3339
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"

@@ -32,6 +32,9 @@ _BLANK = re.compile(
 _IN_WRITING = re.compile("[\u200c\u200d\ufe0e\ufe0f\xa0\u2002-\u200a\u202f\u205f\u3000]")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be encoded as UTF-8: would break the kernel's messages
 _CODE = re.compile("`([^`]+)`")
+_CURRENCY: Final = "[$€£¥]|EUR|USD|GBP|CHF|JPY"
+_UNIT: Final = rf"{_CURRENCY}|[%‰]|cents?|[kMG]?B|s|ms|min|h|kg|g|km|m|x"
+_NUMBER: Final = re.compile(rf"[-+\u2212]?\s?(?:{_CURRENCY})?\s?\d[\d.,\u00a0\u202f' ]*\s?(?:{_UNIT})?")
 
 LABEL_CHARS: Final = 200
 
@@ -73,6 +76,15 @@ def in_bold(text: str) -> str:
     '\\x1b[1m%runs\\x1b[0m lists them'
     """
     return _CODE.sub("\x1b[1m\\1\x1b[0m", text)
+
+
+def is_number(text: str) -> bool:
+    """Return True if a cell has an amount and nothing else: it is read best at the right edge of its column.
+
+    >>> is_number("1,234.50 €"), is_number("EUR 1,234.50"), is_number("12 March")
+    (True, True, False)
+    """
+    return len(text) <= 40 and _NUMBER.fullmatch(text.strip()) is not None
 
 
 def excerpt(text: str, limit: int) -> str:

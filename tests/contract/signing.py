@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import httpx
 
+from agentsvc_nb.service.terms import TERMS_VERSION
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire import resources
 
-ACCEPTED = {"developerTermsAccepted": True, "developerTermsVersion": resources.TERMS_VERSION}
+ACCEPTED = {"developerTermsAccepted": True, "developerTermsVersion": TERMS_VERSION}
 KEYS = "/api/developers/keys"
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.service.terms import TERMS_VERSION
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire import resources
 from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import code
 from tests.contract.signing import ACCEPTED, KEYS, signed_in
@@ -40,10 +40,10 @@ def test_anybody_reads_the_terms(service: RunningService) -> None:
     found = httpx.get(service.base_url + "/api/developers/terms").json()
     assert found == {
         "object": "developer_terms",
-        "version": resources.TERMS_VERSION,
+        "version": TERMS_VERSION,
         "url": f"{service.base_url}/app/terms",
     }
-    assert resources.TERMS_VERSION in httpx.get(found["url"]).text
+    assert TERMS_VERSION in httpx.get(found["url"]).text
 
 
 def test_a_key_is_created_used_listed_and_deleted(service: RunningService, browser: httpx.Client) -> None:
@@ -116,7 +116,7 @@ def test_a_wrong_body_makes_no_key(browser: httpx.Client, body: dict[str, Any], 
     answer = browser.post(KEYS, json={"name": "made", **ACCEPTED, **body})
     assert (answer.status_code, code(answer)) == (400, expected)
     required = answer.json().get("requiredDeveloperTermsVersion")
-    assert required == (resources.TERMS_VERSION if expected.startswith("developer_terms") else None)
+    assert required == (TERMS_VERSION if expected.startswith("developer_terms") else None)
     assert listed(browser) == before
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.terms import TERMS_VERSION
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire import resources
 from agentsvc_nb.wire.routes import V1
 from tests.contract.conftest import Wire
 from tests.contract.signing import page, signed_in
@@ -27,7 +27,7 @@ def browser(service: RunningService) -> Iterator[httpx.Client]:
 
 
 def fields(**more: str) -> dict[str, str]:
-    return {"name": "from the page", "accepted": "yes", "version": resources.TERMS_VERSION, **more}
+    return {"name": "from the page", "accepted": "yes", "version": TERMS_VERSION, **more}
 
 
 def test_the_settings_make_show_and_delete_a_key(service: RunningService, browser: httpx.Client) -> None:

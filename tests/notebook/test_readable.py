@@ -17,8 +17,8 @@ from agentsvc_nb.notebook.models import _dollars
 from agentsvc_nb.notebook.previews.bundle import pdf_bundle, table_bundle
 from agentsvc_nb.notebook.previews.kinds import Subject
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.numbers import is_number
 from agentsvc_nb.wire.runs import Run, Usage
+from agentsvc_nb.wire.text import is_number
 from tests.notebook.allowlist import offences
 from tests.notebook.test_hostile import HOSTILE
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from agentsvc_nb.key_forms import KEY_FORMS
 from agentsvc_nb.notebook.kernel.edits import restored
 from agentsvc_nb.notebook.redaction import FORMS, is_secret_name, redacted
-from agentsvc_nb.wire.keys import KEY_FORMS
 from tests.notebook.secret_forms import ASSIGNED, FOUND, ROWS
 
 ENVIRON = {"SHOP_API_KEY": "word-of-the-day", "HOME": "/home/ada", "PWD": "/home/ada/shop", "SHORT_KEY": "key"}

@@ -20,6 +20,7 @@ from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.usecases import accounts, attempts, client_calls, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.runs import Start
@@ -27,7 +28,6 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome
 from agentsvc_nb.wire.limits import CALL_WAIT_MAX_SECONDS, CALL_WAIT_SECONDS
 from agentsvc_nb.wire.runs import NewClientTool, Verdict
-from agentsvc_nb.wire.times import rfc3339
 from tests import databases
 from tests.service import contexts
 

@@ -32,6 +32,7 @@ from agentsvc_nb.service.records.usage import Pool, Spent
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import LiveRunContext
 from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.times import utc_month
 from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, jobs, money, runs, tool_calls
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.service.usecases.chats import ChatSelector
@@ -41,7 +42,6 @@ from agentsvc_nb.service.usecases.tool_calls import DirectCall
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome, ToolContext, ToolDeclaration, ToolInput, WorkFailure
 from agentsvc_nb.wire.runs import CENT
-from agentsvc_nb.wire.times import utc_month
 from tests import databases
 from tests.service import contexts
 

@@ -21,9 +21,9 @@ from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.runner.maintenance import BATCH, DAY_MS, HOUR_MS, Retention
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
-from agentsvc_nb.wire.times import utc_day
 from tests import databases
 from tests.service.contexts import SetClock, use_case
 from tests.waiting import until

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentsvc_nb.service.new_ids import new_id, new_key
 from agentsvc_nb.wire import ids
 
 UUID = "0b9c1f8e-6f0a-4c63-9a43-0c8e5f7d2a11"
@@ -54,12 +55,12 @@ def test_an_ill_formed_one_is_not(check: object, bad: object) -> None:
 
 @given(st.sampled_from(["chat", "proj", "upload"]))
 def test_new_ids_are_well_formed_and_new(prefix: str) -> None:
-    made = ids.new(prefix)
+    made = new_id(prefix)
     assert {"chat": ids.is_chat, "proj": ids.is_project, "upload": ids.is_upload}[prefix](made)
-    assert made != ids.new(prefix)
+    assert made != new_id(prefix)
 
 
 def test_new_keys_hold_256_bits() -> None:
-    assert ids.new_key().startswith("svc_sk_")
-    assert ids.new_key(member=True).startswith("svc_oat_")
-    assert len(ids.new_key()) == len("svc_sk_") + 43
+    assert new_key().startswith("svc_sk_")
+    assert new_key(member=True).startswith("svc_oat_")
+    assert len(new_key()) == len("svc_sk_") + 43

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.notebook.ask.answer import AnswerShape
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.attachments import AttachedFile, listed_uploads
@@ -17,7 +18,6 @@ from agentsvc_nb.notebook.state.journal import JournalEntry, Place, Upload, now
 from agentsvc_nb.notebook.state.session import ChatAddress, Session
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.files import StagedFile
-from agentsvc_nb.wire.keys import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.wire.runs import Effort
 from agentsvc_nb.wire.text import label
 

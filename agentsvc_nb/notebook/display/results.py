@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.cards import Showing, aligned, side
 from agentsvc_nb.client.models import TIME_DTYPE, frame
+from agentsvc_nb.client.numbers import separated
 from agentsvc_nb.notebook.display.markdown import SMALL, wrapping
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.numbers import separated
 from agentsvc_nb.wire.text import escape, label, plain, worded
 
 if TYPE_CHECKING:

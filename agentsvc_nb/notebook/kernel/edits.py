@@ -12,12 +12,12 @@ from itertools import chain, zip_longest
 from typing import Any, ClassVar, Final
 
 from agentsvc_nb.client.client_tools import CallAnswer
+from agentsvc_nb.key_forms import HIDDEN
 from agentsvc_nb.notebook.display.markdown import WRAPPED
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.kernel.calls import KernelCall, State, failed
 from agentsvc_nb.notebook.kernel.masking import masked
 from agentsvc_nb.notebook.kernel.pages import Cell
-from agentsvc_nb.wire.keys import HIDDEN
 from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 LISTED: Final = 200

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final
 
+from agentsvc_nb.client.numbers import separated
 from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
@@ -34,7 +35,6 @@ from agentsvc_nb.notebook.previews.text import (
     text_preview,
 )
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.numbers import separated
 from agentsvc_nb.wire.text import escape, label, plain
 
 

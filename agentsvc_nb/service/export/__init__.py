@@ -28,8 +28,8 @@ from agentsvc_nb.service.store.postgres import PostgresDatabase
 from agentsvc_nb.service.store.postgres_tx import PostgresTx
 from agentsvc_nb.service.store.s3.bucket import Bucket
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.wire.times import rfc3339
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is in all."""

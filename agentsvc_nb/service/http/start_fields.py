@@ -9,6 +9,7 @@ from typing import get_args
 from pydantic import ValidationError
 
 from agentsvc_nb.documents.child_process import NoChild
+from agentsvc_nb.key_forms import looks_like_key
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.bodies import Document
@@ -18,7 +19,6 @@ from agentsvc_nb.service.records.usage import MICROCENTS_MAX
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.keys import looks_like_key
 from agentsvc_nb.wire.limits import CLIENT_TOOLS_MAX, OUTPUT_CONFIG_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, Effort, NewClientTool
 

@@ -11,8 +11,8 @@ from typing import Literal
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import load, record
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire.resources import ApiKey
-from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("accounts")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import beginning, load, record
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import Project, SkillFacts
 from agentsvc_nb.wire.runs import ADDED_CHARS, typed
 
@@ -54,7 +54,7 @@ class UsedChat:
 
 
 def create(tx: Tx, account: str, project: str | None, label: str | None, now: int) -> ChatRecord:
-    chat = ids.new("chat")
+    chat = new_id("chat")
     tx.run(_sql["insert"], id=chat, account=account, project=project, label=label, now=now)
     return ChatRecord(chat, account, project, label, now, None)
 
@@ -86,7 +86,7 @@ def project(tx: Tx, project: str, account: str) -> ProjectRecord | None:
 
 def create_project(tx: Tx, account: str, name: str, instructions: str, now: int) -> ProjectRecord:
     values = {"account": account, "name": name, "instructions": instructions, "now": now}
-    made = _project(tx.one(_sql["insert_project"], id=ids.new("proj"), **values))
+    made = _project(tx.one(_sql["insert_project"], id=new_id("proj"), **values))
     assert made is not None
     return made
 

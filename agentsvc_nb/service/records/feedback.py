@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import load, record
-from agentsvc_nb.wire import ids
+from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.resources import FeedbackReport, NewFeedback
-from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
 _sql = load("feedback")
 
@@ -49,7 +49,7 @@ class FeedbackRecord:
 def insert(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord:
     row = tx.one(
         _sql["insert"],
-        id=ids.new("fb"),
+        id=new_id("fb"),
         account=account,
         summary=given.summary,
         category=given.category,

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 from agentsvc_nb.documents.indexing import IndexedText
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import listed, load, record
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
 from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("files")
 

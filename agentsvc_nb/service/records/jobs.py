@@ -10,8 +10,8 @@ from typing import Any
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import load, record
 from agentsvc_nb.service.records.usage import Pool, Spent
+from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.runs import Usage
-from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.tools import Job, JobAccepted, Progress, ToolError
 
 _sql = load("jobs")

@@ -8,8 +8,8 @@ from typing import Final
 
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import load, runs
+from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.runs import RunEntry, Usage
-from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.tools import JobEntry, Progress, ToolError
 
 MESSAGE_CHARS: Final = 200

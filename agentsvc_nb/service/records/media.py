@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import load, record
 from agentsvc_nb.service.records.files import Content
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.resources import AdMedia, LandingPage, MediaKind, Transcript
 
 _sql = load("media")
@@ -61,7 +61,7 @@ class MediaRecord:
 def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
     row = tx.one(
         _sql["insert"],
-        id=ids.new("media"),
+        id=new_id("media"),
         account=account,
         kind=facts.kind,
         source=facts.source,
@@ -119,7 +119,7 @@ class PageRecord:
 
 def add(tx: Tx, account: str, url: str, now: int) -> PageRecord:
     """The account's page at `url`, inserted if it is new."""
-    row = tx.one(_pages["add"], id=ids.new("page"), account=account, url=url, now=now)
+    row = tx.one(_pages["add"], id=new_id("page"), account=account, url=url, now=now)
     assert row is not None
     return _read_page(row)
 

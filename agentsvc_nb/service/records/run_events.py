@@ -9,8 +9,8 @@ from typing import Any, Final
 from agentsvc_nb.service.payloads import StoredEvent, encode
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import load
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire.runs import Event
-from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("run_events")
 _AT_ONCE: Final = 100

@@ -11,8 +11,8 @@ from agentsvc_nb.service.payloads import encode
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.records import beginning, load, record
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
+from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.runs import ADDED_CHARS, Effort, NewClientTool, Run, typed
-from agentsvc_nb.wire.times import rfc3339, rfc3339_or_none
 
 _sql = load("runs")
 

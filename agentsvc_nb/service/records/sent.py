@@ -6,9 +6,9 @@ import json
 
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import load
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.tools.port import SentCall
 from agentsvc_nb.wire import runs
-from agentsvc_nb.wire.times import rfc3339
 
 _sql = load("sent")
 

@@ -21,7 +21,7 @@ from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import DamageSearch
-from agentsvc_nb.wire.times import utc_day
+from agentsvc_nb.service.times import utc_day
 
 log = logging.getLogger(__name__)
 

@@ -25,6 +25,7 @@ from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.usecases import UseCaseContext, client_calls, files, jobs, tool_calls
 from agentsvc_nb.service.usecases.money import price_of
 from agentsvc_nb.tools import port
@@ -32,7 +33,6 @@ from agentsvc_nb.tools.port import LIMIT_REACHED, Outcome, Tool, WorkFailure, al
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import addresses, goes_to
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
-from agentsvc_nb.wire.times import rfc3339
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0

@@ -16,6 +16,7 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel
 
 from agentsvc_nb.service import payloads
+from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.records.media import Facts
@@ -26,7 +27,6 @@ from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import attempts, media
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import SUMMARY
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, RESULT_BYTES
 from agentsvc_nb.wire.resources import MediaKind
 from agentsvc_nb.wire.runs import CENT
@@ -228,7 +228,7 @@ log = logging.getLogger(__name__)
 async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
     """Run a tool directly, in the chat's workspace; its outcome. Its charges are counted in `charges`, also when it is
     cancelled. A failure of the tool is not raised; it is `Outcome.error`."""
-    task = LiveToolContext(storage, chat.account, chat.id, Author("output"), ids.new("call"), _report, _written)
+    task = LiveToolContext(storage, chat.account, chat.id, Author("output"), new_id("call"), _report, _written)
     task.charges = charges
     with spans.tool_call_of_request(storage.use_case, tool.name, chat.id, given) as span:
         try:

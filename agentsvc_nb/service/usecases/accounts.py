@@ -10,20 +10,21 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.new_ids import MEMBER_PREFIX, new_id, new_key
 from agentsvc_nb.service.ports import Clock, Tx
 from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
+from agentsvc_nb.service.terms import TERMS_VERSION
+from agentsvc_nb.service.times import utc_month
 from agentsvc_nb.service.usecases import UseCaseContext
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import SESSION_SECONDS
-from agentsvc_nb.wire.resources import TERMS_VERSION, CreatedKey, NewKey
+from agentsvc_nb.wire.resources import CreatedKey, NewKey
 from agentsvc_nb.wire.routes import SCOPES
-from agentsvc_nb.wire.times import utc_month
 
 ACCOUNT = "acct_local"
 """The id of a self-hosted service's only account."""
 
-_PREFIX_CHARS = len(ids.MEMBER_PREFIX) + 4
+_PREFIX_CHARS = len(MEMBER_PREFIX) + 4
 
 
 class KeyDirectory(Protocol):
@@ -51,10 +52,10 @@ def create_key(
     """Create a key; the key and its secret, of which only a hash is stored, made with `shared_secret` or else the
     database's own. The last three are a connector's (`KeyRecord`). Raises `ApiError("invalid_scope")`."""
     check_scopes(scopes)
-    secret = ids.new_key(member)
+    secret = new_key(member)
     record = accounts.insert_key(
         tx,
-        id=ids.new("key"),
+        id=new_id("key"),
         account=account,
         name=name,
         prefix=secret[:_PREFIX_CHARS],

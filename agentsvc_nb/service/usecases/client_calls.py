@@ -8,12 +8,12 @@ from agentsvc_nb.service.records import files, tool_calls
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.usecases import UseCaseContext, runs
 from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.tools.port import Outcome
 from agentsvc_nb.wire.limits import CALL_WAIT_MAX_SECONDS, CALL_WAIT_SECONDS
 from agentsvc_nb.wire.runs import ClientCall
-from agentsvc_nb.wire.times import rfc3339
 
 _WAIT_MS = CALL_WAIT_SECONDS * 1000
 _WAIT_MAX_MS = CALL_WAIT_MAX_SECONDS * 1000

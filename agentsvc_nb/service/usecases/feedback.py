@@ -8,11 +8,11 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import feedback
 from agentsvc_nb.service.records.feedback import FeedbackRecord
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.usecases import UseCaseContext, money
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import FEEDBACK_PER_HOUR
 from agentsvc_nb.wire.resources import NewFeedback
-from agentsvc_nb.wire.times import rfc3339
 
 HOUR_MS: Final = 3_600_000
 

@@ -14,6 +14,7 @@ from agentsvc_nb.documents import search_query
 from agentsvc_nb.documents.indexing import IndexedText, indexed_text
 from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.records import files
 from agentsvc_nb.service.records.files import Author, Content, FileRecord, UploadRecord
@@ -21,7 +22,6 @@ from agentsvc_nb.service.usecases import UseCaseContext, chats
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.tools.workspace_port import RULES
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import FilePage, FileSearch, FileVersions, SearchResult, SnippetPart
 from agentsvc_nb.wire.limits import (
     QUERY_MAX_WORDS,
@@ -54,7 +54,7 @@ async def upload(
         chat = chats.resolve(tx, where, account, now, shared=False).id if into else None
         if chat is not None:
             _put_uploads(tx, context.index, chat, contents, now)
-        return [files.stage(tx, ids.new("upload"), account, content, now, now + ttl_ms) for content in contents], chat
+        return [files.stage(tx, new_id("upload"), account, content, now, now + ttl_ms) for content in contents], chat
 
     found = await context.write(use, long=into)
     wake_readings(context, contents if into else ())

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import files, idempotency, jobs, leases, run_events, usage
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.chats import ChatRecord
 from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
+from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.service.usecases import UseCaseContext, chats, money, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.service.usecases.money import Bill
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import RESTARTS_MAX
-from agentsvc_nb.wire.times import utc_day
 from agentsvc_nb.wire.tools import Job
 
 
@@ -95,7 +95,7 @@ def insert(
     model may cost `max_microcents`."""
     return jobs.insert(
         tx,
-        job_id=ids.new("job"),
+        job_id=new_id("job"),
         account=bill.account,
         key_id=bill.key_id,
         pool=bill.pool,

@@ -11,11 +11,11 @@ from agentsvc_nb.service.ports import Database, Tx
 from agentsvc_nb.service.records import accounts, usage
 from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
 from agentsvc_nb.service.records.usage import Payer, Pool, Spent
+from agentsvc_nb.service.times import month_end, rfc3339, utc_month
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import LIMIT_REACHED, WorkFailure
 from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
-from agentsvc_nb.wire.times import month_end, rfc3339, utc_month
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
 """The price of one use in micro-cents, by kind. Billed to the wallet or the plan, and counted in connectors' budgets,

@@ -10,17 +10,17 @@ from typing import Any
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import idempotency, run_events, tool_calls
 from agentsvc_nb.service.records import runs as run_records
 from agentsvc_nb.service.records.accounts import KeyRecord
 from agentsvc_nb.service.records.runs import RunLimits, RunRecord
 from agentsvc_nb.service.telemetry import tracing
+from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.service.usecases import UseCaseContext, chats, money, runs
 from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.codes import FAILURES
-from agentsvc_nb.wire.times import utc_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
 
 def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int) -> RunRecord:
     saved = run_records.saved(tx, old.run_id)
-    run_id = ids.new_run()
+    run_id = new_run_id()
     record = run_records.insert_resumed(tx, run_id, old, bill, bill.hold_microcents, limits, tracing.current(), now)
     runs.announce(tx, record, record.last_event, now)
     # What was said is the beginning of this run's text, too.

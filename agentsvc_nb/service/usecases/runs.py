@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import idempotency, jobs, run_events, runs, sent
 from agentsvc_nb.service.records.accounts import KeyRecord
@@ -18,11 +19,11 @@ from agentsvc_nb.service.records.files import Content
 from agentsvc_nb.service.records.runs import Ending, RunLimits, RunRecord
 from agentsvc_nb.service.records.usage import Spent
 from agentsvc_nb.service.telemetry import tracing
+from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.service.usecases import UseCaseContext, chats, copying, files, money, observing
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
 from agentsvc_nb.wire.runs import TERMINAL, Effort, NewClientTool, SentCall
-from agentsvc_nb.wire.times import utc_day
 
 T = TypeVar("T")
 
@@ -339,7 +340,7 @@ def _is_billed(ending: Ending) -> bool:
 def _insert(tx: Tx, bill: money.Bill, given: Start, chat: ChatRecord, attached: list[str], now: int) -> RunRecord:
     record = runs.insert(
         tx,
-        run_id=ids.new_run(),
+        run_id=new_run_id(),
         account=bill.account,
         key_id=bill.key_id,
         pool=bill.pool,

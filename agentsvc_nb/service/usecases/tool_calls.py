@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.records import run_events, tool_calls, usage
 from agentsvc_nb.service.records import runs as run_records
@@ -19,7 +20,6 @@ from agentsvc_nb.service.records.tool_calls import CallRecord, State
 from agentsvc_nb.service.usecases import UseCaseContext, chats, jobs, money, runs
 from agentsvc_nb.service.usecases.attempts import LostRun
 from agentsvc_nb.tools.port import Outcome, Tool
-from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import CallApproval, Verdict
 
 _SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
@@ -32,7 +32,7 @@ async def open(
     context: UseCaseContext, run: run_records.RunRecord, attempt: int, key: str, tool: str, given: dict[str, Any]
 ) -> CallRecord:
     """The call that an earlier attempt recorded under this key, or a new one. Raises `LostRun`."""
-    call_id, now = ids.new("call"), context.now
+    call_id, now = new_id("call"), context.now
     opened = await context.write(lambda tx: tool_calls.open(tx, run, attempt, key, call_id, tool, given, now))
     if opened is None:
         raise LostRun(run.run_id)
@@ -197,7 +197,7 @@ class DirectCall:
 
 async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit) -> DirectCall:
     """Check a direct tool call, and hold what it may cost. Raises what `submit` raises."""
-    now, call_id = context.now, ids.new("call")
+    now, call_id = context.now, new_id("call")
 
     def use(tx: Tx) -> DirectCall:
         chats.check_known(tx, given.where, key.account)

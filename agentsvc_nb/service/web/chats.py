@@ -24,7 +24,7 @@ from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.usecases import chats, files, runs
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire.limits import EVENT_ID_MAX
-from agentsvc_nb.wire.numbers import is_number
+from agentsvc_nb.wire.text import is_number
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The media types that a page shows: pictures that cannot contain scripts. Other files are downloaded."""

@@ -17,11 +17,12 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import access, bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.records.usage import UsageRecord
+from agentsvc_nb.service.terms import TERMS_TEXT, TERMS_VERSION
 from agentsvc_nb.service.usecases import accounts, feedback, leases
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, KEY_NAME_CHARS
-from agentsvc_nb.wire.resources import TERMS_TEXT, TERMS_VERSION, Category, CreatedKey, Impact, NewFeedback
+from agentsvc_nb.wire.resources import Category, CreatedKey, Impact, NewFeedback
 
 _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript", "icon.svg": "image/svg+xml"}

@@ -12,11 +12,11 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import JSON, answer, answer_json
+from agentsvc_nb.service.terms import TERMS_VERSION
 from agentsvc_nb.service.usecases import accounts, feedback
 from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_DEFAULT, FEEDBACK_PAGE_MAX
 from agentsvc_nb.wire.resources import (
-    TERMS_VERSION,
     DeletedKey,
     DeveloperTerms,
     FeedbackList,

@@ -23,12 +23,12 @@ from agentsvc_nb.service.mcp.endpoint.protocol import INVALID_PARAMS, Asked, Fau
 from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.usecases import chats, files
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import MCP_CHATS_MAX, MCP_CONTENT_BYTES, MCP_READ_CHARS, PAGE_MAX
 from agentsvc_nb.wire.runs import typed
-from agentsvc_nb.wire.times import rfc3339
 
 TEMPLATE: Final = {
     "uriTemplate": results.SCHEME + "{chat}/{+path}",

@@ -13,12 +13,12 @@ from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.records.jobs import JobRecord
 from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.records.tool_calls import CallRecord
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.usecases import jobs, runs, tool_calls
 from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import Verdict
 from agentsvc_nb.wire.text import exact
-from agentsvc_nb.wire.times import rfc3339
 
 Work = RunRecord | JobRecord
 

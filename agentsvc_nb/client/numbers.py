@@ -1,4 +1,4 @@
-"""Numbers as people read them in tables: with separators of thousands, except where they say which one, as years do."""
+"""Format the numbers of a table: with separators of thousands, except in columns of years and identifiers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def _words(name: str) -> list[str]:
-    """The words of a column's name, without case and marks."""
+    """Split a column's name into words, without case and marks."""
     letters = normalize("NFKD", _HUMP.sub(" ", name[:200]))
     return _WORD.findall("".join(char for char in letters if not combining(char)).casefold())
 
@@ -27,22 +27,10 @@ IDENTIFIERS: Final = frozenset(
 )
 _YEARS: Final = frozenset(_words("year jahr annee ano season saison"))
 _YEAR_NUMBERS: Final = range(1900, 2101)
-_CURRENCY: Final = "[$€£¥]|EUR|USD|GBP|CHF|JPY"
-_UNIT: Final = rf"{_CURRENCY}|[%‰]|cents?|[kMG]?B|s|ms|min|h|kg|g|km|m|x"
-_NUMBER: Final = re.compile(rf"[-+\u2212]?\s?(?:{_CURRENCY})?\s?\d[\d.,\u00a0\u202f' ]*\s?(?:{_UNIT})?")
-
-
-def is_number(text: str) -> bool:
-    """Whether a cell holds an amount and nothing else, which is read best at the right edge of its column.
-
-    >>> is_number("1,234.50 €"), is_number("EUR 1,234.50"), is_number("12 March")
-    (True, True, False)
-    """
-    return len(text) <= 40 and _NUMBER.fullmatch(text.strip()) is not None
 
 
 def names_label(name: str) -> bool:
-    """Whether a column of this name has numbers that say which one rather than how much.
+    """Return True if a column of this name has identifiers or years, not amounts.
 
     >>> names_label("orderId"), names_label("Année"), names_label("id count")
     (True, True, False)
@@ -52,7 +40,7 @@ def names_label(name: str) -> bool:
 
 
 def separated(name: str, values: Sequence[object]) -> list[object]:
-    """The values of the column of this name; its numbers become texts, with separators unless they are years or labels.
+    """Return a column's values with its numbers as texts, with separators unless they are years or identifiers.
 
     >>> separated("views", [1234567, 0.1 + 0.2, None, "x"])
     ['1,234,567', '0.3', None, 'x']
