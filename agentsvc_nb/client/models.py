@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, cast, get_
 
 from pydantic import (
     BaseModel,
+    Field,
     PrivateAttr,
     PydanticSchemaGenerationError,
     PydanticUserError,
@@ -326,8 +327,16 @@ class Job(Showing, tools.Job):
         return cards.card(f"Job {self.status}", facts, self.error.message if self.error else "")
 
 
-class Answer(HasTables, Showing, tools.Answer):
-    """What an ask came to; a notebook shows it as a card."""
+class Answer(HasTables, Showing, Model):
+    """The `answer` of an ask, with its chat and run. A notebook shows it as a card; `raw` is the whole envelope."""
+
+    answer: str
+    chat: str = ""
+    app_url: str | None = None
+    run_id: str | None = None
+    steps: int = 0
+    basis: runs.AnswerBasis | None = None
+    raw: dict[str, Any] = Field(default_factory=dict, repr=False)
 
     def _mimebundle(self) -> cards.Bundle:
         facts = {"run": self.run_id, "chat": self.chat, "page": self.app_url, "steps": self.steps or None}

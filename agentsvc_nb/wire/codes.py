@@ -30,7 +30,7 @@ ErrorType = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class StatusDefaults:
     """How the client treats a status if it does not know the code: error type, exception class, retry."""
 
     type: ErrorType
@@ -39,21 +39,21 @@ class Status:
 
 
 STATUSES: Final = {
-    400: Status("invalid_request_error"),
-    401: Status("authentication_error", "AuthenticationError"),
-    403: Status("permission_error"),
-    404: Status("invalid_request_error"),
-    405: Status("invalid_request_error"),
-    408: Status("invalid_request_error", retry="transient"),
-    409: Status("invalid_request_error"),
-    413: Status("invalid_request_error", "RequestTooLargeError"),
-    416: Status("invalid_request_error"),
-    429: Status("rate_limit_error", "RateLimitError", "transient"),
-    431: Status("invalid_request_error"),
-    500: Status("api_error", retry="transient"),
-    502: Status("api_error", retry="transient"),
-    503: Status("service_unavailable_error", retry="transient"),
-    504: Status("api_error", retry="transient"),
+    400: StatusDefaults("invalid_request_error"),
+    401: StatusDefaults("authentication_error", "AuthenticationError"),
+    403: StatusDefaults("permission_error"),
+    404: StatusDefaults("invalid_request_error"),
+    405: StatusDefaults("invalid_request_error"),
+    408: StatusDefaults("invalid_request_error", retry="transient"),
+    409: StatusDefaults("invalid_request_error"),
+    413: StatusDefaults("invalid_request_error", "RequestTooLargeError"),
+    416: StatusDefaults("invalid_request_error"),
+    429: StatusDefaults("rate_limit_error", "RateLimitError", "transient"),
+    431: StatusDefaults("invalid_request_error"),
+    500: StatusDefaults("api_error", retry="transient"),
+    502: StatusDefaults("api_error", retry="transient"),
+    503: StatusDefaults("service_unavailable_error", retry="transient"),
+    504: StatusDefaults("api_error", retry="transient"),
 }
 
 

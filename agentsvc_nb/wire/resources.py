@@ -1,6 +1,6 @@
 """What is around the work: API keys and the developer terms, feedback, stored ad media, labels of landing pages."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -24,7 +24,8 @@ class DeveloperTerms(Model):
     url: str | None = None
 
 
-KeyScope = Literal["runs", "tools", "jobs", "mcp"]
+Scope = Literal["runs", "tools", "jobs", "mcp"]
+SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 
 
 def _line(text: str) -> str:
@@ -43,7 +44,7 @@ class NewKey(Request):
     ] = Field(description="How people tell the key from others.")
     developerTermsAccepted: bool = Field(description="Must be true.")
     developerTermsVersion: str = Field(description="The current version, as `GET /terms` says it.")
-    scopes: list[KeyScope] | None = Field(default=None, description="What the key may do; none: everything.")
+    scopes: list[Scope] | None = Field(default=None, description="What the key may do; none: everything.")
     monthly_budget_cents: Annotated[int, Field(ge=0, le=KEY_BUDGET_CENTS_MAX)] | None = Field(
         default=None, description="What its tokens may cost in a calendar month (UTC)."
     )
@@ -56,7 +57,7 @@ class ApiKey(Model):
     id: str
     name: str = ""
     prefix: str = ""
-    scopes: list[KeyScope | str] = Field(default_factory=list)
+    scopes: list[Scope | str] = Field(default_factory=list)
     monthly_budget_cents: int | None = Field(
         default=None,
         description="What may be spent in a calendar month (UTC): of a key's tokens, of all that a connector costs.",

@@ -25,12 +25,10 @@ from agentsvc_nb.wire.limits import (
     WORK_PAGE_DEFAULT,
 )
 from agentsvc_nb.wire.models import Model, Request
+from agentsvc_nb.wire.resources import SCOPES, Scope
 
 DEVELOPERS: Final = "/api/developers"
 V1: Final = DEVELOPERS + "/v1"
-
-Scope = Literal["runs", "tools", "jobs", "mcp"]
-SCOPES: Final[tuple[Scope, ...]] = ("runs", "tools", "jobs", "mcp")
 
 Access = Literal["key", "session", "open"]
 """The credential that an endpoint requires: a key (or member token), a signed-in browser session, or none (open)."""

@@ -30,9 +30,9 @@ TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
 """An unknown status counts as not terminal (docs/api/runs.md "States")."""
 
 
-Chat = Annotated[str, Field(pattern=ids.CHAT)]
-Project = Annotated[str, Field(pattern=ids.PROJECT)]
-Session = Annotated[str, Field(min_length=1, max_length=SESSION_CHARS)]
+ChatId = Annotated[str, Field(pattern=ids.CHAT)]
+ProjectId = Annotated[str, Field(pattern=ids.PROJECT)]
+SessionLabel = Annotated[str, Field(min_length=1, max_length=SESSION_CHARS)]
 AnswerSchema = Annotated[
     dict[str, Any],
     Field(json_schema_extra={"properties": {"type": {"const": "object"}}, "required": ["type"]}),
@@ -66,9 +66,9 @@ class NewRun(Request):
     """The body of `POST /runs`; each wrong field is answered with a code of its own."""
 
     message: str = Field(pattern=r"\S", description="What to do; not blank.", examples=["say Hello"])
-    chat: Chat | None = Field(default=None, description="The chat to work in; a new one when left out.")
-    project: Project | None = Field(default=None, description="The project of the chat.")
-    session: Session | None = Field(default=None, description="A label that has a chat of its own.")
+    chat: ChatId | None = Field(default=None, description="The chat to work in; a new one when left out.")
+    project: ProjectId | None = Field(default=None, description="The project of the chat.")
+    session: SessionLabel | None = Field(default=None, description="A label that has a chat of its own.")
     sync: bool | None = Field(default=None, description="Hold the answer until the run ends, for about 90 seconds.")
     on_busy: Literal["reject"] | None = Field(default=None, description="What happens when the chat is busy.")
     output_config: AnswerSchema | None = Field(
@@ -79,7 +79,7 @@ class NewRun(Request):
     file_ids: Annotated[list[UploadId], Field(max_length=ATTACHMENTS_MAX)] | None = Field(
         default=None, description="Staged files to attach; with `files`, at most 10."
     )
-    files_from: Chat | None = Field(
+    files_from: ChatId | None = Field(
         default=None, description="A chat whose files the new chat begins with; not with `chat` or `session`."
     )
     model: str | None = Field(default=None, description="A model of `GET /models`; left out, the default.")

@@ -7,7 +7,7 @@ from pydantic import Field
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.models import Model, Request
-from agentsvc_nb.wire.runs import AnswerBasis, Project, Session, Usage
+from agentsvc_nb.wire.runs import ProjectId, SessionLabel, Usage
 
 JobStatus = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
 JOB_TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled"})
@@ -25,8 +25,8 @@ class NewCall(Request):
     chat: ChatOrNew | None = Field(
         default=None, description="The chat to work in, or `new`; without it the one that tools share."
     )
-    project: Project | None = Field(default=None, description="The project of the chat.")
-    session: Session | None = Field(default=None, description="A label that has a chat of its own.")
+    project: ProjectId | None = Field(default=None, description="The project of the chat.")
+    session: SessionLabel | None = Field(default=None, description="A label that has a chat of its own.")
 
 
 class NewJob(NewCall):
@@ -95,18 +95,6 @@ class ToolResult(Model):
     content: list[dict[str, Any]] = Field(default_factory=list)
     data: dict[str, Any] | None = None
     chat: str = ""
-
-
-class Answer(Model):
-    """What an ask came to: the `answer`, and the `chat` and run that it was given in; `raw` is the whole envelope."""
-
-    answer: str
-    chat: str = ""
-    app_url: str | None = None
-    run_id: str | None = None
-    steps: int = 0
-    basis: AnswerBasis | None = None
-    raw: dict[str, Any] = Field(default_factory=dict, repr=False)
 
 
 class Job(Model):

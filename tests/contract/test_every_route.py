@@ -8,7 +8,8 @@ import pytest
 
 from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes import ROUTES, SCOPES, Route, Scope
+from agentsvc_nb.wire.resources import SCOPES, Scope
+from agentsvc_nb.wire.routes import ROUTES, Route
 from tests.contract.conftest import code
 from tests.contract.right_requests import FILLED, RIGHT
 from tests.contract.service_fixture import ServiceFixture, operate

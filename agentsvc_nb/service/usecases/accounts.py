@@ -18,8 +18,7 @@ from agentsvc_nb.service.terms import TERMS_VERSION
 from agentsvc_nb.service.times import utc_month
 from agentsvc_nb.service.usecases import UseCaseContext
 from agentsvc_nb.wire.limits import SESSION_SECONDS
-from agentsvc_nb.wire.resources import CreatedKey, NewKey
-from agentsvc_nb.wire.routes import SCOPES
+from agentsvc_nb.wire.resources import SCOPES, CreatedKey, NewKey
 
 ACCOUNT = "acct_local"
 """The id of a self-hosted service's only account."""

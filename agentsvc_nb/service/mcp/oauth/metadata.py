@@ -10,7 +10,8 @@ from starlette.requests import Request
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.names import LOOPBACK
-from agentsvc_nb.wire.routes import AUTHORIZE, MCP, PROTECTED_RESOURCE, TOKEN, Scope
+from agentsvc_nb.wire.resources import Scope
+from agentsvc_nb.wire.routes import AUTHORIZE, MCP, PROTECTED_RESOURCE, TOKEN
 
 SCOPES: Final[tuple[Scope, ...]] = ("mcp", "runs")
 """What a connector may ask for: to use the endpoint, and to answer there what waits for approval."""
