@@ -94,7 +94,7 @@ _stated = partial(Code, source="stated")
 
 _KEY: Final = "Create a key with `agentsvc keys create`, or check SERVICE_API_KEY."
 _LATER: Final = "Wait a moment and try again."
-_STARTED: Final = "A start is answered before the agent works: what goes wrong then is the run's `last_error`."
+_STARTED: Final = "The service answers a start before the agent works; a later error is the run's `last_error`."
 _MAY_RUN: Final = "The work may have started: look at the run, or start again with the same Idempotency-Key."
 _WAIT: Final = "Wait until the limit resets, or send fewer requests."
 
@@ -103,13 +103,13 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "message_required": _stated("`message` is missing or empty.", "Write a message."),
         "invalid_chat": _stated(
             "`chat` is not a valid chat reference.",
-            "Use a `chat_...` id or a UUID; a run without `chat` begins a new one.",
+            "Send a `chat_...` ID or a UUID, or leave `chat` out to start a new one.",
         ),
-        "invalid_project": _stated("`project` is not a valid project reference.", "Use a `proj_...` id or a UUID."),
+        "invalid_project": _stated("`project` is not a valid project reference.", "Send a `proj_...` ID or a UUID."),
         "invalid_sync": _stated("`sync` is not a boolean.", "Send true or false."),
         "invalid_on_busy": _stated("`on_busy` is not `reject`.", "Leave it out, or send `reject`."),
         "invalid_model": Code(
-            "`model` is none that the service offers, or `effort` is not valid.",
+            "The service does not offer this `model`, or `effort` is not valid.",
             "Send a model of `GET /models`, and `effort` as low, medium or high.",
         ),
         "invalid_limits": Code(
@@ -120,9 +120,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             "`output_config` breaks a structured-output rule.",
             "Send a JSON Schema with an object at its root, of at most 64 KB, without remote or recursive references.",
         ),
-        "invalid_json": _stated(
-            "The body, or the multipart `payload`, is no JSON object that can be used.", "Correct it."
-        ),
+        "invalid_json": _stated("The body, or the multipart `payload`, is not a valid JSON object.", "Correct it."),
         "invalid_multipart": _stated("The multipart body cannot be read.", "Send well-formed multipart/form-data."),
         "invalid_idempotency_key": _stated(
             "The Idempotency-Key is not 1 to 128 letters, digits, `_`, `.`, `:` or `-`.",
@@ -132,14 +130,14 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "unsupported_attachment": _stated(
             "The file's type is not supported; audio and video are rejected.", "Attach a document, a table or an image."
         ),
-        "invalid_run_id": _stated("The run id is malformed.", "Use the UUID that the start answered."),
+        "invalid_run_id": _stated("The run ID is malformed.", "Use the UUID that the start returned."),
         "invalid_query": Code("A query parameter is missing or wrong.", "Correct the parameter."),
         "invalid_last_event_id": Code(
-            "`Last-Event-ID` is not an integer from 0 to 2^63-1.", "Send the id of the last event received, or nothing."
+            "`Last-Event-ID` is not an integer from 0 to 2^63-1.", "Send the ID of the last event received, or nothing."
         ),
         "invalid_tool_input": Code(
             "The tool's input does not fit its schema.",
-            "`tools.describe` says what it takes; in a notebook `%tools NAME`.",
+            "See its schema: `tools.describe`, in a notebook `%tools NAME`.",
         ),
         "unsupported_tool_request": Code(
             "The tool cannot be called this way.", "Submit asynchronous tools as jobs; invoke the others."
@@ -147,13 +145,13 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "file_too_large": Code("A staged file is larger than allowed.", "Stage a smaller file."),
         "too_many_files": Code("More than 10 files in one upload.", "Upload at most 10 files at once."),
         "invalid_feedback": Code("The feedback report is not valid.", "Send a summary of 1 to 2,000 characters."),
-        "invalid_approval": Code("The verdict on a call is not valid.", "Send `approved`: true or false."),
+        "invalid_approval": Code("The decision about a call is not valid.", "Send `approved`: true or false."),
         "invalid_client_tool": Code(
             "A client tool of the start is not valid, or comes with `sync`.",
             "Send at most 16, each with `name`, `description`, `input_schema` and `effect`; leave `sync` out.",
         ),
         "invalid_call_result": Code(
-            "The result of a client call is not valid; the call waits on.",
+            "The result of a client call is not valid; the call is still waiting.",
             "Send `content` as a list of blocks, or `pending` alone; name only files that the chat has.",
         ),
         "invalid_skill": Code(
@@ -173,9 +171,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "unauthorized": Code("The key is missing, invalid, revoked or not authorized.", _KEY),
     },
     403: {
-        "api_key_scope_forbidden": _stated(
-            "The key is scoped away from this surface.", "Use a key with the scope that this call needs."
-        ),
+        "api_key_scope_forbidden": _stated("The key lacks the scope that this call needs.", "Use a key that has it."),
         "key_suspended": Code("The key is suspended.", "Ask the service's operator, or use another key."),
         "foreign_origin": Code(
             "A page of another site sent the request.",
@@ -188,18 +184,18 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "plan_access_required": Code("The account cannot use the Developer API.", "Turn the plan on."),
     },
     404: {
-        "chat_not_found": _stated("No such chat for this account.", "Check the chat id and the key."),
-        "project_not_found": _stated("No such project for this account.", "Check the project id and the key."),
-        "run_not_found": _stated("No run with that id for this account.", "Check the run id and the key."),
+        "chat_not_found": _stated("No such chat for this account.", "Check the chat ID and the key."),
+        "project_not_found": _stated("No such project for this account.", "Check the project ID and the key."),
+        "run_not_found": _stated("No run with that ID for this account.", "Check the run ID and the key."),
         "not_found": Code("No such path.", "Check the base URL and the path."),
         "file_not_found": Code("No file at that path in the chat.", "List the chat's files."),
         "upload_not_found": Code("The staged upload is unknown or expired.", "Upload the file again."),
         "tool_not_found": Code("No such tool.", "List the tools."),
-        "call_not_found": Code("No such tool call in that run.", "Take the id of its event."),
-        "job_not_found": Code("No such job in that chat.", "Give the chat that the submit answered."),
+        "call_not_found": Code("No such tool call in that run.", "Use the ID in the call's event."),
+        "job_not_found": Code("No such job in that chat.", "Send the chat that the submit returned."),
         "feedback_not_found": Code("No such feedback report.", "List the reports."),
-        "media_not_found": Code("No such media.", "Check the media id."),
-        "landing_page_not_found": Code("No such landing page.", "Check the page id."),
+        "media_not_found": Code("No such media.", "Check the media ID."),
+        "landing_page_not_found": Code("No such landing page.", "Check the page ID."),
         "key_not_found": Code("No such key.", "List the keys."),
     },
     405: {
@@ -207,7 +203,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
     },
     408: {
         "request_timeout": Code(
-            "The request did not arrive in time: its headers took over 20 seconds, or its body stood still.",
+            "The request did not arrive in time: its headers took over 20 seconds, or its body stalled.",
             "Send it again, over a better connection.",
         ),
     },
@@ -228,27 +224,27 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "job_not_finished": Code("The job has not ended yet.", "Wait for the job, then read its result."),
         "call_not_waiting": Code(
-            "The tool call does not wait for this.",
+            "The tool call is not waiting for this.",
             "Look at the run: it was decided or answered, has expired, or the run ended.",
         ),
-        "version_conflict": Code("The labels were changed meanwhile.", "Read the page again, then write."),
+        "version_conflict": Code("The labels have changed since they were read.", "Read the page again, then write."),
     },
     413: {
         "attachment_too_large": _stated(
             "One file, or the whole request, is too large.", "Attach smaller files: at most 100 MB each."
         ),
         "call_result_too_large": Code(
-            "The result of a client call is over 1 MiB; the call waits on.",
-            "Send less: the gist, or a file of the chat.",
+            "The result of a client call exceeds 1 MiB; the call is still waiting.",
+            "Send a summary, or name a file of the chat.",
         ),
-        "request_too_large": _stated("A request to the MCP endpoint is over 150 MB.", "Send a smaller request."),
+        "request_too_large": _stated("A request to the MCP endpoint exceeds 150 MB.", "Send a smaller request."),
     },
     416: {
         "range_not_satisfiable": Code("The file has no such range of bytes.", "Ask for the whole file."),
     },
     431: {
         "headers_too_large": Code(
-            "The address, headers and trailers of the request are over 64 KB.",
+            "The address, headers and trailers of the request exceed 64 KB.",
             "Send fewer or shorter headers: each counts its text and 32 bytes.",
         ),
     },
@@ -281,7 +277,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "bad_gateway": Code(
             "The gateway received an invalid response.",
             _LATER,
-            unreached="No gateway stands before the service; an operator's own may answer so.",
+            unreached="The service has no gateway; one of the operator's may respond so.",
         ),
     },
     503: {
@@ -304,7 +300,9 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "runtime_unavailable": _stated("The agent runtime failed.", _MAY_RUN, unreached=_STARTED),
         "runtime_timeout": _stated("The agent runtime timed out.", _MAY_RUN, unreached=_STARTED),
-        "runtime_invalid_response": _stated("The agent runtime answered nonsense.", _MAY_RUN, unreached=_STARTED),
+        "runtime_invalid_response": _stated(
+            "The agent runtime returned an invalid response.", _MAY_RUN, unreached=_STARTED
+        ),
     },
     504: {
         "gateway_timeout": Code("No answer within 120 seconds.", _MAY_RUN),
@@ -347,8 +345,8 @@ FAILURES: Final = {
         "The model or the tool lacks a credential, an address, a package or the network.", "Set what its message names."
     ),
     "model_unavailable": Failure(
-        "The model's server can't be reached, is overloaded, or broke its answer off.",
-        "See that it runs, and resume the run.",
+        "The model's server can't be reached, is overloaded, or stopped in the middle of its answer.",
+        "Check that it runs, then resume the run.",
         resumable=True,
     ),
     "model_refused": Failure("The model's server refused the call.", "Correct what its message names."),
@@ -364,61 +362,59 @@ FAILURES: Final = {
         "Ask in other words, or choose a larger model.",
     ),
     "context_exceeded": Failure(
-        "The question with what goes along is longer than the model holds.",
-        "Ask for less, or set AGENTSVC_MODEL_CONTEXT to what the model's server was started with.",
+        "The question and what is sent with it exceed the model's context.",
+        "Ask for less, or set AGENTSVC_MODEL_CONTEXT to the context size of the model's server.",
     ),
     "model_failed": Failure("The model's answer could not be used.", "Ask again, or choose a larger model."),
     "invalid_tool_input": Failure(
-        "The tool's input does not fit its schema.", "`tools.describe` says what it takes; in a notebook `%tools NAME`."
+        "The tool's input does not fit its schema.", "See its schema: `tools.describe`, in a notebook `%tools NAME`."
     ),
     "invalid_path": Failure("A path leads out of the workspace.", "Use a relative path without `..`."),
     "file_protected": Failure(
-        "A run was to change the user's rules for agents, such as `AGENTS.md`, or the summary of the chat.",
-        "Change such a file yourself, by uploading it; have the run write to another.",
+        "A run tried to change the user's rules for agents, such as `AGENTS.md`, or the chat's summary.",
+        "Upload the changed file yourself, or have the run write to another file.",
     ),
     "address_refused": Failure(
-        "An address leads into a private network, to this machine, or is written so that it hides where.",
-        "Give a public address; operators may allow others with AGENTSVC_FETCH_ALLOW.",
+        "An address leads to a private network or to this machine, or hides where it leads.",
+        "Use a public address; operators can allow others with AGENTSVC_FETCH_ALLOW.",
     ),
     "upstream_failed": Failure(
-        "A service that a tool asks answered with an error, or not at all.",
+        "A service that a tool uses returned an error, or did not respond.",
         "See its message; check the tool's settings.",
     ),
     "recipient_refused": Failure(
-        "A mail was to go to somebody whom the operator does not allow.",
-        "Leave them out, or have them added to AGENTSVC_MAIL_RECIPIENTS.",
+        "The operator does not allow a recipient of the mail.",
+        "Leave the recipient out; operators can allow it with AGENTSVC_MAIL_RECIPIENTS.",
     ),
     "tool_changed": Failure(
-        "A tool of another server is not what it was when the run began, and was not called.",
-        "Look what the server says of it now, and start the run again.",
+        "A tool of an MCP server has changed since the run began, and was not called.",
+        "Check what the server now says about it, then start the run again.",
     ),
     "transcript_failed": Failure("The speech of a file could not be recognised.", "See its message."),
     "fetch_failed": Failure("A page or file could not be fetched.", "See its message; try again later."),
     "missing_glyphs": Failure(
-        "No font on the service's machine draws all characters of a text of an ad.",
+        "No font on the service's machine has all characters of an ad's text.",
         "Install the font that its message names, or leave the characters out.",
     ),
-    "no_text": Failure("The file has no text that can be read.", "Use a file with text."),
-    "query_failed": Failure("The question to the tables is wrong.", "Correct what its message names."),
-    "skill_not_found": Failure(
-        "The project has no such skill, or the skill no such file.", "Use a name that was listed."
-    ),
-    "program_failed": Failure("A program that the agent ran ended with an error.", "See its message."),
+    "no_text": Failure("The file has no readable text.", "Use a file with text."),
+    "query_failed": Failure("The query of the tables is not valid.", "Correct what its message names."),
+    "skill_not_found": Failure("The project has no such skill, or the skill no such file.", "Use a listed name."),
+    "program_failed": Failure("A program of the agent ended with an error.", "See its message."),
     "too_much_work": Failure("A query or a program took too long or too much memory.", "Ask for less."),
     "attempts_exhausted": Failure(
         "The work was restarted three times without progress.", "Resume the run; start a job again.", resumable=True
     ),
     "cancelled": Failure("The work was cancelled.", "Start it again."),
     "model_changed": Failure("The service was started again with another model.", "Start it again."),
-    "not_approved": Failure("Somebody refused the tool call.", "See the reason; ask for something else."),
+    "not_approved": Failure("A person refused the tool call.", "See the reason; ask for something else."),
     "client_gone": Failure(
-        "The caller that was to execute a client tool sent no result in time; the run goes on.",
-        "Keep the program that started the run following it.",
+        "The caller sent no result of a client tool in time; the run continues.",
+        "Let the program that started the run follow it to its end.",
     ),
-    "client_error": Failure("A client tool failed where the caller is; the run goes on.", "See its message."),
+    "client_error": Failure("A client tool failed at the caller; the run continues.", "See its message."),
     "outcome_unknown": Failure(
-        "The tool was cut off while it had an effect; whether it is out is not known.",
-        "Look whether it is done before you ask again: it was not repeated.",
+        "The tool was interrupted during an action, which may or may not have been done.",
+        "Check whether it was done before you ask again: the service did not repeat it.",
     ),
     "agent_error": Failure("The agent failed unexpectedly.", "See the service's log."),
 }

@@ -31,13 +31,13 @@ The service recognises more types (`documents.media_types`).
 ProjectName = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=PROJECT_NAME_CHARS, pattern=r"^[^\n\r]*$"),
-    Field(description="How people call the project: one line.", examples=["Summer sale"]),
+    Field(description="The project's name: one line.", examples=["Summer sale"]),
 ]
 Instructions = Annotated[
     str,
     StringConstraints(max_length=INSTRUCTIONS_CHARS),
     Field(
-        description="What the agent is told in every chat of the project.",
+        description="Instructions to the agent for every chat of the project.",
         examples=["Prices are net. Answer in British English."],
     ),
 ]
@@ -59,7 +59,7 @@ _FILES_OF_A_SKILL: Final[dict[str, JsonValue]] = {
 
 
 class ProjectChange(Request):
-    """The body of `PATCH /projects/{project}`: what is left out stays."""
+    """The body of `PATCH /projects/{project}`. Fields that are left out do not change."""
 
     name: ProjectName | None = None
     instructions: Instructions | None = None
@@ -67,27 +67,27 @@ class ProjectChange(Request):
         default=None,
         # A name whose value is null counts as left out (docs/api/conventions.md "Values"), in a map, too.
         json_schema_extra={"anyOf": [{"type": "object", "additionalProperties": _FILES_OF_A_SKILL}, {"type": "null"}]},
-        description="Skills by name, each with its files' texts by path; one without files is taken away.",
+        description="Skills by name, each with its files' texts by path; a skill without files is removed.",
         examples=[{"tone": {"SKILL.md": "---\nname: tone\ndescription: How we write.\n---\nShort sentences."}}],
     )
 
 
 class SkillFacts(Model):
-    """A skill of a project: instructions for certain work, which the agent reads when they are needed."""
+    """A skill of a project: instructions for certain work, which the agent reads when it needs them."""
 
     object: str = "skill"
     name: str = ""
-    description: str = Field(default="", description="What it is for: this is what the agent is told of it.")
+    description: str = Field(default="", description="What it is for; the agent chooses skills by this text.")
     files: list[str] = Field(default_factory=list, description="Paths within the skill.")
 
 
 class Project(Model):
-    """Chats that belong together; runs and jobs name it in `project`."""
+    """A group of chats; runs and jobs name it in `project`."""
 
     object: str = "project"
     id: str
     name: str = ""
-    instructions: str = Field(default="", description="What the agent is told in every chat of the project.")
+    instructions: str = Field(default="", description="Instructions to the agent for every chat of the project.")
     skills: list[SkillFacts] = Field(default_factory=list)
 
 
@@ -97,7 +97,7 @@ class ProjectList(Model):
 
 
 class RetiredChat(Model):
-    """A chat that takes no more starts; what is in it can still be read."""
+    """A retired chat: it accepts no more starts, but can still be read."""
 
     object: str = "chat"
     id: str
@@ -115,7 +115,7 @@ class NewName(Request):
     name: str = Field(
         max_length=FILE_NAME_CHARS,
         pattern=ONE_LINE,
-        description="The member's own name for the file; an empty one takes the name back.",
+        description="The member's own name for the file; an empty text removes it.",
         examples=["Final report"],
     )
 
@@ -123,11 +123,11 @@ class NewName(Request):
 class RestoredVersion(Request):
     """The body of `POST /files/restore`."""
 
-    version: int = Field(ge=1, le=INTEGER_MAX, description="The version to bring back.", examples=[1])
+    version: int = Field(ge=1, le=INTEGER_MAX, description="The version to restore.", examples=[1])
 
 
 class StagedFile(Model):
-    """A file waiting to be attached; its id is valid for 24 hours."""
+    """An uploaded file that can be attached; its ID is valid for 24 hours."""
 
     object: str = "staged_file"
     id: str
@@ -136,7 +136,7 @@ class StagedFile(Model):
     size_bytes: int = 0
     sha256: str = ""
     expires_at: str | None = None
-    chat: str | None = Field(default=None, description="The chat that it was also put into.")
+    chat: str | None = Field(default=None, description="The chat that also has the file.")
 
 
 class StagedFiles(Model):
@@ -145,14 +145,14 @@ class StagedFiles(Model):
 
 
 class TypedOutput(Model):
-    """The set that a file belongs to, such as the pictures of one job, or a table with the types of its columns."""
+    """A set of files that belong together, such as the pictures of a job, or a table with the types of its columns."""
 
     id: str
     type: Literal["image_set", "video_cuts", "report", "table", "chart"] | str
 
 
 class FileFacts(Model):
-    """What is known of a file of a chat. `id` is the SHA-256 of its content; `kind` says who made it."""
+    """The facts about a file of a chat. `id` is the SHA-256 of its content; `kind` says who made it."""
 
     object: str = "workspace_file"
     id: str = Field(json_schema_extra={"pattern": SHA256})
@@ -165,7 +165,7 @@ class FileFacts(Model):
     updated_at: str | None = None
     unreadable: str | None = Field(
         default=None,
-        description="Why its text, or a part of it, could not be read: a sentence. Null if it could, or has none.",
+        description="A sentence why its text, or a part of it, could not be read; null if it could, or has no text.",
     )
 
 
@@ -179,7 +179,7 @@ class WorkspaceFile(FileFacts):
 
 
 class FilePage(Model):
-    """A page of a chat's files, by path; `next_after` is null on the last."""
+    """A page of a chat's files, by path; `next_after` is null on the last page."""
 
     object: str = "list"
     chat: str = ""

@@ -1,4 +1,4 @@
-"""What is around the work: API keys and the developer terms, feedback, stored ad media, labels of landing pages."""
+"""API keys and the developer terms, feedback, stored ad media, labels of landing pages."""
 
 from typing import Annotated, Final, Literal, get_args
 
@@ -17,7 +17,7 @@ from agentsvc_nb.wire.models import Model, Request
 
 
 class DeveloperTerms(Model):
-    """The version that a new key must accept; people read it at `url`."""
+    """The version of the terms that a new key must accept; people read them at `url`."""
 
     object: str = "developer_terms"
     version: str
@@ -35,23 +35,23 @@ def _line(text: str) -> str:
 
 
 class NewKey(Request):
-    """The body of `POST /keys`. No scopes means full access, no budget no limit of the key's own."""
+    """The body of `POST /keys`. Without `scopes` the key has full access, without a budget no limit of its own."""
 
     name: Annotated[
         str,
         StringConstraints(strip_whitespace=True, min_length=1, max_length=KEY_NAME_CHARS),
         AfterValidator(_line),
-    ] = Field(description="How people tell the key from others.")
+    ] = Field(description="The key's name, for people.")
     developerTermsAccepted: bool = Field(description="Must be true.")
-    developerTermsVersion: str = Field(description="The current version, as `GET /terms` says it.")
-    scopes: list[Scope] | None = Field(default=None, description="What the key may do; none: everything.")
+    developerTermsVersion: str = Field(description="The current version, from `GET /terms`.")
+    scopes: list[Scope] | None = Field(default=None, description="What the key may do; everything if left out.")
     monthly_budget_cents: Annotated[int, Field(ge=0, le=KEY_BUDGET_CENTS_MAX)] | None = Field(
-        default=None, description="What its tokens may cost in a calendar month (UTC)."
+        default=None, description="The most that its tokens may cost in a calendar month (UTC)."
     )
 
 
 class ApiKey(Model):
-    """A key as it is listed: never the secret, of which `prefix` is the beginning."""
+    """A key, without its secret; `prefix` is the beginning of the secret."""
 
     object: str = "api_key"
     id: str
@@ -60,7 +60,7 @@ class ApiKey(Model):
     scopes: list[Scope | str] = Field(default_factory=list)
     monthly_budget_cents: int | None = Field(
         default=None,
-        description="What may be spent in a calendar month (UTC): of a key's tokens, of all that a connector costs.",
+        description="The most that a key's tokens, or all calls of a connector, may cost in a calendar month (UTC).",
     )
     status: Literal["active", "suspended"] | str = "active"
     created_at: str | None = None
@@ -69,7 +69,7 @@ class ApiKey(Model):
 
 
 class CreatedKey(ApiKey):
-    """A new key with its secret, which is shown this once and stored nowhere."""
+    """A new key with its secret, which only this response has; the service does not store it."""
 
     key: str
 
@@ -98,16 +98,16 @@ class NewFeedback(Request):
 
     summary: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=FEEDBACK_SUMMARY_CHARS)
-    ] = Field(description="What happened, or what is wished for.", examples=["The search finds what I look for."])
+    ] = Field(description="What happened, or what you wish for.", examples=["The search finds what I look for."])
     category: Category | None = Field(default=None, description="What kind of report it is.")
-    impact: Impact | None = Field(default=None, description="How much it stands in the way.")
-    endpoint: Fact | None = Field(default=None, description="The endpoint that it is about.")
-    error_code: Fact | None = Field(default=None, description="The `error.code` that came.")
-    request_id: Fact | None = Field(default=None, description="The `X-Request-Id` of the answer.")
+    impact: Impact | None = Field(default=None, description="How much it hinders your work.")
+    endpoint: Fact | None = Field(default=None, description="The endpoint that the report is about.")
+    error_code: Fact | None = Field(default=None, description="The `error.code` of the response.")
+    request_id: Fact | None = Field(default=None, description="The `X-Request-Id` of the response.")
 
 
 class FeedbackReceipt(Model):
-    """What a report is answered with: its id, and where the team's reply will stand."""
+    """The ID of a new report, and where to find the team's reply."""
 
     object: str = "feedback_receipt"
     id: str
@@ -115,7 +115,7 @@ class FeedbackReceipt(Model):
 
 
 class FeedbackReport(Model):
-    """A stored report. `reply` is the team's, once `status` is `answered`."""
+    """A stored report. `reply` is the team's reply, if `status` is `answered`."""
 
     object: str = "feedback"
     id: str
@@ -142,7 +142,7 @@ MediaKind = Literal["video", "audio", "image"]
 
 
 class Segment(Model):
-    """What is said from `start_s` to `end_s`, in seconds from the beginning."""
+    """A passage of speech, from `start_s` to `end_s` in seconds from the beginning."""
 
     start_s: float
     end_s: float
@@ -150,7 +150,7 @@ class Segment(Model):
 
 
 class Transcript(Model):
-    """What is said in a media file. `language` is a tag such as `de`, where it is known."""
+    """The speech in a media file. `language` is a tag such as `de`, if known."""
 
     object: str = "transcript"
     media_id: str
@@ -160,7 +160,7 @@ class Transcript(Model):
 
 
 class AdMedia(Model):
-    """A video, sound or picture of an ad. `duration_s` is None if nobody has given it."""
+    """A video, sound or picture of an ad. `duration_s` is null if unknown."""
 
     object: str = "ad_media"
     id: str
@@ -172,7 +172,7 @@ class AdMedia(Model):
 
 
 class Label(Model):
-    """A label that landing pages may carry, with every value that it may have."""
+    """A label of landing pages, with its possible values."""
 
     name: str
     description: str = ""
@@ -195,9 +195,9 @@ class LandingPage(Model):
 
 
 class NewLabels(Request):
-    """The body of `PUT /landing-pages/{page_id}/labels`: all labels that the page has from now on."""
+    """The body of `PUT /landing-pages/{page_id}/labels`: all labels of the page from now on."""
 
     labels: dict[str, str] = Field(
-        description="Value by label name; a label that is left out is taken away.", examples=[{"goal": "buy"}]
+        description="Values by label name; labels that are left out are removed.", examples=[{"goal": "buy"}]
     )
-    expected_version: int = Field(ge=1, le=INTEGER_MAX, description="The `version` that was read.", examples=[1])
+    expected_version: int = Field(ge=1, le=INTEGER_MAX, description="The `version` that you read.", examples=[1])

@@ -134,28 +134,30 @@ def _header(name: str, schema: Schema, description: str, *errors: str) -> Parame
     return Parameter(name, "header", schema, description, errors)
 
 
-_A_CHAT: Final = "The chat: a UUID or a `chat_...` id."
-_NEXT: Final = "The `next_after` of the page before."
+_A_CHAT: Final = "The chat: a UUID or a `chat_...` ID."
+_NEXT: Final = "The `next_after` of the previous page."
 
-RUN_ID: Final = _path("run_id", "The UUID that the start answered.", *RUN_ERRORS, pattern=ids.RUN)
+RUN_ID: Final = _path("run_id", "The UUID that the start returned.", *RUN_ERRORS, pattern=ids.RUN)
 CALL_ID: Final = _path(
-    "call_id", "The id that the event `approval.requested` or `client_call.waiting` names.", "call_not_found"
+    "call_id", "The ID in the event `approval.requested` or `client_call.waiting`.", "call_not_found"
 )
 TOOL_NAME: Final = _path("name", "The name of a tool of the catalog.", "tool_not_found")
-JOB_ID: Final = _path("job_id", "The id that the submit answered.", "job_not_found")
+JOB_ID: Final = _path("job_id", "The ID that the submit returned.", "job_not_found")
 FEEDBACK_ID: Final = _path(
-    "id", "The id of the report.", "invalid_feedback", "feedback_not_found", pattern=ids.FEEDBACK
+    "id", "The ID of the report.", "invalid_feedback", "feedback_not_found", pattern=ids.FEEDBACK
 )
-MEDIA_ID: Final = _path("media_id", "The id of the media.", "media_not_found")
-PAGE_ID: Final = _path("page_id", "The id of the landing page.", "landing_page_not_found")
+MEDIA_ID: Final = _path("media_id", "The ID of the media.", "media_not_found")
+PAGE_ID: Final = _path("page_id", "The ID of the landing page.", "landing_page_not_found")
 CHAT: Final = _path("chat", _A_CHAT, *CHAT_ERRORS, pattern=ids.CHAT)
-PROJECT: Final = _path("project", "The project: a UUID or a `proj_...` id.", *PROJECT_ERRORS, pattern=ids.PROJECT)
-KEY_ID: Final = _path("id", "The id of the key.", "key_not_found")
+PROJECT: Final = _path("project", "The project: a UUID or a `proj_...` ID.", *PROJECT_ERRORS, pattern=ids.PROJECT)
+KEY_ID: Final = _path("id", "The ID of the key.", "key_not_found")
 
 CHAT_ID: Final = _query("chat_id", _text(ids.CHAT), _A_CHAT, *CHAT_ERRORS, required=True)
 INTO_CHAT: Final = _query("chat_id", _text(ids.CHAT), "Put the files into this chat, too.", *CHAT_ERRORS)
 INTO_SESSION: Final = _query(
-    "session", _text(minLength=1, maxLength=SESSION_CHARS), "Put them into the chat of this label, made if need be."
+    "session",
+    _text(minLength=1, maxLength=SESSION_CHARS),
+    "Put them into the chat with this label, which is created if there is none.",
 )
 INTO_PROJECT: Final = _query("project", _text(ids.PROJECT), "The project of that chat.", *PROJECT_ERRORS)
 FILE_PATH: Final = _query(
@@ -172,50 +174,50 @@ Q: Final = _query(
     example="summer",
 )
 AFTER_PATH: Final = _query("after", _text(), _NEXT)
-FILES_LIMIT: Final = _query("limit", _integer(1, PAGE_MAX, PAGE_MAX), "How many files at most.")
+FILES_LIMIT: Final = _query("limit", _integer(1, PAGE_MAX, PAGE_MAX), "The largest number of files.")
 
-AFTER_EVENT: Final = _query("after", _integer(0, EVENT_ID_MAX, 0), "The id of the last event known.")
-EVENTS_LIMIT: Final = _query("limit", _integer(1, PAGE_MAX, EVENTS_PAGE_DEFAULT), "How many at most.")
+AFTER_EVENT: Final = _query("after", _integer(0, EVENT_ID_MAX, 0), "The ID of the last known event.")
+EVENTS_LIMIT: Final = _query("limit", _integer(1, PAGE_MAX, EVENTS_PAGE_DEFAULT), "The largest number of events.")
 LAST_EVENT_ID: Final = _header(
     "Last-Event-ID",
     {"anyOf": [{"type": "integer", "minimum": 0, "maximum": EVENT_ID_MAX}, {"const": ""}]},
-    "The id of the last event received, of a stream that goes on; wins over `after`.",
+    "The ID of the last event received, to continue a stream; takes precedence over `after`.",
     "invalid_last_event_id",
 )
 
 REPORT_STATUS: Final = _query("status", _text(enum=list(get_args(resources.Status))), "Only reports with this status.")
 REPORTS_LIMIT: Final = _query(
-    "limit", _integer(1, FEEDBACK_PAGE_MAX, FEEDBACK_PAGE_DEFAULT), "How many reports at most."
+    "limit", _integer(1, FEEDBACK_PAGE_MAX, FEEDBACK_PAGE_DEFAULT), "The largest number of reports."
 )
 
-OF_CHAT: Final = _query("chat", _text(ids.CHAT), "Only those of this chat.", *CHAT_ERRORS)
+OF_CHAT: Final = _query("chat", _text(ids.CHAT), "Only entries of this chat.", *CHAT_ERRORS)
 AFTER_RUN: Final = _query("after", _text(ids.RUN), _NEXT, *RUN_ERRORS)
 AFTER_JOB: Final = _query("after", _text(), _NEXT, "job_not_found")
 RUN_STATUS: Final = _query("status", _text(enum=list(get_args(runs.RunStatus))), "Only runs with this status.")
 JOB_STATUS: Final = _query("status", _text(enum=list(get_args(tools.JobStatus))), "Only jobs with this status.")
-WORK_LIMIT: Final = _query("limit", _integer(1, PAGE_MAX, WORK_PAGE_DEFAULT), "How many at most.")
+WORK_LIMIT: Final = _query("limit", _integer(1, PAGE_MAX, WORK_PAGE_DEFAULT), "The largest number of entries.")
 
 JOB: Final = (
     JOB_ID,
-    _query("chat", _text(ids.CHAT), "The chat that the submit answered; or else:", *CHAT_ERRORS),
-    _query("project", _text(ids.PROJECT), "The project of the submit.", *PROJECT_ERRORS),
-    _query("session", _text(minLength=1), "The session of the submit."),
+    _query("chat", _text(ids.CHAT), "The chat that the submit returned.", *CHAT_ERRORS),
+    _query("project", _text(ids.PROJECT), "The project of the submit, with `session`.", *PROJECT_ERRORS),
+    _query("session", _text(minLength=1), "The session of the submit, instead of `chat`."),
 )
 
 IDEMPOTENCY_KEY: Final = _header(
     "Idempotency-Key",
     _text(ids.IDEMPOTENCY_KEY),
-    "Sent again with the same key on the same UTC day, the request gives the original work back.",
+    "A request with the same key on the same UTC day returns the original work.",
     "invalid_idempotency_key",
 )
-RANGE: Final = _header("Range", _text(), "The bytes wanted, such as `bytes=0-99`.", "range_not_satisfiable")
+RANGE: Final = _header("Range", _text(), "The range of bytes, such as `bytes=0-99`.", "range_not_satisfiable")
 IF_RANGE: Final = _header("If-Range", _text(), "The `ETag` that the range belongs to.")
 
 NONCE: Final = _query(
     "nonce",
     _text(proof.NONCE),
-    "Asks for `proof`: made of this, the instance, and the address of the service's end of the connection, with a key "
-    "derived from the one in its data folder.",
+    "Asks for `proof`: a signature of this, the instance, and the address of the service's end of the connection, "
+    "with a key derived from the one in its data folder.",
 )
 
 
@@ -323,7 +325,7 @@ _RUNS: Final = (
         "model_unavailable",
         "invalid_client_tool",
     ),
-    Route("runs.list", "Lists the account's runs, the newest first.", RUNS)
+    Route("runs.list", "Lists the account's runs, newest first.", RUNS)
     .takes("GET", f"{V1}/runs", OF_CHAT, RUN_STATUS, AFTER_RUN, WORK_LIMIT)
     .answers(runs.RunPage),
     Route("runs.get", "Reads a run.", RUNS, limited=False, source="stated")
@@ -339,7 +341,7 @@ _RUNS: Final = (
     Route("runs.cancel", "Requests cancellation; safe to repeat.", RUNS, source="stated")
     .takes("POST", f"{V1}/runs/{{run_id}}/cancel", RUN_ID)
     .answers(runs.Run),
-    Route("runs.resume", "Starts a run that goes on where a failed one stopped.", RUNS, "keyed")
+    Route("runs.resume", "Starts a run that continues a failed one.", RUNS, "keyed")
     .takes("POST", f"{V1}/runs/{{run_id}}/resume", RUN_ID, IDEMPOTENCY_KEY, body=runs.NewLimits)
     .answers(runs.Run, 202, also={200: runs.Run})
     .fails(
@@ -350,13 +352,13 @@ _RUNS: Final = (
         "agent_run_rejected",
         "runtime_capacity_busy",
     ),
-    Route("runs.approve", "Approves or refuses a tool call that waits for it.", RUNS, "never")
+    Route("runs.approve", "Approves or refuses a waiting tool call.", RUNS, "never")
     .takes("POST", f"{V1}/runs/{{run_id}}/calls/{{call_id}}/approval", RUN_ID, CALL_ID, body=runs.Verdict)
     .answers(runs.CallApproval)
     .fails("invalid_approval", "call_not_waiting"),
     Route(
         "runs.answer",
-        "Answers a call of a client tool, or says that the caller is still at work; safe to repeat.",
+        "Sends the result of a client tool, or that it is still at work; safe to repeat.",
         RUNS,
         limited=False,
     )
@@ -378,16 +380,16 @@ _FILES: Final = (
     Route("files.search", "Searches a chat's files by name and contents.", FILES, source="stated")
     .takes("GET", f"{V1}/files/search", CHAT_ID, Q)
     .answers(files.FileSearch),
-    Route("files.download", "The bytes of a file, whole or a range.", FILES)
+    Route("files.download", "Downloads a file, or a range of its bytes.", FILES)
     .takes("GET", f"{V1}/files/download", CHAT_ID, FILE_PATH, FILE_VERSION, RANGE, IF_RANGE)
     .answers(produces="bytes"),
-    Route("files.rename", "Gives a file the member's own name.", FILES)
+    Route("files.rename", "Sets or removes the member's own name for a file.", FILES)
     .takes("PATCH", f"{V1}/files", CHAT_ID, FILE_PATH, body=files.NewName)
     .answers(files.WorkspaceFile),
     Route("files.versions", "Lists the versions of a file.", FILES)
     .takes("GET", f"{V1}/files/versions", CHAT_ID, FILE_PATH)
     .answers(files.FileVersions),
-    Route("files.restore", "Brings an earlier version of a file back.", FILES)
+    Route("files.restore", "Restores an earlier version of a file.", FILES)
     .takes("POST", f"{V1}/files/restore", CHAT_ID, FILE_PATH, body=files.RestoredVersion)
     .answers(files.WorkspaceFile),
 )
@@ -395,10 +397,10 @@ _TOOLS_AND_JOBS: Final = (
     Route("tools.list", "Lists the live tool catalog.", JOBS, source="stated")
     .takes("GET", f"{V1}/tools")
     .answers(tools.ToolList),
-    Route("tools.describe", "One tool.", JOBS)
+    Route("tools.describe", "Describes a tool.", JOBS)
     .takes("GET", f"{V1}/tools/{{name}}", TOOL_NAME)
     .answers(tools.ToolDescription),
-    Route("tools.invoke", "Calls a tool; an asynchronous one is answered as `jobs.submit`.", TOOLS, "keyed")
+    Route("tools.invoke", "Calls a tool; an asynchronous one becomes a job, as with `jobs.submit`.", TOOLS, "keyed")
     .takes("POST", f"{V1}/tools/{{name}}/invoke", TOOL_NAME, IDEMPOTENCY_KEY, body=tools.NewCall)
     .answers(tools.ToolResult, also={202: tools.JobAccepted})
     .fails(*SUBMIT_ERRORS, *START_ERRORS, "invalid_model", "model_unavailable"),
@@ -406,7 +408,7 @@ _TOOLS_AND_JOBS: Final = (
     .takes("POST", f"{V1}/jobs", IDEMPOTENCY_KEY, body=tools.NewJob)
     .answers(tools.JobAccepted, 202)
     .fails(*SUBMIT_ERRORS),
-    Route("jobs.list", "Lists the account's jobs, the newest first.", JOBS)
+    Route("jobs.list", "Lists the account's jobs, newest first.", JOBS)
     .takes("GET", f"{V1}/jobs", OF_CHAT, JOB_STATUS, AFTER_JOB, WORK_LIMIT)
     .answers(tools.JobPage),
     Route("jobs.status", "Reads a job.", JOBS, limited=False)
@@ -434,7 +436,7 @@ _RESOURCES: Final = (
     Route("media.get", "Reads stored ad media.", FILES)
     .takes("GET", f"{V1}/media/{{media_id}}", MEDIA_ID)
     .answers(resources.AdMedia),
-    Route("media.transcribe", "The transcript; one that is not stored is made by a job.", FILES, "never")
+    Route("media.transcribe", "Reads the transcript; if none is stored, submits a job that makes it.", FILES, "never")
     .takes("POST", f"{V1}/media/{{media_id}}/transcript", MEDIA_ID)
     .answers(resources.Transcript, also={202: tools.JobAccepted})
     .fails(*MONEY_ERRORS),
@@ -444,7 +446,7 @@ _RESOURCES: Final = (
     Route("labels.get", "Reads a landing page.", FILES)
     .takes("GET", f"{V1}/landing-pages/{{page_id}}", PAGE_ID)
     .answers(resources.LandingPage),
-    Route("labels.write", "Writes labels, checked.", FILES, "never")
+    Route("labels.write", "Writes the labels of a landing page, after checking them.", FILES, "never")
     .takes("PUT", f"{V1}/landing-pages/{{page_id}}/labels", PAGE_ID, body=resources.NewLabels)
     .answers(resources.LandingPage)
     .fails("invalid_label", "version_conflict"),
@@ -461,12 +463,12 @@ _RESOURCES: Final = (
     .answers(files.RetiredChat),
 )
 _ACCOUNT: Final = (
-    Route("terms.get", "The current developer terms.", limited=False, access="open")
+    Route("terms.get", "Reads the current developer terms.", limited=False, access="open")
     .takes("GET", f"{DEVELOPERS}/terms")
     .answers(resources.DeveloperTerms),
     Route(
         "keys.create",
-        "Creates a key; its secret is in this answer only.",
+        "Creates a key; only this response has its secret.",
         resend="never",
         limited=False,
         access="session",
@@ -478,37 +480,37 @@ _ACCOUNT: Final = (
     Route("keys.list", "Lists the keys that are not deleted.", limited=False, access="session")
     .takes("GET", f"{DEVELOPERS}/keys")
     .answers(resources.KeyList),
-    Route("keys.delete", "Deletes a key; requests with it are refused from then on.", limited=False, access="session")
+    Route("keys.delete", "Deletes a key, which no longer works from then on.", limited=False, access="session")
     .takes("DELETE", f"{DEVELOPERS}/keys/{{id}}", KEY_ID)
     .answers(resources.DeletedKey),
 )
 _SERVICE: Final = (
     Route(
         "service.health",
-        "Says which instance answers, and proves to `nonce` that it holds its folder's key.",
+        "Names the instance, and proves for `nonce` that it has its folder's key.",
         limited=False,
         access="open",
     ).takes("GET", proof.PATH, NONCE),
-    Route("service.openapi", "This API, as OpenAPI 3.1.", limited=False, access="open").takes(
+    Route("service.openapi", "Describes this API, as OpenAPI 3.1.", limited=False, access="open").takes(
         "GET", f"{V1}/openapi.json"
     ),
 )
 ROUTES: Final = {row.name: row for row in (*_RUNS, *_FILES, *_TOOLS_AND_JOBS, *_RESOURCES, *_ACCOUNT, *_SERVICE)}
 
 # What MCP and OAuth prescribe (docs/mcp.md): the client has no operations for it.
-MCP: Final = Route("mcp.post", "Takes a message of MCP.", frozenset({"mcp"}), "never", limited=False).takes(
+MCP: Final = Route("mcp.post", "Accepts an MCP message.", frozenset({"mcp"}), "never", limited=False).takes(
     "POST", f"{V1}/mcp"
 )
 PROTECTED_RESOURCE: Final = Route(
-    "oauth.resource", "Says where tokens for the MCP endpoint come from.", limited=False, access="open"
+    "oauth.resource", "Names the authorization server of the MCP endpoint.", limited=False, access="open"
 ).takes("GET", f"/.well-known/oauth-protected-resource{MCP.path}")
-AUTHORIZATION_SERVER: Final = Route("oauth.server", "Says how tokens are got.", limited=False, access="open").takes(
-    "GET", "/.well-known/oauth-authorization-server"
-)
+AUTHORIZATION_SERVER: Final = Route(
+    "oauth.server", "Describes the authorization server.", limited=False, access="open"
+).takes("GET", "/.well-known/oauth-authorization-server")
 AUTHORIZE: Final = Route(
     "oauth.authorize", "Asks the user whether a connector may use the service.", limited=False, access="session"
 ).takes("GET", "/app/oauth/authorize")
 TOKEN: Final = Route(
-    "oauth.token", "Gives a token for an authorization code.", resend="never", limited=False, access="open"
+    "oauth.token", "Exchanges an authorization code for a token.", resend="never", limited=False, access="open"
 ).takes("POST", "/oauth/token")
 OTHERS: Final = (MCP, PROTECTED_RESOURCE, AUTHORIZATION_SERVER, AUTHORIZE, TOKEN)

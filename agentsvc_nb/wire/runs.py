@@ -23,7 +23,7 @@ from agentsvc_nb.wire.models import Model, Request
 from agentsvc_nb.wire.text import label
 
 Effort = Literal["low", "medium", "high"]
-"""How much thought a model is to give an answer."""
+"""How much a model should reason before it answers."""
 RunStatus = Literal["queued", "running", "cancelling", "completed", "failed", "cancelled"]
 ACTIVE: Final = frozenset({"queued", "running", "cancelling"})
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
@@ -41,7 +41,7 @@ UploadId = Annotated[str, Field(pattern=ids.UPLOAD)]
 
 
 CODE_REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
-"""What a notebook adds to a message whose answer becomes a cell; it is for language models."""
+"""The notebook adds it to a message whose answer becomes a cell; it is for language models."""
 
 
 _ADDED: Final = f"\n\n{CODE_REQUEST}"
@@ -49,7 +49,7 @@ ADDED_CHARS: Final = len(_ADDED)
 
 
 def typed(message: str) -> str:
-    """A message without `CODE_REQUEST`: as pages show it, and as agents without a language model read it."""
+    """Return a message without `CODE_REQUEST`, for pages and for agents without a language model."""
     return message.removesuffix(_ADDED)
 
 
@@ -58,19 +58,21 @@ class NewClientTool(Request):
 
     name: str = Field(pattern=ids.CLIENT_TOOL, examples=["look_up"])
     description: str = Field(min_length=1, max_length=CLIENT_TOOL_CHARS, examples=["Looks up an order."])
-    input_schema: AnswerSchema = Field(description="By the rules of `output_config`; of all tools at most 64 KB.")
+    input_schema: AnswerSchema = Field(
+        description="By the rules of `output_config`; the schemas together must not exceed 64 KB."
+    )
     effect: bool = Field(description="Whether a call changes something.")
 
 
 class NewRun(Request):
-    """The body of `POST /runs`; each wrong field is answered with a code of its own."""
+    """The body of `POST /runs`. Each wrong field has an error code of its own."""
 
     message: str = Field(pattern=r"\S", description="What to do; not blank.", examples=["say Hello"])
-    chat: ChatId | None = Field(default=None, description="The chat to work in; a new one when left out.")
+    chat: ChatId | None = Field(default=None, description="The chat to work in; a new one if left out.")
     project: ProjectId | None = Field(default=None, description="The project of the chat.")
     session: SessionLabel | None = Field(default=None, description="A label that has a chat of its own.")
-    sync: bool | None = Field(default=None, description="Hold the answer until the run ends, for about 90 seconds.")
-    on_busy: Literal["reject"] | None = Field(default=None, description="What happens when the chat is busy.")
+    sync: bool | None = Field(default=None, description="Respond when the run ends, or after about 90 seconds.")
+    on_busy: Literal["reject"] | None = Field(default=None, description="What to do if the chat is busy.")
     output_config: AnswerSchema | None = Field(
         default=None,
         description="A JSON Schema (draft 2020-12) for the final answer: an object at its root, of at most 64 KB, "
@@ -80,19 +82,19 @@ class NewRun(Request):
         default=None, description="Staged files to attach; with `files`, at most 10."
     )
     files_from: ChatId | None = Field(
-        default=None, description="A chat whose files the new chat begins with; not with `chat` or `session`."
+        default=None, description="A chat whose files are copied to the new chat; not with `chat` or `session`."
     )
-    model: str | None = Field(default=None, description="A model of `GET /models`; left out, the default.")
+    model: str | None = Field(default=None, description="A model of `GET /models`; the default if left out.")
     effort: Effort | None = Field(
-        default=None, description="How much thought the model is to give it, where its provider takes that."
+        default=None, description="How much the model should reason, if its provider supports that."
     )
     max_steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] | None = Field(
-        default=None, description="Model steps that the run may take; it fails with `limit_reached` at the next one."
+        default=None, description="The most model steps of the run; it fails with `limit_reached` at the next one."
     )
     max_cents: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="What the run may cost, in cents; it fails with `limit_reached` before a call of a model or a "
-        "priced tool that could cost more. Left out: 50 on a hosted model, else no limit of its own.",
+        description="The most that the run may cost, in cents; it fails with `limit_reached` before a call of a model "
+        "or a priced tool that could cost more. If left out: 50 on a hosted model, else no limit of its own.",
     )
     client_tools: Annotated[list[NewClientTool], Field(max_length=CLIENT_TOOLS_MAX)] | None = Field(
         default=None, description="Tools that the caller executes; not with `sync`."
@@ -100,13 +102,13 @@ class NewRun(Request):
 
 
 class NewLimits(Request):
-    """The body of `POST /runs/{run_id}/resume`, which may be left out: the limits of the new run."""
+    """The optional body of `POST /runs/{run_id}/resume`: the limits of the new run."""
 
     max_steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] | None = Field(
-        default=None, description="Model steps that the new run may take. Left out: as the old one's."
+        default=None, description="The most model steps of the new run. If left out: the old run's limit."
     )
     max_cents: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="What the new run may cost, in cents. Left out: as the old one's."
+        default=None, description="The most that the new run may cost, in cents. If left out: the old run's limit."
     )
 
 
@@ -115,12 +117,12 @@ class Verdict(Request):
 
     approved: bool = Field(description="Whether the tool may be called.", examples=[True])
     reason: Annotated[str, Field(max_length=REASON_CHARS)] | None = Field(
-        default=None, description="Of a refusal: the agent is told."
+        default=None, description="Why the call is refused; the agent gets this text."
     )
 
 
 class CallApproval(Model):
-    """What was decided about a call of a run."""
+    """The decision about a tool call of a run."""
 
     object: str = "call_approval"
     run_id: str
@@ -136,7 +138,7 @@ class TextBlock(Request):
 
 
 class ImageBlock(Request):
-    """A picture of the chat's files."""
+    """A picture among the chat's files."""
 
     type: Literal["image"]
     path: str
@@ -162,21 +164,21 @@ class CallError(Request):
 
 
 class CallResult(Request):
-    """The body of `POST /runs/{run_id}/calls/{call_id}/result`: `content` and what belongs to it, or `pending`."""
+    """The body of `POST /runs/{run_id}/calls/{call_id}/result`: `content` and the fields with it, or `pending`."""
 
     content: list[Annotated[TextBlock | ImageBlock | JsonBlock, Field(discriminator="type")]] | None = Field(
-        default=None, description="What the call came to.", examples=[[{"type": "text", "text": "12 lamps"}]]
+        default=None, description="The result of the call.", examples=[[{"type": "text", "text": "12 lamps"}]]
     )
     data: dict[str, Any] | None = Field(default=None, description="The result as data.")
-    is_error: bool | None = Field(default=None, description="Whether the call failed; false when left out.")
-    error: CallError | None = Field(default=None, description="Why it failed; without it the code is `client_error`.")
+    is_error: bool | None = Field(default=None, description="Whether the call failed; false if left out.")
+    error: CallError | None = Field(default=None, description="Why it failed; if left out, the code is `client_error`.")
     pending: Annotated[Literal[True], BeforeValidator(_refuse_number)] | None = Field(
-        default=None, description="The caller is still at work: the call waits 120 seconds from now."
+        default=None, description="The caller is still at work: the call waits for another 120 seconds."
     )
 
 
 class ClientCall(Model):
-    """A call of a client tool. `accepted`: it has its result; else it waits for one until `expires_at`."""
+    """A call of a client tool. If `accepted`, it has its result; else it waits for one until `expires_at`."""
 
     object: str = "client_call"
     run_id: str
@@ -190,7 +192,7 @@ CENT: Final = 1_000_000
 
 
 class Usage(Model):
-    """What a run used: tokens, and their price in micro-cents (10^-6 cent)."""
+    """The tokens that a run used, and their price in micro-cents (10^-6 cent)."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -201,11 +203,10 @@ Basis = Literal["computed", "looked_up", "quoted", "near", "outline", "asked_bac
 
 
 class AnswerBasis(Model):
-    """What an answer rests on, by its agent (docs/api/models.md "What an answer rests on").
+    """What an answer is based on, as its agent reports it (docs/api/models.md "What an answer rests on").
 
-    `headline` is the answer in one line of plain text, `values` the answer itself; only `computed` and `looked_up` have
-    them. A text that is too long is cut, and values beyond the fiftieth are dropped. Show an unknown `basis` as no
-    claim.
+    `headline` is the answer in one line of plain text, `values` are the answer itself; only `computed` and `looked_up`
+    have them. Long texts are cut, and values after the fiftieth are dropped. Ignore an unknown `basis`.
     """
 
     basis: Basis | str
@@ -224,12 +225,12 @@ class AnswerBasis(Model):
 
 
 class Run(Model):
-    """One agent turn inside a chat.
+    """One agent turn in a chat.
 
-    `output` is the final text; `structured_output` the same as data, when the run completed and its text is a JSON
-    object; `last_error` a code of `wire.codes.FAILURES`, or the agent's own; `basis` what the answer of a completed
-    run rests on, when its agent said so; `resumed_from` the failed run that this one goes on from; `client_tools` the
-    names of the tools that its caller executes.
+    `output` is the final text, `structured_output` the same as data, if the run completed and its text is a JSON
+    object. `last_error` is a code of the failure table (docs/errors.md), or the agent's own. `basis` is what the answer
+    is based on, if the agent reported it. `resumed_from` is the failed run that this one continues. `client_tools` are
+    the names of the tools that the caller executes.
     """
 
     object: str = "agent_run"
@@ -258,7 +259,7 @@ class Run(Model):
 
 
 class RunEntry(Model):
-    """A run in a list. `message` is the beginning of what it was asked; its answer is in its record."""
+    """A run in a list. `message` is the beginning of its message; the answer is in its record."""
 
     object: str = "agent_run_entry"
     run_id: str
@@ -280,7 +281,7 @@ class RunEntry(Model):
 
 
 class RunPage(Model):
-    """A page of runs, the newest first; pass `next_after` as `after` for the next."""
+    """A page of runs, newest first; pass `next_after` as `after` for the next page."""
 
     object: str = "list"
     data: list[RunEntry] = Field(default_factory=list)
@@ -309,10 +310,10 @@ EventType = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of a run. Ids are dense from 1 within the run; `payload` is as the service sent it.
+    """One event of a run. IDs are dense from 1 within the run; `payload` is as the service sent it.
 
-    Unknown types are passed on: a viewer skips what it does not know. A payload that was too large is shortened and has
-    `truncated: true`; `whole_path` names the file of the chat with all of it, but for `run.ended`: the record has it.
+    Skip unknown types. A large payload is shortened and has `truncated: true`; `whole_path` names the file of the chat
+    with all of it. For `run.ended`, the record of the run has all of it.
     """
 
     id: int
@@ -322,34 +323,34 @@ class Event:
 
 
 class SentPart(Model):
-    """A part of what a model was sent."""
+    """A part of a request to a model."""
 
     what: str = Field(description="`instructions`, `skills`, `tools`, `message`, `answer`, `call` or `result`.")
     text: str = Field(description="Its beginning: at most 500 characters.")
-    chars: int = Field(description="How many characters it has in all.")
+    chars: int = Field(description="The number of its characters.")
 
 
 class SentCall(Model):
-    """A call of a language model, with what its run had not sent before."""
+    """A call of a language model, with the parts that its run had not sent before."""
 
-    place: int = Field(description="From 1 within the run.")
+    place: int = Field(description="Its number, from 1 within the run.")
     sent_at: str = ""
-    provider: str = Field(default="", description="The address that it went to.")
-    hosted: bool = Field(default=False, description="Whether that is a provider's, and no server of one's own.")
+    provider: str = Field(default="", description="The address that received it.")
+    hosted: bool = Field(default=False, description="Whether the address belongs to a provider.")
     model: str = ""
-    tokens: int = Field(default=0, description="An estimate of the whole request.")
+    tokens: int = Field(default=0, description="An estimate of the tokens of the whole request.")
     parts: list[SentPart] = Field(default_factory=list)
 
 
 class SentList(Model):
-    """What a run sent to language models."""
+    """The calls of language models of a run."""
 
     object: str = "list"
     data: list[SentCall] = Field(default_factory=list)
 
 
 class EventPage(Model):
-    """One page of events; pass `next_after` as `after` for the next."""
+    """A page of events; pass `next_after` as `after` for the next page."""
 
     object: str = "list"
     data: list[Event] = Field(default_factory=list)
@@ -362,8 +363,8 @@ Unavailable = Literal["not_configured", "unreachable", "no_price"]
 
 
 class ModelInfo(Model):
-    """A model that a start may name. `reason` is why it is not available; prices are in cents a million tokens, None
-    when they are not known, as is `context_tokens`."""
+    """A model that a start may name. `reason` is why it is not available. Prices are in cents per million tokens. They
+    and `context_tokens` are null if unknown."""
 
     object: str = "model"
     id: str

@@ -20,10 +20,10 @@ class NewCall(Request):
     """The body of `POST /tools/{name}/invoke`."""
 
     input: dict[str, Any] | None = Field(
-        default=None, description="As the tool's `input_schema` has it.", examples=[{"message": "say Hello"}]
+        default=None, description="The input, by the tool's `input_schema`.", examples=[{"message": "say Hello"}]
     )
     chat: ChatOrNew | None = Field(
-        default=None, description="The chat to work in, or `new`; without it the one that tools share."
+        default=None, description="The chat to work in, or `new`; if left out, the chat that tools share."
     )
     project: ProjectId | None = Field(default=None, description="The project of the chat.")
     session: SessionLabel | None = Field(default=None, description="A label that has a chat of its own.")
@@ -35,13 +35,13 @@ class NewJob(NewCall):
     tool: str = Field(description="The name of an asynchronous tool.", examples=["create_images"])
     input: dict[str, Any] | None = Field(
         default=None,
-        description="As the tool's `input_schema` has it.",
+        description="The input, by the tool's `input_schema`.",
         examples=[{"request": {"kind": "static_ad", "brief": "Summer sale", "outputs": {"mode": "count", "count": 1}}}],
     )
 
 
 class ToolDescription(Model):
-    """One tool of the live catalog. `available` is false while something that it needs is not configured."""
+    """A tool of the live catalog. `available` is false while something that it needs is not configured."""
 
     object: str = "tool"
     name: str
@@ -66,7 +66,7 @@ class ToolError(Model):
 
 
 class Progress(Model):
-    """How far a job is: `done` of `total` (no total: unknown)."""
+    """How far a job is: `done` of `total`, which is null if unknown."""
 
     done: float = 0
     total: float | None = None
@@ -74,7 +74,7 @@ class Progress(Model):
 
 
 class JobAccepted(Model):
-    """The 202 of a submit."""
+    """An accepted job: the 202 of a submit."""
 
     type: str = "tool_job"
     tool: str = ""
@@ -86,7 +86,7 @@ class JobAccepted(Model):
 
 
 class ToolResult(Model):
-    """The 200 of a tool that was called. `is_error`: it failed, and `error` says why."""
+    """The result of a tool that was called. If `is_error`, it failed, and `error` says why."""
 
     object: str = "tool_result"
     tool: str
@@ -98,9 +98,9 @@ class ToolResult(Model):
 
 
 class Job(Model):
-    """A job, and once it has ended its result: `kind` `files` (with `files`) or `inline` (with `data`).
+    """A job and, after its end, its result: `kind` is `files` (with `files`) or `inline` (with `data`).
 
-    `usage` is what its tool took of a language model, in an ended job.
+    `usage` is what its tool used of a language model, in an ended job.
     """
 
     object: str = "tool_job"
@@ -148,7 +148,7 @@ class JobEntry(Model):
 
 
 class JobPage(Model):
-    """A page of jobs, the newest first; pass `next_after` as `after` for the next."""
+    """A page of jobs, newest first; pass `next_after` as `after` for the next page."""
 
     object: str = "list"
     data: list[JobEntry] = Field(default_factory=list)
