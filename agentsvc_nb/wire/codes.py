@@ -167,9 +167,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             "The accepted terms are not the current ones.", "Accept the version in requiredDeveloperTermsVersion."
         ),
     },
-    401: {
-        "unauthorized": Code("The key is missing, invalid, revoked or not authorized.", _KEY),
-    },
+    401: {"unauthorized": Code("The key is missing, invalid, revoked or not authorized.", _KEY)},
     403: {
         "api_key_scope_forbidden": _stated("The key lacks the scope that this call needs.", "Use a key that has it."),
         "key_suspended": Code("The key is suspended.", "Ask the service's operator, or use another key."),
@@ -198,9 +196,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "landing_page_not_found": Code("No such landing page.", "Check the page ID."),
         "key_not_found": Code("No such key.", "List the keys."),
     },
-    405: {
-        "method_not_allowed": Code("The path does not take this method.", "See the Allow header."),
-    },
+    405: {"method_not_allowed": Code("The path does not take this method.", "See the Allow header.")},
     408: {
         "request_timeout": Code(
             "The request did not arrive in time: its headers took over 20 seconds, or its body stalled.",
@@ -239,9 +235,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "request_too_large": _stated("A request to the MCP endpoint exceeds 150 MB.", "Send a smaller request."),
     },
-    416: {
-        "range_not_satisfiable": Code("The file has no such range of bytes.", "Ask for the whole file."),
-    },
+    416: {"range_not_satisfiable": Code("The file has no such range of bytes.", "Ask for the whole file.")},
     431: {
         "headers_too_large": Code(
             "The address, headers and trailers of the request exceed 64 KB.",
@@ -270,9 +264,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "feedback_rate_limited": _stated("60 feedback reports were sent in the last hour.", _WAIT, own_retry="never"),
     },
-    500: {
-        "internal_error": Code("Unexpected server failure.", _LATER),
-    },
+    500: {"internal_error": Code("Unexpected server failure.", _LATER)},
     502: {
         "bad_gateway": Code(
             "The gateway received an invalid response.",
@@ -304,9 +296,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             "The agent runtime returned an invalid response.", _MAY_RUN, unreached=_STARTED
         ),
     },
-    504: {
-        "gateway_timeout": Code("No answer within 120 seconds.", _MAY_RUN),
-    },
+    504: {"gateway_timeout": Code("No answer within 120 seconds.", _MAY_RUN)},
 }
 
 CODES: Final = {

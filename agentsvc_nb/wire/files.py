@@ -4,15 +4,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
+from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.ids import SHA256
-from agentsvc_nb.wire.limits import (
-    FILE_NAME_CHARS,
-    INSTRUCTIONS_CHARS,
-    INTEGER_MAX,
-    PROJECT_NAME_CHARS,
-    SEARCH_MAX_RESULTS,
-    SNIPPETS_PER_MATCH,
-)
 from agentsvc_nb.wire.models import Model, Request
 
 KNOWN_BEGINNINGS: Final = (
@@ -30,12 +23,12 @@ The service recognises more types (`documents.media_types`).
 
 ProjectName = Annotated[
     str,
-    StringConstraints(strip_whitespace=True, min_length=1, max_length=PROJECT_NAME_CHARS, pattern=r"^[^\n\r]*$"),
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=limits.PROJECT_NAME_CHARS, pattern=r"^[^\n\r]*$"),
     Field(description="The project's name: one line.", examples=["Summer sale"]),
 ]
 Instructions = Annotated[
     str,
-    StringConstraints(max_length=INSTRUCTIONS_CHARS),
+    StringConstraints(max_length=limits.INSTRUCTIONS_CHARS),
     Field(
         description="Instructions to the agent for every chat of the project.",
         examples=["Prices are net. Answer in British English."],
@@ -113,7 +106,7 @@ class NewName(Request):
     """The body of `PATCH /files`."""
 
     name: str = Field(
-        max_length=FILE_NAME_CHARS,
+        max_length=limits.FILE_NAME_CHARS,
         pattern=ONE_LINE,
         description="The member's own name for the file; an empty text removes it.",
         examples=["Final report"],
@@ -123,7 +116,7 @@ class NewName(Request):
 class RestoredVersion(Request):
     """The body of `POST /files/restore`."""
 
-    version: int = Field(ge=1, le=INTEGER_MAX, description="The version to restore.", examples=[1])
+    version: int = Field(ge=1, le=limits.INTEGER_MAX, description="The version to restore.", examples=[1])
 
 
 class StagedFile(Model):
@@ -205,10 +198,12 @@ class SearchResult(FileFacts):
 
     object: str = "workspace_file_search_result"
     match: Literal["name", "content"] | str = "content"
-    snippets: list[list[SnippetPart]] = Field(default_factory=list, json_schema_extra={"maxItems": SNIPPETS_PER_MATCH})
+    snippets: list[list[SnippetPart]] = Field(
+        default_factory=list, json_schema_extra={"maxItems": limits.SNIPPETS_PER_MATCH}
+    )
 
 
 class FileSearch(Model):
     object: str = "workspace_file_search"
     chat: str = ""
-    results: list[SearchResult] = Field(default_factory=list, json_schema_extra={"maxItems": SEARCH_MAX_RESULTS})
+    results: list[SearchResult] = Field(default_factory=list, json_schema_extra={"maxItems": limits.SEARCH_MAX_RESULTS})

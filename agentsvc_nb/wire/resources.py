@@ -4,13 +4,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from agentsvc_nb.wire.limits import (
-    FEEDBACK_FIELD_CHARS,
-    FEEDBACK_SUMMARY_CHARS,
-    INTEGER_MAX,
-    KEY_BUDGET_CENTS_MAX,
-    KEY_NAME_CHARS,
-)
+from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.models import Model, Request
 
 # -- keys and terms -------------------------------------------------------------------------------------------------
@@ -39,13 +33,13 @@ class NewKey(Request):
 
     name: Annotated[
         str,
-        StringConstraints(strip_whitespace=True, min_length=1, max_length=KEY_NAME_CHARS),
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=limits.KEY_NAME_CHARS),
         AfterValidator(_line),
     ] = Field(description="The key's name, for people.")
     developerTermsAccepted: bool = Field(description="Must be true.")
     developerTermsVersion: str = Field(description="The current version, from `GET /terms`.")
     scopes: list[Scope] | None = Field(default=None, description="What the key may do; everything if left out.")
-    monthly_budget_cents: Annotated[int, Field(ge=0, le=KEY_BUDGET_CENTS_MAX)] | None = Field(
+    monthly_budget_cents: Annotated[int, Field(ge=0, le=limits.KEY_BUDGET_CENTS_MAX)] | None = Field(
         default=None, description="The most that its tokens may cost in a calendar month (UTC)."
     )
 
@@ -90,14 +84,14 @@ class DeletedKey(Model):
 Category = Literal["bug", "idea", "question", "praise", "other"]
 Impact = Literal["blocking", "major", "minor"]
 Status = Literal["open", "answered", "closed"]
-Fact = Annotated[str, StringConstraints(max_length=FEEDBACK_FIELD_CHARS)]
+Fact = Annotated[str, StringConstraints(max_length=limits.FEEDBACK_FIELD_CHARS)]
 
 
 class NewFeedback(Request):
     """The body of `POST /feedback`."""
 
     summary: Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=FEEDBACK_SUMMARY_CHARS)
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=limits.FEEDBACK_SUMMARY_CHARS)
     ] = Field(description="What happened, or what you wish for.", examples=["The search finds what I look for."])
     category: Category | None = Field(default=None, description="What kind of report it is.")
     impact: Impact | None = Field(default=None, description="How much it hinders your work.")
@@ -200,4 +194,4 @@ class NewLabels(Request):
     labels: dict[str, str] = Field(
         description="Values by label name; labels that are left out are removed.", examples=[{"goal": "buy"}]
     )
-    expected_version: int = Field(ge=1, le=INTEGER_MAX, description="The `version` that you read.", examples=[1])
+    expected_version: int = Field(ge=1, le=limits.INTEGER_MAX, description="The `version` that you read.", examples=[1])

@@ -5,20 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.limits import (
-    ATTACHMENTS_MAX,
-    BASIS_VALUE_CHARS,
-    BASIS_VALUES_MAX,
-    CLIENT_TOOL_CHARS,
-    CLIENT_TOOLS_MAX,
-    CODE_CHARS,
-    HEADLINE_CHARS,
-    MESSAGE_CHARS,
-    REASON_CHARS,
-    SESSION_CHARS,
-    STEPS_MAX,
-)
+from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.models import Model, Request
 from agentsvc_nb.wire.text import label
 
@@ -32,7 +19,7 @@ TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
 
 ChatId = Annotated[str, Field(pattern=ids.CHAT)]
 ProjectId = Annotated[str, Field(pattern=ids.PROJECT)]
-SessionLabel = Annotated[str, Field(min_length=1, max_length=SESSION_CHARS)]
+SessionLabel = Annotated[str, Field(min_length=1, max_length=limits.SESSION_CHARS)]
 AnswerSchema = Annotated[
     dict[str, Any],
     Field(json_schema_extra={"properties": {"type": {"const": "object"}}, "required": ["type"]}),
@@ -57,7 +44,7 @@ class NewClientTool(Request):
     """A tool that the caller of a run executes (docs/api/client-tools.md)."""
 
     name: str = Field(pattern=ids.CLIENT_TOOL, examples=["look_up"])
-    description: str = Field(min_length=1, max_length=CLIENT_TOOL_CHARS, examples=["Looks up an order."])
+    description: str = Field(min_length=1, max_length=limits.CLIENT_TOOL_CHARS, examples=["Looks up an order."])
     input_schema: AnswerSchema = Field(
         description="By the rules of `output_config`; the schemas together must not exceed 64 KB."
     )
@@ -78,7 +65,7 @@ class NewRun(Request):
         description="A JSON Schema (draft 2020-12) for the final answer: an object at its root, of at most 64 KB, "
         "without remote or recursive references.",
     )
-    file_ids: Annotated[list[UploadId], Field(max_length=ATTACHMENTS_MAX)] | None = Field(
+    file_ids: Annotated[list[UploadId], Field(max_length=limits.ATTACHMENTS_MAX)] | None = Field(
         default=None, description="Staged files to attach; with `files`, at most 10."
     )
     files_from: ChatId | None = Field(
@@ -88,7 +75,7 @@ class NewRun(Request):
     effort: Effort | None = Field(
         default=None, description="How much the model should reason, if its provider supports that."
     )
-    max_steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] | None = Field(
+    max_steps: Annotated[int, Field(ge=1, le=limits.STEPS_MAX)] | None = Field(
         default=None, description="The most model steps of the run; it fails with `limit_reached` at the next one."
     )
     max_cents: Annotated[float, Field(gt=0)] | None = Field(
@@ -96,7 +83,7 @@ class NewRun(Request):
         description="The most that the run may cost, in cents; it fails with `limit_reached` before a call of a model "
         "or a priced tool that could cost more. If left out: 50 on a hosted model, else no limit of its own.",
     )
-    client_tools: Annotated[list[NewClientTool], Field(max_length=CLIENT_TOOLS_MAX)] | None = Field(
+    client_tools: Annotated[list[NewClientTool], Field(max_length=limits.CLIENT_TOOLS_MAX)] | None = Field(
         default=None, description="Tools that the caller executes; not with `sync`."
     )
 
@@ -104,7 +91,7 @@ class NewRun(Request):
 class NewLimits(Request):
     """The optional body of `POST /runs/{run_id}/resume`: the limits of the new run."""
 
-    max_steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] | None = Field(
+    max_steps: Annotated[int, Field(ge=1, le=limits.STEPS_MAX)] | None = Field(
         default=None, description="The most model steps of the new run. If left out: the old run's limit."
     )
     max_cents: Annotated[float, Field(gt=0)] | None = Field(
@@ -116,7 +103,7 @@ class Verdict(Request):
     """The body of `POST /runs/{run_id}/calls/{call_id}/approval`."""
 
     approved: bool = Field(description="Whether the tool may be called.", examples=[True])
-    reason: Annotated[str, Field(max_length=REASON_CHARS)] | None = Field(
+    reason: Annotated[str, Field(max_length=limits.REASON_CHARS)] | None = Field(
         default=None, description="Why the call is refused; the agent gets this text."
     )
 
@@ -159,8 +146,8 @@ def _refuse_number(value: object) -> object:
 
 
 class CallError(Request):
-    code: Annotated[str, Field(min_length=1, max_length=CODE_CHARS)]
-    message: Annotated[str, Field(max_length=MESSAGE_CHARS)] = ""
+    code: Annotated[str, Field(min_length=1, max_length=limits.CODE_CHARS)]
+    message: Annotated[str, Field(max_length=limits.MESSAGE_CHARS)] = ""
 
 
 class CallResult(Request):
@@ -216,12 +203,12 @@ class AnswerBasis(Model):
     @field_validator("headline")
     @classmethod
     def _one_line(cls, headline: str | None) -> str | None:
-        return None if headline is None else label(headline, HEADLINE_CHARS)
+        return None if headline is None else label(headline, limits.HEADLINE_CHARS)
 
     @field_validator("values")
     @classmethod
     def _bounded(cls, values: list[str]) -> list[str]:
-        return [label(value, BASIS_VALUE_CHARS) for value in values[:BASIS_VALUES_MAX]]
+        return [label(value, limits.BASIS_VALUE_CHARS) for value in values[: limits.BASIS_VALUES_MAX]]
 
 
 class Run(Model):
