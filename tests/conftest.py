@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-from agentsvc_nb import AgentService
+from agentsvc_nb import AgentService, testing
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.testing import service as service_for_tests
 from tests import databases
 
 if TYPE_CHECKING:
@@ -177,9 +176,9 @@ def contents(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     server: S3Server = request.getfixturevalue("s3")
-    usual = service_for_tests._environment
+    usual = testing._environment
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(service_for_tests, "_environment", lambda: {**usual(), "AGENTSVC_BLOBS": server.address()})
+        patch.setattr(testing, "_environment", lambda: {**usual(), "AGENTSVC_BLOBS": server.address()})
         yield
 
 

@@ -72,10 +72,6 @@ def test_telling_what_is_to_be_sent_loads_nothing() -> None:
     assert not loaded_by(f"import io\n{known}") & {*HEAVY, "matplotlib"}
 
 
-def test_a_replay_loads_no_service() -> None:
-    assert not loaded_by("from agentsvc_nb.testing import Record, Replay") & HEAVY
-
-
 def test_names_come_when_they_are_used() -> None:
     assert not loaded_by("import agentsvc_nb; agentsvc_nb.StefanBrainError") & (HEAVY | {"httpx"})
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, assert_type
 
+import httpx
 import pandas as pd
 from pydantic import BaseModel
 
@@ -40,7 +41,7 @@ from agentsvc_nb.client.events import EventPage, OtherEvent, TextDelta
 from agentsvc_nb.client.faces import AsyncPages, Pages
 from agentsvc_nb.client.history import Attempt, History
 from agentsvc_nb.client.models import FileSearch, Listing
-from agentsvc_nb.testing import Record, Replay, RunningService, running_service
+from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile
 from agentsvc_nb.wire.resources import AdMedia, FeedbackReceipt, FeedbackReport, Label, LandingPage, Transcript
 from agentsvc_nb.wire.runs import CallApproval, ModelInfo, SentCall
@@ -187,12 +188,12 @@ def the_rest(client: AgentService) -> None:
     assert_type(client.history[-1].to_curl(), str)
 
 
-def clients(recording: bool) -> Iterator[AgentService]:
+def clients() -> Iterator[AgentService]:
     with AgentService("svc_sk_x", "http://host", max_retries=0, on_retry=tell, headers={"x-a": "b"}) as client:
         assert_type(client, AgentService)
         assert_type(client.with_options(deadline=10, on_wait=tell, max_retries=5), AgentService)
         yield client
-    yield AgentService(transport=Record("a.jsonl") if recording else Replay("a.jsonl"))
+    yield AgentService(transport=httpx.MockTransport(lambda request: httpx.Response(200)))
     with running_service(ask_handle_seconds=1) as service:
         assert_type(service, RunningService)
         yield AgentService(service.api_key, service.base_url)

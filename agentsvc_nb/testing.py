@@ -1,13 +1,16 @@
-"""A real service for tests: a child process in a temporary folder, with the deterministic `scripted` agent.
+"""For tests of programs that use the service: `running_service` starts one, in a child process and a temporary folder.
 
 @pytest.fixture
 def service() -> Iterator[RunningService]:
     with running_service(sync_hold_seconds=1) as service:
         yield service
+
+Its model is `scripted`: the message of an ask is the script of the answer (docs/testing.md).
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import secrets
@@ -130,6 +133,24 @@ def running_service(model: str = "scripted", **settings: object) -> Iterator[Run
             yield service
         finally:
             service.stop()
+
+
+_REPLAYING: Final = contextlib.ExitStack()
+"""The service of `replay_conversation`; it ends with the process."""
+atexit.register(_REPLAYING.close)
+
+
+def replay_conversation(path: str | os.PathLike[str]) -> None:
+    """Answer this kernel's questions from a recorded conversation. The tools that it calls run each time.
+
+    It starts a service of its own until the kernel ends. Other notebooks keep theirs.
+    Raises `RuntimeError` when the recording can't be read.
+
+    >>> replay_conversation("data/sales-review.txt")  # doctest: +SKIP
+    """
+    _REPLAYING.close()
+    service = _REPLAYING.enter_context(running_service(f"scripted:{Path(path).resolve()}"))
+    os.environ["AGENTSVC_BASE_URL"], os.environ["SERVICE_API_KEY"] = service.base_url, service.api_key
 
 
 def _environment() -> dict[str, str]:
