@@ -11,26 +11,19 @@
          \\         /
           wire/              what crosses the wire, and nothing else
 
-`cli/` and `testing/` sit on top. Importing the package loads none of it: names come when they are used.
+`cli/` and `testing.py` sit on top. `import agentsvc_nb` loads none of these: each name is imported at its first use.
 
     from agentsvc_nb import local              # a service and a client on this machine
     from agentsvc_nb import AgentService       # a client of a service elsewhere
     %load_ext agentsvc_nb                      # the magics
-
-`client/`, `wire/` and this module are a distribution of their own, `agentsvc-client`; `agentsvc-nb` adds the rest.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False  # importing `typing` would be nine tenths of importing this
 if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Any
-
     from agentsvc_nb.client.api import AgentService, AsyncAgentService
     from agentsvc_nb.client.batch_runner import MapProgress
     from agentsvc_nb.client.client_tools import ClientTool
@@ -102,9 +95,9 @@ __all__ = [
     "read_table",
     "unload_ipython_extension",
 ]
-# And `Chat` and `ToolForm`: `from agentsvc_nb import *` in a script must not load IPython, which they need.
+# `Chat` and `ToolForm` are left out: `from agentsvc_nb import *` in a script must not load IPython, which they need.
 
-_HOMES = {
+_MODULES = {
     "AgentService": "client.api",
     "Answer": "client.models",
     "AsyncAgentService": "client.api",
@@ -133,47 +126,27 @@ _HOMES = {
 }
 
 
-def _find_rest() -> str | None:
-    """The folder of what `agentsvc-nb` adds: another one after `pip install --user`; None with the client alone."""
-    places = (*__path__, *(os.path.join(folder, __name__) for folder in sys.path))
-    return next((place for place in places if os.path.isdir(os.path.join(place, "notebook"))), None)
-
-
-_rest = _find_rest()
-if _rest is None:  # `import *` and `help` get each name
-    __all__[:] = [name for name in __all__ if _HOMES.get(name, "client").startswith(("client", "wire"))]
-elif _rest not in __path__:
-    __path__.append(_rest)
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """Called by `%load_ext agentsvc_nb`: registers the magics."""
-    _module("notebook.magics", "%load_ext agentsvc_nb").load_ipython_extension(shell)
-
-
-def unload_ipython_extension(shell: Any) -> None:
-    """Called by `%unload_ext agentsvc_nb`."""
-    _module("notebook.magics", "%unload_ext agentsvc_nb").unload_ipython_extension(shell)
-
-
-def _module(home: str, wanted: str) -> ModuleType:
-    """Raises `ImportError` with what to install, when only the client is."""
-    try:
-        return import_module(f"{__name__}.{home}")
-    except ModuleNotFoundError as error:
-        if _rest is not None or not (error.name or "").startswith(__name__):
-            raise
-        advice = f"{wanted} is not in agentsvc-client, which is all that is installed: pip install agentsvc-nb"
-        raise ImportError(advice, name=error.name) from None
-
-
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(_module(_HOMES[name], f"{__name__}.{name}"), name)
+    value = globals()[name] = getattr(import_module(f"agentsvc_nb.{_MODULES[name]}"), name)
     return value
 
 
 def __dir__() -> list[str]:
-    there = _HOMES if _rest else ()
-    return sorted({*globals(), *__all__, *there})
+    return sorted({*globals(), *_MODULES})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register the magics. IPython calls this for `%load_ext agentsvc_nb`."""
+    import_module("agentsvc_nb.notebook.magics").load_ipython_extension(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Unregister the magics. IPython calls this for `%unload_ext agentsvc_nb`."""
+    import_module("agentsvc_nb.notebook.magics").unload_ipython_extension(shell)
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    """Name the JupyterLab extension for `jupyter labextension develop`, which links it instead of copying it."""
+    return [{"src": "labextension", "dest": "agentsvc-nb"}]

@@ -13,7 +13,7 @@ version = release = __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**.md", "notebooks/*.ipynb"]
-exclude_patterns = [".*", "agentsvc-client", "agentsvc_nb", "build", "tests"]
+exclude_patterns = [".*", "agentsvc_nb", "build", "tests"]
 nb_execution_mode = "off"  # what they show is written by docs/notebooks.py and held by tests/test_notebooks.py
 nb_render_error_lexer = "text"  # ours are a sentence, no traceback
 myst_heading_anchors = 4

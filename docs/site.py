@@ -1,7 +1,7 @@
-"""Build the site, to be opened at build/site/index.html, and pack it for wheels into build/docs.tar.xz
+"""Build the site into build/site, and pack it into agentsvc_nb/docs.tar.xz, which wheels take along
 (docs/decisions/0086-the-site.md).
 
-    python -m docs.site [FOLDER]
+    python -m docs.site [FOLDER [ARCHIVE]]
 
 A warning, a link that leads nowhere and a name that the code does not have are errors.
 """
@@ -18,6 +18,7 @@ from sphinx.cmd.build import build_main
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "build" / "site"
+ARCHIVE = ROOT / "agentsvc_nb" / "docs.tar.xz"
 START = """\
 <!doctype html><meta charset="utf-8"><title>agentsvc-nb</title>
 <meta http-equiv="refresh" content="0; url=docs/index.html">
@@ -28,7 +29,7 @@ IN_EACH_PAGE = ("sphinx", "furo", "sphinx-basic-ng", "myst-nb", "pygments")
 """Whose scripts and styles the site has; their licences go along (docs/licences.md)."""
 
 
-def build(out: Path = OUT) -> int:
+def build(out: Path = OUT, archive: Path = ARCHIVE) -> int:
     """Returns the exit code."""
     if (out / "objects.inv").is_file():  # what is gone from the sources goes, too
         shutil.rmtree(out)
@@ -38,7 +39,7 @@ def build(out: Path = OUT) -> int:
     if not failed:
         (out / "index.html").write_text(START)
         (out / "LICENSES.txt").write_text("\n\n".join(map(licence, IN_EACH_PAGE)), "utf-8")
-        pack(out)
+        pack(out, archive)
     return failed
 
 
@@ -49,7 +50,7 @@ def licence(name: str) -> str:
     return "\n\n".join([f"== {name} {found.version}", *texts])
 
 
-def pack(out: Path) -> None:
+def pack(out: Path, archive: Path) -> None:
     """All pages in one stream: what they have in common is stored once, which a wheel's compression can't do."""
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -57,8 +58,8 @@ def pack(out: Path) -> None:
         member.uname = member.gname = ""
         return member
 
-    with tarfile.open(out.with_name("docs.tar.xz"), "w:xz") as archive:
-        archive.add(out, "site", filter=plain)
+    with tarfile.open(archive, "w:xz") as packed:
+        packed.add(out, "site", filter=plain)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def lines() -> list[str]:
 
 
 def _names() -> Iterator[str]:
-    for name in sorted({*agentsvc_nb.__all__, *agentsvc_nb._HOMES}):
+    for name in sorted({*agentsvc_nb.__all__, "Chat", "ToolForm"}):
         value = getattr(agentsvc_nb, name)
         if isinstance(value, type):
             bases = ", ".join(base.__name__ for base in value.__mro__[1:-1] if not base.__name__.startswith("_"))

@@ -1,15 +1,18 @@
-"""The files of the extension for JupyterLab and Notebook, as `pip` puts them into share/jupyter."""
+"""The files of the extension for JupyterLab and Notebook, which `pip` copies into share/jupyter."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+import tomllib
 from pathlib import Path
 
+import agentsvc_nb
 from agentsvc_nb import __version__
 
-FOLDER = Path(__file__).parent.parent / "share" / "jupyter" / "labextensions" / "agentsvc-nb"
+[PATHS] = agentsvc_nb._jupyter_labextension_paths()
+FOLDER = Path(agentsvc_nb.__file__).parent / PATHS["src"]
 SURFACE = Path(__file__).parent / "public_surface.txt"
 
 
@@ -27,3 +30,11 @@ def test_its_scripts_have_an_address_of_their_own_in_each_version() -> None:
     digest = hashlib.sha256(scripts).hexdigest()[:16]
     assert described["jupyterlab"]["_build"]["load"] == f"static/remoteEntry.js?v={digest}"
     assert described["version"] == __version__
+
+
+def test_the_wheel_installs_it_by_its_name() -> None:
+    settings = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
+    [(source, target)] = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"].items()
+    assert source == f"agentsvc_nb/{PATHS['src']}"
+    assert target == f"share/jupyter/labextensions/{PATHS['dest']}"
+    assert json.loads((FOLDER / "package.json").read_text())["name"] == PATHS["dest"]

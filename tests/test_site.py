@@ -52,7 +52,9 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("built") / "site"
-    done = subprocess.run([sys.executable, "-m", "docs.site", out], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "docs.site", out, out.with_name("docs.tar.xz")], cwd=ROOT, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return out
 
@@ -126,10 +128,13 @@ def test_the_licences_of_what_others_made_go_along(site: Path) -> None:
 def test_the_command_prints_where_it_lies(
     site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(docs, "BUILT", site)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(docs, "PACKED", site.with_name("docs.tar.xz"))
     assert main(["docs", "--no-browser"]) == 0
-    assert capsys.readouterr().out == f"{site.as_uri()}/index.html\n"
-    monkeypatch.setattr(docs, "BUILT", tmp_path)
+    address = capsys.readouterr().out.strip()
+    assert (tmp_path / "agentsvc-nb").as_uri() in address
+    assert Path(urlsplit(address).path).is_file()
+    monkeypatch.setattr(docs, "PACKED", tmp_path / "nothing")
     assert main(["docs", "--no-browser"]) == 1
     assert "`python -m docs.site` builds it" in capsys.readouterr().err
 

@@ -9,9 +9,7 @@ from typing import Final
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 
 PACKED: Final = Path(__file__).parents[1] / "docs.tar.xz"
-"""In a wheel (hatch_build.py)."""
-BUILT: Final = Path(__file__).parents[2] / "build" / "site"
-"""In a clone of the repository."""
+"""Made by `python -m docs.site` in a clone of the repository, and taken along by the wheels that are built there."""
 
 
 class NoDocs(Exception):
@@ -36,13 +34,11 @@ def _docs(args: argparse.Namespace) -> int:
 
 
 def _site() -> Path:
-    if PACKED.is_file():
-        from platformdirs import user_cache_path
+    if not PACKED.is_file():
+        raise NoDocs("This installation has no documentation with it; in a clone, `python -m docs.site` builds it.")
+    from platformdirs import user_cache_path
 
-        return unpacked(PACKED, user_cache_path("agentsvc-nb"))
-    if (BUILT / "index.html").is_file():
-        return BUILT
-    raise NoDocs("This installation has no documentation with it; in a clone, `python -m docs.site` builds it.")
+    return unpacked(PACKED, user_cache_path("agentsvc-nb"))
 
 
 def unpacked(packed: Path, cache: Path) -> Path:

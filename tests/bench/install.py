@@ -2,7 +2,7 @@
 
 python -m tests.bench.install [EXTRA ...]
 
-It makes both wheels and an environment for each way, from an index: some minutes. Without extras: those to begin with.
+It makes the wheel and an environment for each way, from an index: some minutes. Without extras: those to begin with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agentsvc_nb.wire.routes import ROUTES
 from tests.bench.first_call import NOTHING, OURS
 from tests.bench.peer import bare_starlette
 from tests.bench.start import TIMED, Took, took
-from tests.test_wheel import INSTALLED, ROOT, build, fresh, one, run
+from tests.test_wheel import INSTALLED, build, fresh, run
 
 BEGUN_WITH: Final = ("lab", "agents", "lab,agents", "local-model")
 ROUNDS: Final = 7
@@ -32,18 +32,16 @@ with local() as client:
 def main(extras: Iterable[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, bare_starlette(ROUTES["tools.list"].path, NOTHING.encode()) as server:
         work = Path(folder)
-        build(work, ROOT, ROOT / "agentsvc-client", AGENTSVC_WHEELS_FOR_INDEX="1")
-        client, whole = one(work, "agentsvc_client"), one(work, "agentsvc_nb")
-        ways = {"agentsvc-client": str(client), "agentsvc-nb": str(whole)}
-        ways |= {f"agentsvc-nb[{extra}]": f"{whole}[{extra}]" for extra in extras}
+        wheel = build(work)
+        ways = {"agentsvc-nb": str(wheel), **{f"agentsvc-nb[{extra}]": f"{wheel}[{extra}]" for extra in extras}}
         print(f"{'':28} {'packages':>8} {'MB':>5} {'import, ms':>11} {'first call, ms':>15} {'first answer, ms':>17}")
         for number, (way, wanted) in enumerate(ways.items()):
-            python = fresh(work / str(number), "--find-links", work, wanted)
+            python = fresh(work / str(number), wanted)
             packages, size = map(int, run(python, "-c", INSTALLED).stdout.split())
             imported = _median(python, "import agentsvc_nb").processor
             called = _median(python, OURS.format(server.base_url)).processor
-            answered = "" if wanted == str(client) else f"{_first_answer(python, work / f'data-{number}'):.0f}"
-            print(f"{way:28} {packages:8} {size / 1e6:5.0f} {imported:11.0f} {called:15.0f} {answered:>17}")
+            answered = _first_answer(python, work / f"data-{number}")
+            print(f"{way:28} {packages:8} {size / 1e6:5.0f} {imported:11.0f} {called:15.0f} {answered:17.0f}")
 
 
 def _median(python: Path, code: str) -> Took:
