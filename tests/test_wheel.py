@@ -37,6 +37,10 @@ with local() as client:
     files = [("products.csv", b"product,price\\nJacket,219\\nSocks,9\\n")]
     run = client.runs.start("Which product has the highest price?", files=files, sync=True)
     print(run.output)
+    try:
+        client.files.list(run.chat).to_frame()
+    except ImportError as error:
+        print(error)
 shell = TerminalInteractiveShell.instance()
 shell.run_line_magic("load_ext", "agentsvc_nb")
 shell.run_cell_magic("ask", "", "What files are there?")
@@ -94,10 +98,11 @@ def test_the_wheel_has_the_package_the_notebooks_and_the_extension(wheel: Path) 
     assert made - {SITE} == package | notebooks | extension
 
 
-def test_the_base_is_small(python: Path) -> None:
+def test_the_base_is_small_and_brings_no_dataframes(python: Path) -> None:
     packages, size = map(int, run(python, "-c", INSTALLED).stdout.split())
-    assert packages <= 64
-    assert size < 380_000_000  # without compiled modules
+    assert packages <= 60
+    assert size < 220_000_000  # without compiled modules
+    assert "False" in run(python, "-c", "import importlib.util as u; print(u.find_spec('numpy') is not None)").stdout
 
 
 def test_the_base_installs_the_extension(python: Path) -> None:
@@ -108,12 +113,13 @@ def test_the_base_calls_a_service(python: Path, service: RunningService) -> None
     assert run(python, "-c", CALL, service.api_key, service.base_url).stdout.strip() == "from the wheel"
 
 
-def test_the_base_does_the_tour(python: Path, tmp_path: Path) -> None:
+def test_the_base_does_the_tour_and_says_what_brings_dataframes(python: Path, tmp_path: Path) -> None:
     try:
         shown = run(python, "-c", TOUR, AGENTSVC_DATA=str(tmp_path), IPYTHONDIR=str(tmp_path)).stdout
     finally:
         run(python, "-m", "agentsvc_nb", "stop", AGENTSVC_DATA=str(tmp_path))
     assert "Jacket (219)" in shown
+    assert "DataFrames need pandas: pip install 'agentsvc-nb[frames]'" in shown
     assert "completed" in shown
 
 

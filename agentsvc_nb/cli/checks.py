@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from agentsvc_nb import embedded
 from agentsvc_nb.cli.findings import Finding, fail, note, ok, warn
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
 from agentsvc_nb.service.plan import plan_of
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable, Tx
@@ -73,7 +74,7 @@ def check_packages(_: DataFolder) -> Iterator[Finding]:
         yield ok("everything that the service needs is installed")
     for module, use in OPTIONAL_PACKAGES.items():
         if importlib.util.find_spec(module) is None:
-            yield note(f"{module} is not installed; {use} needs it: pip install 'agentsvc-nb[lab]'")
+            yield note(f"{module} is not installed; {use} needs it: {pip_install('lab')}")
 
 
 def _missing_packages() -> list[str] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.service import ProgressPrinter, megabytes
+from agentsvc_nb.extras import pip_install
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.export import Target
@@ -49,7 +50,7 @@ def _export(args: argparse.Namespace) -> int:
     try:
         from agentsvc_nb.service import export
     except ImportError as error:
-        raise StoreUnusable(f"This needs packages: pip install 'agentsvc-nb[scale]' ({error}).") from None
+        raise StoreUnusable(f"This needs packages: {pip_install('scale')} ({error}).") from None
     if args.secret:
         print(export.own_secret(folder))
         return 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
+from agentsvc_nb.extras import pip_install
 
 if TYPE_CHECKING:
     import subprocess
@@ -48,7 +49,7 @@ def _lab(args: argparse.Namespace) -> int:
 
     data = Settings.from_env(os.environ, data=args.data).data
     if importlib.util.find_spec("jupyterlab") is None:
-        raise LabError("JupyterLab is not installed: pip install 'agentsvc-nb[lab]'")
+        raise LabError(f"JupyterLab is not installed: {pip_install('lab')}")
     port = _usable_port(args.port)
     token, jupyter = _given_token(args.jupyter)
     if token is None:

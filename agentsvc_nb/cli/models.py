@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.connection import connected, json_option, print_either, print_json, print_note, print_rows
+from agentsvc_nb.extras import pip_install
 
 if TYPE_CHECKING:
     from agentsvc_nb.wire.runs import ModelInfo
@@ -207,7 +208,7 @@ def _from_hub(models: Path, name: str) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError:
-        raise PullError("The hub needs huggingface_hub: pip install 'agentsvc-nb[local-model]'.") from None
+        raise PullError(f"The hub needs huggingface_hub: {pip_install('local-model')}.") from None
     try:
         return Path(hf_hub_download(repo_id=parts[1], filename=parts[2], local_dir=models / parts[1]))
     except Exception as error:  # the hub raises errors of several libraries, each with a message

@@ -21,6 +21,7 @@ from agentsvc_nb.client.models import Shape
 from agentsvc_nb.client.options import WaitOptions, hook, wait_seconds, whole
 from agentsvc_nb.client.references import ChatRef, IdRef, identifiers, optional
 from agentsvc_nb.client.uploads import FileInput
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.wire.limits import WAIT_SECONDS
 from agentsvc_nb.wire.runs import Effort
 
@@ -173,7 +174,7 @@ def grid_of(frame: Any) -> Grid:
         import narwhals as nw
     except ImportError:
         raise StefanBrainError(
-            f"A {_kind(frame)} needs narwhals; nothing was sent.", hint="pip install narwhals"
+            f"A {_kind(frame)} needs narwhals; nothing was sent.", hint=pip_install("frames")
         ) from None
     try:
         return _Narwhals(nw.from_native(frame, eager_only=True))

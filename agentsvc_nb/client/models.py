@@ -22,6 +22,7 @@ from typing_extensions import TypeVar  # its `default` comes with Python 3.13
 from agentsvc_nb.client import cards
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.client.errors import StefanBrainError, refused
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.wire import files, runs, tools
 from agentsvc_nb.wire.models import Model
 
@@ -165,8 +166,13 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs
     """A DataFrame with these columns and dtypes, followed by any other fields of the rows as objects.
 
     Example: `frame([file.model_dump()], columns(WorkspaceFile), chat="chat_1").dtypes`
+
+    Raises `ImportError` without pandas.
     """
-    import pandas as pd
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError(f"DataFrames need pandas: {pip_install('frames')}", name="pandas") from None
 
     table = list(rows)
     extra = dict.fromkeys(name for row in table for name in row if name not in columns)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.settings import variable
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices, WorkFailure
 from agentsvc_nb.tools.support import stopping
@@ -68,7 +69,7 @@ class MediaTranscript(BaseTool):
 
     def _missing(self) -> str | None:
         if find_spec("faster_whisper") is None:
-            return "No speech recogniser is installed: pip install 'agentsvc-nb[transcripts]'."
+            return f"No speech recogniser is installed: {pip_install('transcripts')}."
         if self._model is None or not self._model.is_dir():
             return f"Set {variable('whisper_model')} to the folder of a faster-whisper model."
         return None

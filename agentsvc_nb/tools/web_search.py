@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.settings import variable
 from agentsvc_nb.tools.port import (
     BaseTool,
@@ -58,8 +59,8 @@ class WebSearch(BaseTool):
 
     settings_used: ClassVar[tuple[str, ...]] = ("web_search", "web_search_url", "web_search_key")
     requirements: ClassVar[str] = (
-        "Needs a SearXNG of your own, a Brave Search API key, or the package `agentsvc-nb[ddgs]`, whose engines "
-        "limit how often they are asked. A search costs a cent."
+        "Needs a SearXNG of your own, a Brave Search API key, or the package `ddgs` of `agentsvc-nb[agents]`, "
+        "whose engines limit how often they are asked. A search costs a cent."
     )
 
     Input: ClassVar[type[BaseModel]] = WebSearchInput
@@ -96,7 +97,7 @@ class WebSearch(BaseTool):
         if self._provider == "brave" and not self._key:
             return f"Set {variable('web_search_key')} to your Brave Search API key."
         if self._provider == "ddgs" and find_spec("ddgs") is None:
-            return "The search package is missing: pip install 'agentsvc-nb[ddgs]'."
+            return f"The search package is missing: {pip_install('agents')}."
         return None
 
     async def _ask(self, query: str, count: int) -> list[Any]:

@@ -66,7 +66,7 @@ def _flat(text: str) -> str:
 
 def main() -> None:
     if not peers.OPENAI:
-        print("openai is not installed: pip install -e '.[bench]'")
+        print("openai is not installed: pip install -e '.[test]'")
         return
     lines = [f"{name}.{call}(" for pair in CALLS.items() for name, call in zip(("ours", "theirs"), pair, strict=True)]
     print("| agentsvc_nb | Listed, explained | Raises, example | openai | Listed, explained | Raises, example |")

@@ -1,4 +1,4 @@
-"""What the client is measured against, where it is installed (`pip install -e '.[bench]'`), and how: turn by turn."""
+"""What the client is measured against, where it is installed (`pip install -e '.[test]'`), and how: turn by turn."""
 
 from __future__ import annotations
 

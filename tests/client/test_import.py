@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -87,6 +88,12 @@ def test_names_come_when_they_are_used() -> None:
 def test_public_names_are_there(name: str) -> None:
     assert getattr(agentsvc_nb, name)
     assert name in dir(agentsvc_nb)
+
+
+def test_a_dataframe_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=re.escape("DataFrames need pandas: pip install 'agentsvc-nb[frames]'")):
+        agentsvc_nb.AgentService("svc_sk_x", "http://service.test").history.to_frame()
 
 
 def test_an_unknown_name() -> None:

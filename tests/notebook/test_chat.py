@@ -262,7 +262,7 @@ def test_beside_the_notebook_needs_a_package_that_is_named(kernel: Any, monkeypa
     monkeypatch.setitem(sys.modules, "sidecar", None)
     with pytest.raises(AskError, match="needs the package sidecar") as refused:
         Used(kernel, "Chat(where='side')")
-    assert "%pip install sidecar" in refused.value.hint
+    assert "%pip install 'agentsvc-nb[lab]'" in refused.value.hint
 
 
 def test_where_nothing_can_be_pressed_it_says_what_to_use(

@@ -29,6 +29,7 @@ from agentsvc_nb.agents.language.model_choice import (
 from agentsvc_nb.agents.language.patience import Away, Patience, TooLong, patiently
 from agentsvc_nb.agents.port import ModelFacts, RunContext
 from agentsvc_nb.documents.child_process import LimitedChild
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.tools.port import Meter, WorkFailure
 
 T = TypeVar("T")
@@ -169,20 +170,20 @@ def lacks(choice: ModelChoice) -> Lacking | None:
     """Why this model can't answer here, and what to do about it; None when no reason is found."""
     model = choice.model
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
-        return _without("agentsvc-nb[agents]", f"The model {model} needs the agent library")
+        return _without("agents", f"The model {model} needs the agent library")
     if choice.gguf is None:
         url = own_server(choice)
         return network_fault(url) if url else _of_provider(choice)
     if find_spec("xllamacpp") is None:
-        return _without("agentsvc-nb[local-model]", f"The model {model} needs a local engine")
+        return _without("local-model", f"The model {model} needs a local engine")
     if not choice.gguf.is_file():
         little = "`agentsvc model pull smollm2` gets a small one and says how to use it"
         return Lacking(f"There is no file {choice.gguf}: {little}.")
     return None
 
 
-def _without(package: str, needs: str) -> Lacking:
-    return Lacking(f"{needs}: pip install '{package}'.", package=package)
+def _without(extra: str, needs: str) -> Lacking:
+    return Lacking(f"{needs}: {pip_install(extra)}.", package=f"agentsvc-nb[{extra}]")
 
 
 def facts_of(choice: ModelChoice) -> ModelFacts:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from agentsvc_nb import system_keyring
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.notebook.errors import AskError
 
 VARIABLE: Final = "SERVICE_API_KEY"
@@ -57,6 +58,6 @@ def _keep(url: str, key: str) -> None:
         system_keyring.put(url, key)
     except system_keyring.NoKeyring:
         missing = "The key is used, but not kept: the package `keyring` is missing."
-        raise AskError(missing, "%pip install keyring") from None
+        raise AskError(missing, f"%{pip_install('keyring')}") from None
     except system_keyring.KeyringRefused as refused:
         raise AskError(f"The key is used, but the keyring did not take it ({refused}).") from None

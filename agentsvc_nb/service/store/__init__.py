@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import DatabaseEngine, StoreUnusable
 
@@ -15,6 +16,6 @@ def database_of(folder: DataFolder) -> DatabaseEngine:
     try:
         from agentsvc_nb.service.store.postgres import PostgresDatabase
     except ImportError as error:
-        needed = "AGENTSVC_DATABASE needs PostgreSQL's driver: pip install 'agentsvc-nb[scale]'"
+        needed = f"AGENTSVC_DATABASE needs PostgreSQL's driver: {pip_install('scale')}"
         raise StoreUnusable(f"{needed} ({error}).") from None
     return PostgresDatabase(folder.address)

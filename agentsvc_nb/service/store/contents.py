@@ -6,13 +6,14 @@ import logging
 import socket
 from typing import Final
 
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import Blobs, BlobsUnavailable
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.settings import Settings
 
 log = logging.getLogger(__name__)
-_NO_PACKAGE: Final = "AGENTSVC_BLOBS needs a package: pip install 'agentsvc-nb[scale]'."
+_NO_PACKAGE: Final = f"AGENTSVC_BLOBS needs a package: {pip_install('scale')}."
 
 
 def contents_place(settings: Settings) -> str:

@@ -11,12 +11,13 @@ import logging
 import os
 from typing import Final
 
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.service.telemetry.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-_LACKING: Final = "%s is set, but traces need a package: pip install 'agentsvc-nb[telemetry]'. Nothing is traced."
+_LACKING: Final = f"%s is set, but traces need a package: {pip_install('telemetry')}. Nothing is traced."
 
 
 def choose_tracing(content: bool) -> Tracing:

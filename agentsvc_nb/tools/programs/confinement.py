@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.documents.child_process import environment
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.tools.programs import syscalls
 
 PACKAGES: Final = {
@@ -63,7 +64,7 @@ NOT_ALLOWED: Final = (
     "Programs are run in a sandbox, and this machine refuses to make one ({}). It needs bubblewrap 0.8 or later, and "
     "unprivileged user namespaces, which a container or the system's settings may forbid."
 )
-MISSING: Final = "Programs are run with packages that are not all installed here: pip install 'agentsvc-nb[agents]'."
+MISSING: Final = f"Programs are run with packages that are not all installed here: {pip_install('agents')}."
 
 
 def lacking() -> str | None:

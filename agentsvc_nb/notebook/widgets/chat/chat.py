@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from IPython.core.getipython import get_ipython
 
 from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.ask.question import Question
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
 _NO_NOTEBOOK: Final = ("A chat needs a notebook, and this is none.", "`client.ask(...)` asks the agent.")
-_INSTALL: Final = "`%pip install sidecar`, then load the page again; without `where`, it stands below its cell."
+_INSTALL: Final = f"`%{pip_install('lab')}`, then load the page again; without `where`, it stands below its cell."
 
 
 class Chat(Showing):
