@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 import pytest
 import vcr
 
@@ -115,7 +116,7 @@ def test_streams_and_downloads_are_recorded(page: dict[str, Any], service: Runni
     recorder, cassette = page["recorder"], tmp_path / "stream.yaml"
 
     async def use(key: str, url: str) -> list[object]:
-        async with AsyncAgentService(key, url) as client:
+        async with AsyncAgentService(key, url, transport=httpx.AsyncHTTPTransport()) as client:
             async with await client.runs.start_and_stream("say one\nwrite a.bin x\nanswer two") as stream:
                 types = [event.type async for event in stream]
                 run = await stream.final_status()
@@ -131,7 +132,7 @@ def test_streams_and_downloads_are_recorded(page: dict[str, Any], service: Runni
 def test_a_request_that_was_not_recorded(page: dict[str, Any], tmp_path: Path) -> None:
     with (
         page["recorder"].use_cassette(tmp_path / "empty.yaml", record_mode="none"),
-        AgentService("svc_sk_x", "http://127.0.0.1:9", max_retries=0) as client,
+        AgentService("svc_sk_x", transport=httpx.HTTPTransport(), max_retries=0) as client,
         pytest.raises(vcr.errors.CannotOverwriteExistingCassetteException),
     ):
         client.tools.list()
