@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService, AsyncAgentService
-    from agentsvc_nb.client.batch_runner import MapProgress
+    from agentsvc_nb.client.batch import MapProgress, MapStopped
     from agentsvc_nb.client.client_tools import ClientTool
     from agentsvc_nb.client.errors import (
         AgentServiceError,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     )
     from agentsvc_nb.client.event_streams import AsyncEventStream, EventStream
     from agentsvc_nb.client.events import Event, RunEvent
-    from agentsvc_nb.client.mapping import MapStopped
     from agentsvc_nb.client.models import Answer, Job, Run
     from agentsvc_nb.client.options import RetryNotice, WaitNotice
     from agentsvc_nb.embedded import local
@@ -108,8 +107,8 @@ _MODULES = {
     "EventStream": "client.event_streams",
     "Files": "notebook.commands",
     "Gallery": "notebook.commands",
-    "MapProgress": "client.batch_runner",
-    "MapStopped": "client.mapping",
+    "MapProgress": "client.batch",
+    "MapStopped": "client.batch",
     "Job": "client.models",
     "JobAccepted": "wire.tools",
     "RetryNotice": "client.options",

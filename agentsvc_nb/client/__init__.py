@@ -3,7 +3,7 @@
 Its modules and folders, from the top; each imports only from those below it (`pyproject.toml`, tested).
 
 api         the two clients, `AgentService` for scripts and notebooks and `AsyncAgentService` for asyncio
-mapping     `map`: a question over the rows of a DataFrame (batch_rows, batch_runner)
+batch       `map`: a question over the rows of a DataFrame (batch_rows: its rows, prompts and columns)
 runs, jobs, tools, files, resources  a class of coroutine methods for each resource, and next to it its blocking twin
 faces       how a coroutine method becomes a blocking one, and the iterators over pages
 approvals   tool calls that wait for approval, for the notebook and the command line

@@ -7,7 +7,7 @@ from typing import Self, Unpack
 
 import httpx
 
-from agentsvc_nb.client import files, jobs, mapping, resources, runs, tools
+from agentsvc_nb.client import batch, files, jobs, resources, runs, tools
 from agentsvc_nb.client.core import Core
 from agentsvc_nb.client.faces import Resource, blocking, show_options
 from agentsvc_nb.client.history import History
@@ -89,7 +89,7 @@ class AgentService(_Client):
     """
 
     ask = blocking(tools.ask)
-    map = blocking(mapping.map_)
+    map = blocking(batch.map_)
 
     @show_options
     def __init__(
@@ -145,7 +145,7 @@ class AsyncAgentService(_Client):
 
     # Functions whose first parameter is the client.
     ask = tools.ask
-    map = mapping.map_
+    map = batch.map_
 
     @show_options
     def __init__(

@@ -1,4 +1,8 @@
-"""The rows of a batch: their prompts and keys, the answers that are kept, and the columns made from them."""
+"""The rows of a batch: the caller's DataFrame, a prompt and a key for each row, kept answers, and the new columns.
+
+The DataFrame may be of any library: pandas is handled here, the others (polars, pyarrow, modin, ...) through narwhals,
+which has no dependencies and is imported only for them. Index, order and library stay the same.
+"""
 
 from __future__ import annotations
 
@@ -6,48 +10,109 @@ import hashlib
 import json
 import os
 import re
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from pydantic import TypeAdapter
-
-from agentsvc_nb.client import options
-from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.models import JSON_DTYPES, Run, Shape, read
-from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
+from agentsvc_nb.client import models
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.models import JSON_DTYPES, Run, Shape
+from agentsvc_nb.extras import pip_install
 from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.runs import CENT
 
-Columns = Mapping[str, tuple[str, Sequence[Any]]]
-"""Maps a column's name to its pandas dtype (`string`, `Int64`, `Float64`, `boolean`, `object`) and its values."""
+Dtypes = Mapping[str, str]
+"""Maps column names to pandas dtypes: `string`, `Int64`, `Float64`, `boolean` or `object`."""
 
 
-class Grid(Protocol):
-    """What a batch needs of a DataFrame; `names` are its columns, `height` is its number of rows."""
+# -- DataFrames -----------------------------------------------------------------------------------------------------
 
-    @property
-    def names(self) -> list[str]: ...
-    @property
-    def height(self) -> int: ...
+
+class PandasAdapter:
+    """A DataFrame of pandas."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.columns = [str(label) for label in frame.columns]
+
     def values(self, name: str) -> list[Any]:
-        """The values of a column, with None for missing ones."""
-        ...
+        """Return the values of a column, with None for missing ones."""
+        column = self._frame.iloc[:, self.columns.index(name)]
+        return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
-    def extended(self, columns: Columns) -> Any:
-        """A copy of the DataFrame with these columns appended."""
-        ...
+    def append(self, records: Sequence[Mapping[str, Any]], dtypes: Dtypes) -> Any:
+        """Return a copy with new columns; `records` has one mapping per row."""
+        import pandas as pd
 
+        new = models.frame(records, dtypes)
+        new.index = self._frame.index
+        return pd.concat([self._frame, new], axis=1)
+
+
+class NarwhalsAdapter:
+    """A DataFrame of any other library, as narwhals wraps it."""
+
+    _DTYPES: Final = {"string": "String", "Int64": "Int64", "Float64": "Float64", "boolean": "Boolean"}
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.columns: list[str] = list(frame.columns)
+
+    def values(self, name: str) -> list[Any]:
+        """Return the values of a column, with None for missing ones."""
+        # NaN is the only value that does not equal itself.
+        return [None if value != value else value for value in self._frame[name].to_list()]
+
+    def append(self, records: Sequence[Mapping[str, Any]], dtypes: Dtypes) -> Any:
+        """Return a copy with new columns; `records` has one mapping per row."""
+        import narwhals as nw
+
+        new = []
+        for name, kind in dtypes.items():
+            dtype = getattr(nw, self._DTYPES[kind]) if kind in self._DTYPES else None
+            values = [record.get(name) for record in records]
+            new.append(nw.new_series(name, values, dtype, backend=self._frame.implementation))
+        return self._frame.with_columns(*new).to_native()
+
+
+DataFrameAdapter = PandasAdapter | NarwhalsAdapter
+
+
+def adapt(frame: Any) -> DataFrameAdapter:
+    """Wrap a DataFrame of any library.
+
+    Raises `StefanBrainError` for an object that is no DataFrame, and for one of another library than pandas if narwhals
+    is not installed.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(frame, pandas.DataFrame):
+        return PandasAdapter(frame)
+    kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__name__}"
+    try:
+        import narwhals as nw
+    except ImportError:
+        raise StefanBrainError(f"A {kind} needs narwhals; nothing was sent.", hint=pip_install("frames")) from None
+    try:
+        return NarwhalsAdapter(nw.from_native(frame, eager_only=True))
+    except TypeError:
+        raise StefanBrainError(
+            f"A {kind} is no DataFrame that can be asked over; nothing was sent.",
+            hint="Give a DataFrame of pandas, polars or pyarrow; collect() a lazy one first.",
+        ) from None
+
+
+# -- prompts and keys -----------------------------------------------------------------------------------------------
 
 # A reference is on one line, and takes the innermost braces: `\textbf{{{name}}}` contains `{{name}}`.
 REFERENCE: Final = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\}).)*)\}\}")
 
 
 def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
-    """The columns that the prompt names, each once.
+    """Return the columns that the prompt names, each once.
 
     Raises `StefanBrainError` when it names none, or one that is not among `there`.
 
@@ -70,26 +135,21 @@ def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
 
 
 def fill(prompt: str, values: Mapping[str, Any]) -> str:
-    """The prompt with a row's values inserted: text as it is, lists and dicts as JSON, "" for a missing value.
+    """Return the prompt with a row's values inserted: text as it is, lists and dicts as JSON, "" for a missing value.
 
     >>> fill("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
     'Sum 3 of {{n}}'
     """
 
     def insert(found: re.Match[str]) -> str:
-        return found[0][1:] if found["escape"] else _text(values[found["path"].strip()])
+        if found["escape"]:
+            return found[0][1:]
+        value = values[found["path"].strip()]
+        if isinstance(value, list | tuple | dict):
+            return json.dumps(value, ensure_ascii=False, default=str)
+        return "" if value is None else str(value)
 
     return REFERENCE.sub(insert, prompt)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list | tuple | dict):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if value is None else str(value)
-
-
-ABOUT: Final = {"error": "string", "run_id": "string", "chat": "string", "cents": "Float64"}
-"""Names and dtypes of the columns that follow the answer's own."""
 
 
 @dataclass(slots=True)
@@ -109,7 +169,7 @@ class BatchRow:
     began: float = 0.0
     due: float = 0.0
     ended: bool = False
-    run: Run | None = None
+    run: Run[Any] | None = None
     error: str | None = None
     microcents: int = 0
 
@@ -119,89 +179,106 @@ class BatchRow:
         return f"map-{self.key}" + (f"-{self.tried}" if self.tried > 1 else "")
 
 
-def rows(grid: Grid, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[BatchRow]:
-    """One `BatchRow` for each row of the DataFrame, with the prompt filled in.
+def rows(frame: DataFrameAdapter, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[BatchRow]:
+    """Return one `BatchRow` for each row of the DataFrame, with the prompt filled in.
 
-    `key` names the column that identifies rows; `about` holds what else the answer depends on, and goes into their
-    keys. A row without any value for the prompt is ended at once. Raises `StefanBrainError` for an unknown column and
-    for an unusable key column.
+    `key` names the column that identifies rows; without one, rows with the same message are counted. `about` holds what
+    else the answer depends on, and goes into their keys. A row without any value for the prompt is ended at once.
+    Raises `StefanBrainError` for an unknown column and for a key column whose values are not unique.
     """
-    named = referenced_columns(prompt, grid.names)
-    columns = [grid.values(name) for name in named]
-    names = _names(grid, key)
+    named = referenced_columns(prompt, frame.columns)
+    keys = None if key is None else _unique_values(frame, key)
     seen: Counter[str] = Counter()
     made = []
-    for place, values in enumerate(zip(*columns, strict=True)):
+    for place, values in enumerate(zip(*(frame.values(name) for name in named), strict=True)):
         message = fill(prompt, dict(zip(named, values, strict=True)))
         seen[message] += 1
-        row = BatchRow(message, _digest(names[place] if names else seen[message], message, about))
+        identity = json.dumps([keys[place] if keys else seen[message], message, about], sort_keys=True, default=str)
+        row = BatchRow(message, hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:40])
         if all(value is None or value == "" for value in values):
             row.ended, row.error = True, f"not asked: there is nothing in {', '.join(named)}"
         made.append(row)
     return made
 
 
-def _names(grid: Grid, key: str | None) -> list[str]:
-    """The values of the key column, one per row; [] without one. Raises `StefanBrainError` unless they are unique."""
-    if key is None:
-        return []
-    if key not in grid.names:
+def _unique_values(frame: DataFrameAdapter, key: str) -> list[str]:
+    if key not in frame.columns:
         raise StefanBrainError(f"There is no column {key!r} to be the key; nothing was sent.")
-    values = grid.values(key)
+    values = frame.values(key)
     if None in values:
         raise StefanBrainError(f"A row has no {key!r}, which is to be the key; nothing was sent.")
-    twice = [value for value, count in Counter(map(str, values)).items() if count > 1]
-    if twice:
-        raise StefanBrainError(f"{twice[0]!r} stands twice in {key!r}, which is to be the key; nothing was sent.")
-    return [str(value) for value in values]
+    texts = [str(value) for value in values]
+    [(most_frequent, count)] = Counter(texts).most_common(1) or [("", 0)]
+    if count > 1:
+        raise StefanBrainError(f"{most_frequent!r} stands twice in {key!r}, which is to be the key; nothing was sent.")
+    return texts
 
 
-def _digest(name: str | int, message: str, about: Mapping[str, Any]) -> str:
-    whole = json.dumps([name, message, about], sort_keys=True, default=str)
-    return hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:40]
+# -- answers --------------------------------------------------------------------------------------------------------
+
+ABOUT: Final = {"error": "string", "run_id": "string", "chat": "string", "cents": "Float64"}
+"""Names and dtypes of the columns that follow the answer's own."""
 
 
-def fields(schema: Mapping[str, Any] | None) -> dict[str, str]:
-    """The columns of an answer and their dtypes: one for each field of the schema, or just `answer`."""
+def answer_dtypes(schema: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the columns of an answer and their dtypes: one for each field of the schema, or just `answer`."""
     if schema is None:
         return {"answer": "string"}
-    found = schema.get("properties") or {}
-    return {name: _type(field, schema.get("$defs", {})) for name, field in found.items()} or {"answer": "object"}
+    fields = schema.get("properties") or {}
+    return {name: _dtype(field, schema.get("$defs", {})) for name, field in fields.items()} or {"answer": "object"}
 
 
-def _type(field: Any, definitions: Mapping[str, Any]) -> str:
+def _dtype(field: Any, definitions: Mapping[str, Any]) -> str:
     if not isinstance(field, Mapping):
         return "object"
-    if isinstance(there := field.get("$ref"), str):
-        return _type(definitions.get(there.rpartition("/")[2]), {})
-    either = [part for part in field.get("anyOf", ()) if part != {"type": "null"}]
-    if len(either) == 1:
-        return _type(either[0], definitions)
+    if isinstance(reference := field.get("$ref"), str):
+        return _dtype(definitions.get(reference.rpartition("/")[2]), {})
+    choices = [part for part in field.get("anyOf", ()) if part != {"type": "null"}]
+    if len(choices) == 1:
+        return _dtype(choices[0], definitions)
     kinds = field.get("type")
     kinds = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
     return JSON_DTYPES.get(kinds[0], "object") if len(kinds) == 1 and isinstance(kinds[0], str) else "object"
 
 
-def checked(grid: Grid, names: Iterable[str], prefix: str) -> None:
-    """Raises `StefanBrainError` if a column of the answers would have the name of an existing one."""
+def check_names(frame: DataFrameAdapter, names: Iterable[str], prefix: str) -> None:
+    """Raise `StefanBrainError` if a column of the answers would have the name of an existing one."""
     for name in (*names, *ABOUT):
-        if prefix + name in grid.names:
+        if prefix + name in frame.columns:
             raise StefanBrainError(
                 f"The DataFrame has a column {prefix + name!r} already; nothing was sent.",
                 hint=f"Drop it, or have all new columns begin with something: prefix={'new_'!r}",
             )
 
 
-def answer_columns(rows: Sequence[BatchRow], kinds: Mapping[str, str], shape: Shape | None, prefix: str) -> Columns:
-    """The columns to append: one for each field of the answers in `kinds`, then those of `ABOUT`."""
-    answers = [_answer(row, kinds, shape) for row in rows]
-    about = [_about(row) for row in rows]
-    made = {prefix + name: (kind, [answer.get(name) for answer in answers]) for name, kind in kinds.items()}
-    return made | {prefix + name: (kind, [row[name] for row in about]) for name, kind in ABOUT.items()}
+def append_answers(
+    frame: DataFrameAdapter, rows: Sequence[BatchRow], dtypes: Dtypes, shape: Shape | None, prefix: str
+) -> Any:
+    """Return the DataFrame with the columns of the answers (`dtypes`) and those of `ABOUT`."""
+    records = []
+    for row in rows:
+        record = dict.fromkeys(dtypes) | _answer(row, dtypes, shape) | {"error": row.error}
+        if row.run:
+            record |= {"run_id": row.run.run_id, "chat": row.run.chat, "cents": row.microcents / CENT}
+        records.append({prefix + name: record.get(name) for name in (*dtypes, *ABOUT)})
+    return frame.append(records, {prefix + name: kind for name, kind in {**dtypes, **ABOUT}.items()})
 
 
-def fault(run: Run, shape: Shape | None) -> str | None:
-    """Why an ended run does not count as an answer (it failed, or its output does not fit `shape`), or None."""
+def _answer(row: BatchRow, dtypes: Dtypes, shape: Shape | None) -> dict[str, Any]:
+    if row.run is None or row.error:
+        return {}
+    if shape is None:
+        return {"answer": row.run.output}
+    data = row.run.of_shape(shape).data
+    if isinstance(shape, type):
+        from pydantic import TypeAdapter  # here, for most programs need none
+
+        data = TypeAdapter[Any](shape).dump_python(data, mode="json", by_alias=True)
+    return {"answer": data} if "answer" in dtypes and "answer" not in (data or {}) else dict(data or {})
+
+
+def failure_reason(run: Run[Any], shape: Shape | None) -> str | None:
+    """Return why an ended run is no answer (it failed, or its output does not fit `shape`), or None."""
     if run.status != "completed":
         why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
         return why or f"the run is {run.status}"
@@ -212,106 +289,36 @@ def fault(run: Run, shape: Shape | None) -> str | None:
     return None
 
 
-def _answer(row: BatchRow, kinds: Mapping[str, str], shape: Shape | None) -> dict[str, Any]:
-    if row.run is None or row.error:
-        return {}
-    if shape is None:
-        return {"answer": row.run.output}
-    data = row.run.of_shape(shape).data
-    if isinstance(shape, type):
-        data = TypeAdapter[Any](shape).dump_python(data, mode="json", by_alias=True)
-    return {"answer": data} if "answer" in kinds and "answer" not in (data or {}) else dict(data or {})
-
-
-def _about(row: BatchRow) -> dict[str, Any]:
-    run = row.run
-    return {
-        "error": row.error,
-        "run_id": run.run_id if run else None,
-        "chat": run.chat if run else None,
-        "cents": row.microcents / CENT if run else None,
-    }
-
-
-# -- answers that are kept ------------------------------------------------------------------------------------------
-
-
 class ResultCache:
-    """Completed runs by the key of their row, in a file (mode 0600) to which each row adds one line of JSON.
+    """Completed runs by the key of their row, in a file (mode 0600) to which each run adds one line of JSON."""
 
-    Without a path nothing is stored.
-    """
-
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         """Read the file, or create it. Raises `StefanBrainError` if it cannot be read and written."""
+        self._path = Path(path)
         self._runs: dict[str, str] = {}
-        self._path = None if path is None else Path(path)
-        if self._path is None:
-            return
         try:
-            self._append(self._path, "")
-            self._read(self._path)
+            self._append("")
+            lines = self._path.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise StefanBrainError(f"The answers cannot be kept in {self._path}: {error}.") from None
-
-    def get(self, key: str) -> Run | None:
-        """The run that answered the row with this key, or None."""
-        found = self._runs.get(key)
-        return read(Run, found, "A kept answer") if found else None
-
-    def add(self, key: str, run: Run) -> None:
-        """Store a completed run. Raises `OSError` if the file cannot be written."""
-        if self._path is None:
-            return
-        line = json.dumps({"key": key, "run": run.model_dump(mode="json")}, ensure_ascii=False)
-        # Begins with a line break, so that it does not continue half a line left by an earlier crash.
-        self._append(self._path, f"\n{line}")
-
-    def _append(self, path: Path, text: str) -> None:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
-            file.write(text)
-
-    def _read(self, path: Path) -> None:
-        for line in path.read_text(encoding="utf-8").split("\n"):
+        for line in lines:
             try:
                 entry = read_json(line)
                 self._runs[entry["key"]] = json.dumps(entry["run"])
             except (ValueError, KeyError, TypeError):  # a line cut off by a crash
                 continue
 
+    def get(self, key: str) -> Run[Any] | None:
+        """Return the run that answered the row with this key, or None."""
+        found = self._runs.get(key)
+        return models.read(Run, found, "A kept answer") if found else None
 
-# -- rows that failed -----------------------------------------------------------------------------------------------
+    def add(self, key: str, run: Run[Any]) -> None:
+        """Store a completed run. Raises `OSError` if the file cannot be written."""
+        line = json.dumps({"key": key, "run": run.model_dump(mode="json")}, ensure_ascii=False)
+        # Begins with a line break, so that it does not continue half a line left by an earlier crash.
+        self._append(f"\n{line}")
 
-# Codes that every row would fail with, though their status does not say so.
-_EACH_ALIKE: Final = frozenset(
-    {"invalid_model", "invalid_output_config", "project_not_found", "too_many_attachments", "upload_not_found"}
-)
-
-
-def retry_wait(
-    error: StefanBrainError, attempt: int, limit: int, rng: Callable[[], float], same_day: bool
-) -> float | None:
-    """Seconds until the row may be asked again, or None to give it up.
-
-    A refusal by a full service (429) started nothing, so the row is asked again without a limit on attempts. A row
-    whose run may have started is asked again only on the UTC day of its idempotency key (`same_day`).
-    """
-    if isinstance(error, JobTimeoutError) or error.late:
-        return None
-    if error.status != 429:
-        return options.pause(error, attempt, limit, rng) if same_day else None
-    if options.transient(error) and error.retry_after_seconds is None:
-        return float(BUSY_RETRY_AFTER_SECONDS)
-    return options.pause(error, 1, 1, rng)
-
-
-def each_alike(error: StefanBrainError) -> bool:
-    """True if every row would fail for the same reason: a wrong key, no money, an unreachable service."""
-    if isinstance(error, APIConnectionError):
-        return not error.sent
-    return error.status in (401, 403, 429) or error.code in _EACH_ALIKE
-
-
-def error_text(error: StefanBrainError) -> str:
-    """The error as the text of a table cell."""
-    return f"{error.code}: {error.message}" if error.code else error.message
+    def _append(self, text: str) -> None:
+        with open(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
+            file.write(text)

@@ -229,7 +229,7 @@ def test_a_row_whose_hold_ends_while_the_hook_runs_is_told(monkeypatch: pytest.M
             raise KeyboardInterrupt
 
     monkeypatch.setattr(AsyncRuns, "start", begin)
-    monkeypatch.setattr("agentsvc_nb.client.batch_runner.ended", follow)
+    monkeypatch.setattr("agentsvc_nb.client.batch.ended", follow)
     with (
         running_service(sync_hold_seconds=0) as service,
         AgentService(service.api_key, service.base_url) as client,

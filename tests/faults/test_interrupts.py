@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import h11
 import pytest
 
 from agentsvc_nb import AgentService, AsyncAgentService
@@ -85,32 +84,6 @@ def test_files_after_every_ctrl_c(service: RunningService, chat: str, tmp_path: 
             assert [file.size_bytes for file in client.files.upload(tmp_path / "up.bin")] == [len(CONTENT)]
     assert not list(tmp_path.glob("*.part"))
     assert ctrl_c.hits
-
-
-@SEEDS
-def test_a_client_works_on_after_every_ctrl_c(service: RunningService, ended: tuple[str, list[Any]], seed: int) -> None:
-    ctrl_c = CtrlC(seed)
-    with AgentService(service.api_key, service.base_url) as client:
-        for _ in range(TIMES):
-            ctrl_c.during(lambda: [client.runs.get(ended[0]) for _ in range(30)])
-            assert client.runs.get(ended[0]).status == "completed"
-    assert ctrl_c.hits
-
-
-def test_a_connection_that_ctrl_c_hit_as_its_response_ended_is_used_again(
-    service: RunningService, ended: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """httpcore 1.0 notes it as idle one call before it may take the next request."""
-
-    def hit(_: h11.Connection) -> None:
-        raise KeyboardInterrupt
-
-    with AgentService(service.api_key, service.base_url) as client:
-        with monkeypatch.context() as meanwhile:
-            meanwhile.setattr(h11.Connection, "start_next_cycle", hit)
-            with pytest.raises(KeyboardInterrupt):
-                client.runs.get(ended[0])
-        assert client.runs.get(ended[0]).status == "completed"
 
 
 # -- asyncio: cancellation -----------------------------------------------------------------------------------------

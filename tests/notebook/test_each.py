@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.batch_runner import MapProgress
+from agentsvc_nb.client.batch import MapProgress
 from agentsvc_nb.notebook.ask.several import RowsBar, progress_bundle
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from tests.notebook.allowlist import offences

@@ -7,10 +7,10 @@ import inspect
 import math
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
@@ -29,7 +29,7 @@ from agentsvc_nb.client.transport.http import (
     network_options,
     to_response,
 )
-from agentsvc_nb.client.transport.io import IO, LOOK_SECONDS, HttpRequest, InFlightRequests, Response, Stopper
+from agentsvc_nb.client.transport.io import HttpRequest, InFlightRequests, Response, Stopper
 from agentsvc_nb.client.transport.network import AsyncTransport
 
 T = TypeVar("T")
@@ -132,9 +132,6 @@ class AsyncIO(Clocks):
         finally:
             repeating.cancel()
 
-    def worker_pool(self) -> TaskPool[Any]:
-        return TaskPool(self)
-
     async def close(self, response: Response | None = None) -> None:
         if response:
             if response.raw:
@@ -187,31 +184,3 @@ class _Until:
             raise client_closed() if stopped else deadline_passed() from None
         if isinstance(error, FAILURES):
             raise client_closed() if stopped else failure(error, self._environment_url, self._ends) from None
-
-
-class TaskPool(Generic[T]):
-    """Runs coroutines as tasks of the running event loop. Leaving the pool cancels them."""
-
-    def __init__(self, io: IO) -> None:
-        self.io = io
-        self._tasks: set[asyncio.Task[T]] = set()
-        self._ended: asyncio.Queue[asyncio.Task[T]] = asyncio.Queue()
-
-    def start(self, work: Coroutine[Any, Any, T]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended.put_nowait)
-
-    async def next(self, seconds: float) -> T | None:
-        try:
-            async with asyncio.timeout(min(max(seconds, 0.0), LOOK_SECONDS)):
-                task = await self._ended.get()
-        except TimeoutError:
-            return None
-        self._tasks.discard(task)
-        return task.result()
-
-    async def leave(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)

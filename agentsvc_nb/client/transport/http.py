@@ -27,7 +27,6 @@ from agentsvc_nb.client.transport.io import (
     OnBytes,
     Response,
     Stopper,
-    ThreadPool,
     call_hook,
     run_sync,
 )
@@ -370,9 +369,6 @@ class SyncIO(Clocks):
             return work()
         finally:
             ended.set()
-
-    def worker_pool(self) -> ThreadPool[Any]:
-        return ThreadPool(self)
 
     async def close(self, response: Response | None = None) -> None:
         if response:

@@ -1,5 +1,5 @@
-"""The I/O interface: everything that the core awaits (docs/decisions/0001), and its worker pools. `http` and `aio`
-implement it.
+"""The I/O interface: everything that the core awaits (docs/decisions/0001). `http` and `aio` implement
+it.
 
 The methods of `SyncIO` never suspend, so `run_sync` can run a coroutine of the core to its end without an event loop
 or a thread; those of `AsyncIO` are awaited as usual.
@@ -10,18 +10,13 @@ from __future__ import annotations
 import inspect
 import math
 import os
-import queue
-import threading
 import weakref
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar
 
 from agentsvc_nb.client.errors import APIConnectionError
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 T = TypeVar("T")
 CLOCK_SLACK: Final = 0.01
@@ -158,28 +153,6 @@ class InFlightRequests:
         return raw
 
 
-class WorkerPool(Protocol[T]):
-    """Concurrent work on threads, or on tasks of the event loop (docs/decisions/0018)."""
-
-    io: IO
-    """The I/O for work in the pool."""
-
-    def start(self, work: Coroutine[Any, Any, T]) -> None:
-        """Run `work` concurrently."""
-        ...
-
-    async def next(self, seconds: float) -> T | None:
-        """Wait for the next coroutine to end; return its result or raise its exception.
-
-        None if none ends within `seconds`; a pool may wait for less.
-        """
-        ...
-
-    async def leave(self) -> None:
-        """Stop waiting for work that has not ended; nothing is cancelled on the service."""
-        ...
-
-
 class IO(Protocol):
     """Everything that the core may await, and its clocks."""
 
@@ -227,10 +200,6 @@ class IO(Protocol):
         """The current UTC day, with which idempotency keys expire."""
         ...
 
-    def worker_pool(self) -> WorkerPool[Any]:
-        """A pool for concurrent work."""
-        ...
-
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never suspends, because it awaits nothing but `SyncIO`, and return its result.
@@ -245,105 +214,3 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
     finally:
         work.close()
     raise RuntimeError("the client's core awaited something other than its I/O; please report this")
-
-
-# -- worker pools ---------------------------------------------------------------------------------------------------
-
-LOOK_SECONDS: Final = 0.5
-"""Longest single wait; `next` then returns None. On some systems an interrupt does not end a longer one."""
-
-
-class _Left(BaseException):
-    """Ends the threads of a pool that was left, whose results are not read any more."""
-
-
-class ThreadPool(Generic[T]):
-    """Runs coroutines that never suspend (see `run_sync`) in threads. After `leave`, a thread ends with its current
-    I/O.
-
-    `lane` makes an I/O with an HTTP client of its own for each thread; without it all share `io`. Separate ones are
-    faster: for each request, a shared connection pool compares each of its connections with all others.
-    """
-
-    def __init__(self, io: IO, lane: Callable[[], IO] | None = None) -> None:
-        self._left = threading.Event()
-        self._lane = lane
-        self._here = threading.local()
-        self._begun: queue.SimpleQueue[Coroutine[Any, Any, T] | None] = queue.SimpleQueue()
-        self._ended: queue.SimpleQueue[Future[T]] = queue.SimpleQueue()
-        self._busy = self._threads = 0  # a thread is started only when all others are busy
-        self.io: IO = _ThreadIO(io, self._left, self._here)
-
-    def start(self, work: Coroutine[Any, Any, T]) -> None:
-        self._begun.put(work)
-        self._busy += 1
-        if self._busy > self._threads:
-            self._threads += 1
-            # A daemon thread: at exit the interpreter must not wait for answers that nothing will read.
-            threading.Thread(target=self._work, daemon=True, name="agentsvc-row").start()
-
-    def _work(self) -> None:
-        from concurrent.futures import Future  # here, for most programs have no pool
-
-        if self._lane:
-            self._here.io = self._lane()
-        while work := self._begun.get():
-            future: Future[T] = Future()
-            try:
-                future.set_result(run_sync(work))
-            except BaseException as error:
-                future.set_exception(error)
-            self._ended.put(future)
-        if self._lane:
-            run_sync(self._here.io.close())
-
-    async def next(self, seconds: float) -> T | None:
-        try:
-            ended = self._ended.get(timeout=min(max(seconds, 0.0), LOOK_SECONDS))
-        except queue.Empty:
-            return None
-        self._busy -= 1
-        return ended.result()
-
-    async def leave(self) -> None:
-        self._left.set()
-        for _ in range(self._threads):
-            self._begun.put(None)
-
-
-class _ThreadIO:
-    """The I/O of a pool's threads. Once the pool is left, the next I/O operation of a thread raises `_Left`."""
-
-    def __init__(self, io: IO, left: threading.Event, here: threading.local) -> None:
-        self._io = io
-        self._left = left
-        self._here = here
-        self.awaited = io.awaited
-        self.close = io.close
-        self.during = io.during
-        self.drop = io.drop
-        self.now = io.now
-        self.today = io.today
-
-    async def send(self, request: HttpRequest) -> Response:
-        self._go_on()
-        lane: IO = getattr(self._here, "io", self._io)
-        return await lane.send(request)
-
-    async def read(self, response: Response) -> bytes | None:
-        self._go_on()
-        return await self._io.read(response)
-
-    async def sleep(self, seconds: float) -> None:
-        self._left.wait(seconds)
-        self._go_on()
-
-    async def call(self, function: Callable[[], Any]) -> Any:
-        return await self._io.call(function)
-
-    def worker_pool(self) -> ThreadPool[Any]:
-        return ThreadPool(self)
-
-    def _go_on(self) -> None:
-        if self._left.is_set():
-            raise _Left

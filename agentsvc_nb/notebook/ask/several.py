@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentsvc_nb.client.batch_rows import ABOUT, referenced_columns
-from agentsvc_nb.client.batch_runner import MapProgress
-from agentsvc_nb.client.mapping import CONCURRENCY, MapStopped, grid_of
+from agentsvc_nb.client.batch import CONCURRENCY, MapProgress, MapStopped
+from agentsvc_nb.client.batch_rows import ABOUT, DataFrameAdapter, adapt, referenced_columns
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.background import Background
 from agentsvc_nb.notebook.ask.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
@@ -341,16 +340,16 @@ def _lasting(seconds: float) -> str:
 
 def _table(session: Session, question: RowsQuestion, out: Any, bar: RowsBar) -> tuple[Bundle, int]:
     """Return the table of questions, answers and errors, and the number of rows that were answered."""
-    whole = grid_of(out)
-    there = grid_of(question.frame).names
-    new = [name for name in whole.names if name not in there]
+    whole = adapt(out)
+    there = adapt(question.frame).columns
+    new = [name for name in whole.columns if name not in there]
     shown = [*referenced_columns(question.message, there), *(name for name in new if name not in ABOUT), "error"]
     errors, cents = whole.values("error"), whole.values("cents")
     answered = errors.count(None)
-    facts = [f"{answered:,} of {whole.height:,} rows answered", _spent(sum(filter(None, cents)), bar.models, bar.own)]
+    facts = [f"{answered:,} of {len(errors):,} rows answered", _spent(sum(filter(None, cents)), bar.models, bar.own)]
     notes = [" · ".join(facts), *question.notes, *session.take_notes()]
     return grid(f"{question.name}, asked", shown, _lines(whole, shown), notes), answered
 
 
-def _lines(whole: Any, shown: Sequence[str]) -> list[tuple[Any, ...]]:
+def _lines(whole: DataFrameAdapter, shown: Sequence[str]) -> list[tuple[Any, ...]]:
     return list(zip(*(whole.values(name) for name in shown), strict=True))
