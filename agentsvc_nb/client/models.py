@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, cast, get_args, get_origin, get_type_hints
 
@@ -31,21 +31,30 @@ if TYPE_CHECKING:
 
 
 M = TypeVar("M", bound=Model)
-_HALF: Final = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair: JSON can say it, but it can be neither printed nor sent."""
-_NO_OBJECT: Final = frozenset({"json_invalid", "model_type"})
 
 
 def read(model: type[M], data: bytes | str, where: str, status: int | None = None) -> M:
-    """`data`, which is JSON, as `model`. Unknown fields and values are kept.
+    """Read JSON as `model`. Unknown fields and values are kept.
 
     Raises `StefanBrainError` for a field of a wrong type; its message begins with `where` and names the field.
     """
     try:
-        return _read(model, data)
+        try:
+            return model.read(data)
+        except ValidationError as error:
+            if not any(detail["type"] == "json_invalid" for detail in error.errors(include_url=False)):
+                raise
+            try:
+                # Python's parser takes what pydantic's refuses: a byte order mark, and halves of surrogate pairs.
+                text = json.dumps(json.loads(data), ensure_ascii=False)
+            except (ValueError, RecursionError):
+                raise error from None
+            return model.read(_LONE_SURROGATE.sub("\ufffd", text))
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)
-        if any(not detail["loc"] and detail["type"] in _NO_OBJECT for detail in wrong):
+        if any(not detail["loc"] and detail["type"] in ("json_invalid", "model_type") for detail in wrong):
             message = f"{where} answered something other than a JSON object; check the base URL."
         else:
             fields = "; ".join(f"`{'.'.join(map(str, detail['loc']))}`: {detail['msg']}" for detail in wrong[:3])
@@ -55,19 +64,7 @@ def read(model: type[M], data: bytes | str, where: str, status: int | None = Non
         raise StefanBrainError(f"{where} answered JSON that cannot be read: {error}.", status=status) from None
 
 
-def _read(model: type[M], data: bytes | str) -> M:
-    try:
-        return model.read(data)
-    except ValidationError as error:
-        if not any(detail["type"] == "json_invalid" for detail in error.errors(include_url=False)):
-            raise
-        try:
-            # Python's parser takes what pydantic's refuses: a byte order mark, and halves of surrogate pairs.
-            text = json.dumps(json.loads(data), ensure_ascii=False)
-        except (ValueError, RecursionError):
-            raise error from None
-        return model.read(_HALF.sub("\ufffd", text))
-
+# -- answers of a shape that the caller gives -------------------------------------------------------------------------
 
 T = TypeVar("T")
 Data = TypeVar("Data", default=dict[str, Any])
@@ -75,7 +72,7 @@ Shape = dict[str, Any] | type[Any]
 
 
 def schema(shape: Shape | None) -> dict[str, Any] | None:
-    """The JSON Schema of `shape`, as it is sent; a dict is returned as it is.
+    """Return the JSON Schema of `shape`, as it is sent; a dict is returned as it is.
 
     Raises `StefanBrainError` (`invalid_output_config`) for a type that has no schema, or whose schema is no object.
     """
@@ -85,19 +82,20 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
 
     if isinstance(shape, str | bytes):
         raise refused("invalid_output_config", "`output_config` must be a JSON Schema as a dictionary, or a class.")
+    name = getattr(shape, "__name__", str(shape))
     try:
         made = TypeAdapter(shape).json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
-        why = f"No JSON Schema can be made of {_name(shape)}: {error.message}"
+        why = f"No JSON Schema can be made of {name}: {error.message}"
         raise refused("invalid_output_config", why) from None
     if made.get("type") != "object":
         why = "refers to itself" if "$ref" in made else "is no object with named fields"
-        raise refused("invalid_output_config", f"{_name(shape)} {why}; an answer can't have that shape.")
+        raise refused("invalid_output_config", f"{name} {why}; an answer can't have that shape.")
     return made
 
 
 def parsed(shape: type[T], data: dict[str, Any]) -> T:
-    """`data` as an instance of `shape`. Raises `StefanBrainError`, which names the first field that does not fit."""
+    """Read `data` as an instance of `shape`. Raises `StefanBrainError`, which names the first field that is wrong."""
     from pydantic import TypeAdapter
 
     try:
@@ -105,14 +103,13 @@ def parsed(shape: type[T], data: dict[str, Any]) -> T:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "it"
+        name = getattr(shape, "__name__", str(shape))
         raise StefanBrainError(
-            f"The answer does not fit {_name(shape)}: {where}: {first['msg']}.", code=None, body=data
+            f"The answer does not fit {name}: {where}: {first['msg']}.", code=None, body=data
         ) from None
 
 
-def _name(shape: Any) -> str:
-    return getattr(shape, "__name__", str(shape))
-
+# -- DataFrames -------------------------------------------------------------------------------------------------------
 
 TIME_DTYPE: Final = "datetime64[ns, UTC]"
 JSON_DTYPES: Final[Mapping[str, str]] = {
@@ -122,123 +119,93 @@ JSON_DTYPES: Final[Mapping[str, str]] = {
     "boolean": "boolean",
 }
 """The pandas dtype for each JSON type; columns of other types have the dtype `object`."""
-_DTYPES: Final[Mapping[frozenset[object], str]] = {
-    frozenset({str}): JSON_DTYPES["string"],
-    frozenset({Literal, str}): "category",
-    frozenset({Literal}): "category",
-    frozenset({int}): JSON_DTYPES["integer"],
-    frozenset({float}): JSON_DTYPES["number"],
-    frozenset({bool}): JSON_DTYPES["boolean"],
+_DTYPES: Final[Mapping[object, str]] = {
+    str: JSON_DTYPES["string"],
+    int: JSON_DTYPES["integer"],
+    float: JSON_DTYPES["number"],
+    bool: JSON_DTYPES["boolean"],
 }
-
-
-def to_dataframe(kind: type, records: Sequence[Any], **attrs: str | None) -> pd.DataFrame:
-    """A DataFrame with one row per record of the model (or dataclass) `kind`, and the columns of `columns(kind)`.
-
-    `attrs` become its `DataFrame.attrs`. Raises `StefanBrainError`, which names the column, for a value that the
-    column's dtype cannot hold.
-    """
-    return frame(map(_row, records), columns(kind), **attrs)
 
 
 @functools.cache
 def columns(kind: type) -> dict[str, str]:
-    """The columns for a model and their dtypes: one for each field but the constant `object`.
+    """Return the columns for a model or dataclass and their dtypes: one for each field but the constant `object`.
 
     Times are in UTC. Integers, booleans and text have nullable dtypes (`pd.NA`); nested values have dtype `object`.
     """
     hints = get_type_hints(kind)
     names = kind.model_fields if issubclass(kind, BaseModel) else hints
-    return {name: _type(name, hints[name]) for name in names if name not in ("object", "model_extra")}
+    dtypes = {}
+    for name in names:
+        hint = hints[name]
+        parts = [hint] if get_origin(hint) is Literal else get_args(hint) or [hint]
+        kinds = {get_origin(part) or part for part in parts} - {type(None)}
+        if Literal in kinds and kinds <= {Literal, str}:
+            dtype = "category"
+        else:
+            dtype = _DTYPES.get(kinds.pop(), "object") if len(kinds) == 1 else "object"
+        dtypes[name] = TIME_DTYPE if dtype == "string" and name.endswith("_at") else dtype
+    return {name: dtype for name, dtype in dtypes.items() if name not in ("object", "model_extra")}
 
 
-NO_TABLE: Final = "The run left no table: it computed none, or its agent leaves none."
+def to_dataframe(kind: type, records: Iterable[Any], **attrs: str | None) -> pd.DataFrame:
+    """Return a DataFrame with one row per record of the model (or dataclass) `kind`, and the columns of `columns`.
 
-
-def first_table(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The first. Raises `StefanBrainError` when there is none."""
-    if not tables:
-        raise StefanBrainError(NO_TABLE)
-    return tables[0]
+    `attrs` become its `DataFrame.attrs`. Raises `StefanBrainError`, which names the column, for a value that the
+    column's dtype cannot hold.
+    """
+    rows = []
+    for record in records:
+        if is_dataclass(record):
+            row = {field.name: getattr(record, field.name) for field in fields(record)}
+            rows.append({**row.pop("model_extra", {}), **row})
+        else:
+            rows.append(record.model_dump(exclude={"object"}, warnings=False))
+    return frame(rows, columns(kind), **attrs)
 
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs: Any) -> pd.DataFrame:
-    """A DataFrame with these columns and dtypes, followed by any other fields of the rows as objects.
+    """Return a DataFrame with these columns and dtypes, followed by any other fields of the rows as objects.
 
     Example: `frame([file.model_dump()], columns(WorkspaceFile), chat="chat_1").dtypes`
-
-    Raises `ImportError` without pandas.
     """
     try:
         import pandas as pd
     except ImportError:
         raise ImportError(f"DataFrames need pandas: {pip_install('frames')}", name="pandas") from None
 
-    table = list(rows)
-    extra = dict.fromkeys(name for row in table for name in row if name not in columns)
-    made = pd.DataFrame({name: _column(name, table, kind) for name, kind in _typed(columns, extra)})
-    made.attrs.update(attrs)
-    return made
+    rows = list(rows)
+    extra = {name: "object" for row in rows for name in row if name not in columns}
+    made = {}
+    for name, dtype in [*columns.items(), *extra.items()]:
+        values = pd.Series([row.get(name) for row in rows], dtype="object")
+        try:
+            if dtype == TIME_DTYPE:
+                values = pd.to_datetime(values.astype("string"), utc=True, format="ISO8601", errors="coerce")
+            made[name] = values.astype(dtype)
+        except (ValueError, TypeError, OverflowError):
+            wrong = f"The service sent a `{name}` that is no {dtype}; use the records themselves."
+            raise StefanBrainError(wrong) from None
+    found = pd.DataFrame(made)
+    found.attrs.update(attrs)
+    return found
 
 
-def _typed(columns: Mapping[str, Any], extra: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    yield from columns.items()
-    yield from ((name, "object") for name in extra)
+NO_TABLE: Final = "The run left no table: it computed none, or its agent leaves none."
 
 
-def _column(name: str, table: list[Mapping[str, Any]], kind: Any) -> pd.Series[Any]:
-    import pandas as pd
-
-    values = pd.Series([row.get(name) for row in table], dtype="object")
-    try:
-        return _times(values) if kind == TIME_DTYPE else values.astype(kind)
-    except (ValueError, TypeError, OverflowError):
-        raise StefanBrainError(f"The service sent a `{name}` that is no {kind}; use the records themselves.") from None
+def first_table(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the first table. Raises `StefanBrainError` when there is none."""
+    if not tables:
+        raise StefanBrainError(NO_TABLE)
+    return tables[0]
 
 
-def _times(column: pd.Series[Any]) -> pd.Series[Any]:
-    import pandas as pd
-
-    times = pd.to_datetime(column.astype("string"), utc=True, format="ISO8601", errors="coerce")
-    return times.astype(TIME_DTYPE)
-
-
-def _row(record: Any) -> dict[str, Any]:
-    if is_dataclass(record):
-        row = {field.name: getattr(record, field.name) for field in fields(record)}
-        return {**row.pop("model_extra", {}), **row}
-    dumped: dict[str, Any] = record.model_dump(exclude={"object"}, warnings=False)
-    return dumped
-
-
-def _type(name: str, hint: Any) -> str:
-    kinds = frozenset(get_origin(part) or part for part in get_args(hint) or [hint] if part is not type(None))
-    if get_origin(hint) is Literal:
-        return "category"
-    found = _DTYPES.get(kinds, "object")
-    return TIME_DTYPE if found == "string" and name.endswith("_at") else found
-
-
-class TableFetch:
-    """How a run fetches its tables. It is no part of the run: a pickled one has none."""
-
-    def __init__(self, fetch: Callable[[], list[pd.DataFrame]] | None = None) -> None:
-        self.fetch = fetch
-
-    def __eq__(self, other: object) -> bool:
-        # pydantic compares private attributes, too: two runs with the same fields are equal, whoever fetches.
-        return isinstance(other, TableFetch)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TableFetch, ()
+# -- records ----------------------------------------------------------------------------------------------------------
 
 
 class HasTables(Model):
     """What a run computed, as DataFrames."""
-
-    _tables: TableFetch = PrivateAttr(default_factory=TableFetch)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -251,14 +218,21 @@ class HasTables(Model):
 
         Raises `StefanBrainError` for those of `AsyncAgentService`, of a stream, or pickled: call that instead.
         """
-        if self._tables.fetch is None:
+        fetch = self.__dict__.get("_fetch_tables")
+        if fetch is None:
             raise StefanBrainError("This can't fetch its tables by itself; `client.runs.tables(...)` of it does.")
-        return self._tables.fetch()
+        found: list[pd.DataFrame] = fetch()
+        return found
 
     def with_tables(self, fetch: Callable[[], list[pd.DataFrame]]) -> Self:
-        """The same, whose tables are fetched so."""
-        self._tables = TableFetch(fetch)
+        """Set how `tables` are fetched, and return the record. That is no field: neither compared nor pickled."""
+        self.__dict__["_fetch_tables"] = fetch
         return self
+
+    def __getstate__(self) -> dict[Any, Any]:
+        state = super().__getstate__()
+        kept = {name: value for name, value in state["__dict__"].items() if name != "_fetch_tables"}
+        return state | {"__dict__": kept}
 
 
 class Run(HasTables, Showing, runs.Run, Generic[Data]):
@@ -300,7 +274,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
         return self._shape
 
     def of_shape(self, shape: Any) -> Self:
-        """This run, whose `data` is read as `shape` when that is a class."""
+        """Read `data` as `shape` when that is a class, and return the run."""
         self._shape = shape if isinstance(shape, type) else None
         return self
 
@@ -358,7 +332,7 @@ class Listing(Showing, list[T]):
         self._request_id: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a record; the columns are the model's fields, and their types are always the same (docs/data.md).
+        """Return one row per record, with columns whose names and types are always the same (docs/data.md).
 
         Raises `StefanBrainError` for a value of the wrong type, `ImportError` without pandas.
         """
@@ -372,7 +346,7 @@ class Listing(Showing, list[T]):
 
 
 def listing(page: Model, field: str, kind: type[T]) -> Listing[T]:
-    """The records of an answer, with the id of its request."""
+    """Return the records of an answer, with the id of its request."""
     made = Listing(getattr(page, field), kind)
     made._request_id = page._request_id
     return made
@@ -382,23 +356,19 @@ class FileSearch(Showing, files.FileSearch):
     """What a search found, best first."""
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a result; see `Listing.to_frame`."""
+        """Return one row per result; see `Listing.to_frame`."""
         return to_dataframe(files.SearchResult, self.results, chat=self.chat)
 
     def _mimebundle(self) -> cards.Bundle:
-        rows = [
-            {"path": found.path, "match": found.match, "passage": " … ".join(map(_passage, found.snippets))}
-            for found in self.results
-        ]
+        rows = []
+        for found in self.results:
+            passages = ("".join(part.text for part in parts) for parts in found.snippets)
+            rows.append({"path": found.path, "match": found.match, "passage": " … ".join(passages)})
         return cards.table("Found", ["path", "match", "passage"], rows, len(rows))
 
 
-def _passage(parts: Sequence[files.SnippetPart]) -> str:
-    return "".join(part.text for part in parts)
-
-
 def records_table(kind: type, records: Sequence[Any]) -> cards.Bundle:
-    """How a notebook shows a list of records of the model `kind`."""
+    """Return how a notebook shows a list of records of the model `kind`."""
     names = list(_SHOWN.get(kind, columns(kind)))
     rows = ({name: getattr(record, name, None) for name in names} for record in records)
     return cards.table(_TITLES.get(kind, kind.__name__), names, rows, len(records))
