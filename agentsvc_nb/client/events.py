@@ -1,15 +1,12 @@
 """The events of a run: a class for each type that is known, beside the payload as the service sent it.
 
-Unknown types are passed on as `OtherEvent`, new fields of an event in `model_extra` (docs/decisions/0055).
+Unknown types are passed on as `OtherEvent`, new fields of an event in `model_extra`.
 """
 
-from __future__ import annotations
-
 import json
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, cast, get_args
 
 from pydantic import Field, field_validator
 
@@ -35,7 +32,7 @@ class _PayloadField:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, event: Event | None, owner: type) -> Any:
+    def __get__(self, event: Any, owner: type) -> Any:
         value = self if event is None else event.payload.get(self._name)
         return self._default if value is None else value
 
@@ -57,6 +54,7 @@ class Event(runs.Event):
     model_extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
+        """Compare with any event, also one that the service wrote."""
         return isinstance(other, runs.Event) and _fields(self) == _fields(other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -69,7 +67,6 @@ def _fields(event: runs.Event) -> tuple[Any, ...]:
 class StatusChanged(Event):
     """`run.status`: the run has another status."""
 
-    __slots__ = ()
     type: Literal["run.status"]
     status = _field("")
 
@@ -77,7 +74,6 @@ class StatusChanged(Event):
 class TextDelta(Event):
     """`text.delta`: a piece of the answer."""
 
-    __slots__ = ()
     type: Literal["text.delta"]
     text = _field("")
 
@@ -85,7 +81,6 @@ class TextDelta(Event):
 class ThinkingDelta(Event):
     """`thinking.delta`: a piece of what the model thinks; no part of the output."""
 
-    __slots__ = ()
     type: Literal["thinking.delta"]
     text = _field("")
 
@@ -93,13 +88,11 @@ class ThinkingDelta(Event):
 class StepStarted(Event):
     """`step.started`: a model step begins."""
 
-    __slots__ = ()
     type: Literal["step.started"]
     step = _field(0)
 
 
 class _ToolEvent(Event):
-    __slots__ = ()
     call_id = _field("")
     tool = _field("")
 
@@ -107,7 +100,6 @@ class _ToolEvent(Event):
 class ToolCalled(_ToolEvent):
     """`tool.call`: a tool is called."""
 
-    __slots__ = ()
     type: Literal["tool.call"]
     input: Any = _field(None)
     client = _field(False)
@@ -117,7 +109,6 @@ class ToolCalled(_ToolEvent):
 class ToolReturned(_ToolEvent):
     """`tool.result`: a tool has answered; `content` are its blocks."""
 
-    __slots__ = ()
     type: Literal["tool.result"]
     is_error = _field(False)
     content: Sequence[dict[str, Any]] = _field(())
@@ -126,7 +117,6 @@ class ToolReturned(_ToolEvent):
 class ApprovalRequested(_ToolEvent):
     """`approval.requested`: a call waits for approval."""
 
-    __slots__ = ()
     type: Literal["approval.requested"]
     input: Any = _field(None)
 
@@ -134,7 +124,6 @@ class ApprovalRequested(_ToolEvent):
 class ApprovalDecided(Event):
     """`approval.decided`: a call was approved or refused."""
 
-    __slots__ = ()
     type: Literal["approval.decided"]
     call_id = _field("")
     approved = _field(False)
@@ -144,7 +133,6 @@ class ApprovalDecided(Event):
 class ClientCallWaiting(_ToolEvent):
     """`client_call.waiting`: a call waits for the run's caller, until `expires_at`."""
 
-    __slots__ = ()
     type: Literal["client_call.waiting"]
     input: Any = _field(None)
     expires_at = _field("")
@@ -154,7 +142,6 @@ class FileWritten(Event):
     """`file.written`: a file of the chat was written. `previous_version` is the version that the run found: None for a
     new file, equal to `version` when the content stayed the same."""
 
-    __slots__ = ()
     type: Literal["file.written"]
     path = _field("")
     file_name = _field("")
@@ -172,7 +159,6 @@ class FileWritten(Event):
 class JobSubmitted(Event):
     """`job.submitted`: the run submitted a job."""
 
-    __slots__ = ()
     type: Literal["job.submitted"]
     job_id = _field("")
     family = _field("")
@@ -183,7 +169,6 @@ class JobSubmitted(Event):
 class ProgressMade(Event):
     """`progress`: how far the run is; no `total` where it is not known."""
 
-    __slots__ = ()
     type: Literal["progress"]
     done: float = _field(0)
     total: float | None = _field(None)
@@ -193,7 +178,6 @@ class ProgressMade(Event):
 class WarningGiven(Event):
     """`warning`: something was left out or cut."""
 
-    __slots__ = ()
     type: Literal["warning"]
     code = _field("")
     message = _field("")
@@ -202,7 +186,6 @@ class WarningGiven(Event):
 class BasisGiven(Event):
     """`answer.basis`: what the answer rests on."""
 
-    __slots__ = ()
     type: Literal["answer.basis"]
 
     @property
@@ -214,7 +197,6 @@ class BasisGiven(Event):
 class RunResumed(Event):
     """`run.resumed`: another attempt took over; what came after the event `discard_after` no longer counts."""
 
-    __slots__ = ()
     type: Literal["run.resumed"]
     attempt = _field(0)
     discard_after = _field(0)
@@ -223,7 +205,6 @@ class RunResumed(Event):
 class RunEnded(Event):
     """`run.ended`: the last event, with the final record."""
 
-    __slots__ = ()
     type: Literal["run.ended"]
 
     @property
@@ -235,7 +216,6 @@ class RunEnded(Event):
 class OtherEvent(Event):
     """An event of a type that this version does not know: the fields of its payload are attributes."""
 
-    __slots__ = ()
     if TYPE_CHECKING:
         # It may be any text. With `str`, mypy would know nothing after `event.type == "text.delta"`; whoever waits for
         # a type that is not known here asks `isinstance(event, OtherEvent)`.
@@ -269,67 +249,31 @@ RunEvent = (
 """Any event. Where its `type` is compared with a text, type checkers know its fields."""
 
 _KINDS: Final[dict[str, Any]] = {
-    "run.status": StatusChanged,
-    "text.delta": TextDelta,
-    "thinking.delta": ThinkingDelta,
-    "step.started": StepStarted,
-    "tool.call": ToolCalled,
-    "tool.result": ToolReturned,
-    "approval.requested": ApprovalRequested,
-    "approval.decided": ApprovalDecided,
-    "client_call.waiting": ClientCallWaiting,
-    "file.written": FileWritten,
-    "job.submitted": JobSubmitted,
-    "progress": ProgressMade,
-    "warning": WarningGiven,
-    "answer.basis": BasisGiven,
-    "run.resumed": RunResumed,
-    "run.ended": RunEnded,
+    get_args(kind.__annotations__["type"])[0]: kind for kind in get_args(RunEvent) if kind is not OtherEvent
 }
-
-
-_FIELDS: Final = ("id", "type", "created_at", "payload")
-_fields_of: Final = operator.itemgetter(*_FIELDS)
+_FIELDS: Final = frozenset({"id", "type", "created_at", "payload"})
 
 
 def parse_event(data: Any) -> RunEvent:
-    """The event of a JSON object. Raises `ValueError`, which names a field that cannot be read.
+    """Return the event of a JSON object. Raises `ValueError`, which names a field that cannot be read.
 
     The fields of the payload are not looked at: events are read by the thousand, and few of their fields.
     """
     if type(data) is not dict:
         raise ValueError("it is no object")
-    try:
-        number, kind, created_at, payload = _fields_of(data)
-        known = len(data) == len(_FIELDS)
-    except KeyError:
-        number, kind, created_at, payload = map(data.get, _FIELDS)
-        known = False
-    if not (type(number) is int and type(kind) is str and type(created_at) is str and type(payload) is dict):
-        number, kind, created_at, payload = _checked(number, kind, created_at, payload)
-    event: RunEvent = _new(_KINDS.get(kind, OtherEvent))
-    # As the constructor does, which takes three times as long because events are frozen.
-    _set_id(event, number)
-    _set_type(event, kind)
-    _set_created_at(event, created_at)
-    _set_payload(event, payload)
-    _set_extra(event, {} if known else {name: data[name] for name in data if name not in _FIELDS})
-    return event
-
-
-def _checked(number: object, kind: object, created_at: object, payload: object) -> tuple[int, str, str, dict[str, Any]]:
+    number, kind = data.get("id"), data.get("type")
+    if type(number) is not int:
+        number = _whole(number)
     if type(kind) is not str:
         raise ValueError("`type` is missing or no text")
+    created_at, payload = data.get("created_at"), data.get("payload")
     if created_at is not None and type(created_at) is not str:
         raise ValueError("`created_at` is no text")
     if payload is not None and type(payload) is not dict:
         raise ValueError("`payload` is no object")
-    return number if type(number) is int else _whole(number), kind, created_at or "", payload or {}
-
-
-_new: Final[Any] = object.__new__
-_set_id, _set_type, _set_created_at, _set_payload = (vars(runs.Event)[name].__set__ for name in _FIELDS)
-_set_extra = vars(Event)["model_extra"].__set__
+    extra = {} if data.keys() <= _FIELDS else {name: data[name] for name in data if name not in _FIELDS}
+    event: RunEvent = _KINDS.get(kind, OtherEvent)(number, kind, created_at or "", payload or {}, extra)
+    return event
 
 
 def _whole(number: object) -> int:
@@ -359,8 +303,8 @@ class EventPage(Showing, runs.EventPage):
         # As the stream reads each event: pydantic's own parser refuses text and depths that Python's accepts.
         return cls.model_validate(json.loads(data))
 
-    def to_frame(self) -> pd.DataFrame:
-        """A row an event; see `Listing.to_frame`."""
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per event; see `Listing.to_frame`."""
         return to_dataframe(runs.Event, self.data)
 
     def _mimebundle(self) -> cards.Bundle:
