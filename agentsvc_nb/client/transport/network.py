@@ -194,7 +194,7 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
         self._duplicate: socket.socket | None = None
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        if self._has_written and self._duplicate is None and not self.get_extra_info("ssl_object"):
+        if buffer and self._has_written and self._duplicate is None and not self.get_extra_info("ssl_object"):
             with suppress(OSError):  # the event loop has closed it already
                 self._duplicate = self.get_extra_info("socket").dup()
         self._has_written = True
@@ -209,11 +209,17 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
                 if self._duplicate and (answer := self._duplicate.recv(max_bytes)):
                     return answer
             raise
+        finally:
+            self._close_duplicate()
 
     async def aclose(self) -> None:
+        self._close_duplicate()
+        await self._stream.aclose()
+
+    def _close_duplicate(self) -> None:
         if self._duplicate:
             self._duplicate.close()
-        await self._stream.aclose()
+            self._duplicate = None
 
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
