@@ -469,7 +469,7 @@ def test_the_embedded_service_is_asked_over_connections_of_its_clients_own(monke
         with pytest.raises(TypeError, match="leave `revive` out"):
             AgentService("svc_sk_x", revive=lambda: ("", ""), **given)
     with AgentService("svc_sk_x", "http://192.0.2.1:9", revive=lambda: ("", "")) as client:
-        used = client._core.io._client()  # type: ignore[attr-defined]
+        used = client._core.io._client()
         assert used._transport_for_url(httpx.URL("http://192.0.2.1:9")) is used._transport
 
 

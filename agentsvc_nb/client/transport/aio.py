@@ -7,7 +7,7 @@ import inspect
 import math
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from agentsvc_nb.client.transport.http import (
     build,
     check_arguments,
     check_proxy,
+    check_readable,
     check_size,
     failure,
     network_options,
@@ -86,7 +87,8 @@ class AsyncIO(Clocks):
                 try:
                     check_proxy(response, self._environment_url)
                     if request.stream and response.is_success:
-                        return in_flight.streamed(to_response(response, request, chunks=response.aiter_raw()))
+                        chunks = response.aiter_raw()
+                        return in_flight.responses.add(to_response(response, request, chunks=chunks))
                     whole = bytearray()
                     async for chunk in response.aiter_bytes():
                         whole += chunk
@@ -99,17 +101,17 @@ class AsyncIO(Clocks):
             in_flight.calls.discard(stopper)
 
     async def read(self, response: Response) -> bytes | None:
-        chunks: AsyncIterator[bytes] = response.chunks
+        check_readable(response)
         try:
             if response.ends < math.inf:
                 self.in_time(response.ends)
                 async with _Until(response.ends):
-                    chunk = await anext(chunks, None)
+                    chunk: bytes | None = await anext(response.chunks, None)
             else:
-                chunk = await anext(chunks, None)
+                chunk = await anext(response.chunks, None)
         except FAILURES as error:
-            raise client_closed() if response.chunks is not chunks else failure(error) from None
-        if chunk is None and response.chunks is not chunks:
+            raise client_closed() if response.cut_off else failure(error) from None
+        if chunk is None and response.cut_off:
             raise client_closed()
         return chunk
 
@@ -134,8 +136,7 @@ class AsyncIO(Clocks):
 
     async def close(self, response: Response | None = None) -> None:
         if response:
-            if response.raw:
-                await response.raw.aclose()
+            await response.raw.aclose()
             return
         loop = asyncio.get_running_loop()
         for raw in self._in_flight.pop(loop).end() if loop in self._in_flight else ():

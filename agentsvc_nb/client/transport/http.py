@@ -70,9 +70,11 @@ class Clocks:
     """The clocks of both implementations."""
 
     def now(self) -> float:
+        """Return the time of a monotonic clock, in seconds."""
         return time.monotonic()
 
     def today(self) -> date:
+        """Return the current UTC day, with which idempotency keys expire."""
         return datetime.now(UTC).date()
 
     def in_time(self, ends: float) -> None:
@@ -154,6 +156,14 @@ def check_size(body: bytearray) -> None:
     """Raise `StefanBrainError` for an answer that would go on until the memory is full."""
     if len(body) > ANSWER_BYTES:
         raise StefanBrainError(f"The service answered with more than {ANSWER_BYTES // MIB} MiB; it was not read.")
+
+
+def check_readable(response: Response) -> None:
+    """Raise for a streamed response whose client was closed, or that belongs to the parent of this process."""
+    if response.cut_off:
+        raise APIConnectionError("The response was cut off: the client was closed.")
+    if response.pid != os.getpid():
+        raise after_fork()
 
 
 def failure(error: Exception, environment_url: str = "", ends: float = math.inf) -> StefanBrainError:
@@ -282,6 +292,10 @@ class SyncIO(Clocks):
         return self._made.setdefault(pid, _Made(client, ours, finalizer)).client  # two threads may come here
 
     async def send(self, request: HttpRequest) -> Response:
+        """Send a request and return the response, with its body unless `request.stream` and it succeeded.
+
+        Raises `APIConnectionError` if no answer comes.
+        """
         client = self._client()
         stopper = request.stopper or Stopper()
         built = build(request, stopper, self._given)
@@ -291,7 +305,8 @@ class SyncIO(Clocks):
             try:
                 check_proxy(response, self._environment_url)
                 if request.stream and response.is_success:
-                    return self._in_flight.streamed(to_response(response, request, chunks=response.iter_raw()))
+                    chunks = response.iter_raw()
+                    return self._in_flight.responses.add(to_response(response, request, chunks=chunks))
                 body = self._body(response, request.ends)
             except Exception:
                 _hang_up(response)
@@ -321,21 +336,23 @@ class SyncIO(Clocks):
         return bytes(whole)
 
     async def read(self, response: Response) -> bytes | None:
-        if response.pid != os.getpid():
-            raise after_fork()
-        chunks: Iterator[bytes] = response.chunks
+        """Return the next chunk of a streamed response as it arrived, None at the end.
+
+        Raises `APIConnectionError`, whose `closed` is set if the client was closed meanwhile.
+        """
+        check_readable(response)
         try:
             if response.ends < math.inf:
                 self.in_time(response.ends)
-            chunk = next(chunks, None)
+            chunk: bytes | None = next(response.chunks, None)
         except FAILURES as error:
-            raise client_closed() if response.chunks is not chunks else failure(error, ends=response.ends) from None
+            raise client_closed() if response.cut_off else failure(error, ends=response.ends) from None
         except KeyboardInterrupt:
-            if response.raw and (stream := response.raw.extensions.get("network_stream")):
+            if stream := response.raw.extensions.get("network_stream"):
                 shut_down(stream)
             self._interrupted()
             raise
-        if chunk is None and response.chunks is not chunks:
+        if chunk is None and response.cut_off:
             raise client_closed()
         return chunk
 
@@ -355,9 +372,11 @@ class SyncIO(Clocks):
         time.sleep(seconds)  # noqa: ASYNC251 - blocking is what this backend is for
 
     async def call(self, function: Callable[[], T]) -> T:
+        """Run a function that may block (on asyncio in a thread), and return its result."""
         return function()
 
     async def during(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
+        """Call `work` in this thread (on asyncio, await its result); every `seconds` until it is done, `meanwhile`."""
         ended = threading.Event()
 
         def repeat() -> None:
@@ -371,6 +390,7 @@ class SyncIO(Clocks):
             ended.set()
 
     async def close(self, response: Response | None = None) -> None:
+        """Close one streamed response, or all connections: calls that wait on them raise `client_closed`."""
         if response:
             self.drop(response)
             return
@@ -380,7 +400,8 @@ class SyncIO(Clocks):
             made.finalizer()
 
     def drop(self, response: Response) -> None:
-        if response.raw and response.pid == os.getpid():
+        """Close a streamed response without awaiting it, as `__del__` must."""
+        if response.pid == os.getpid():
             try:
                 _hang_up(response.raw)
             except KeyboardInterrupt:

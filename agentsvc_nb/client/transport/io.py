@@ -1,5 +1,4 @@
-"""The I/O interface: everything that the core awaits (docs/decisions/0001). `http` and `aio` implement
-it.
+"""What both kinds of I/O share: requests, responses, and how calls in flight are ended.
 
 The methods of `SyncIO` never suspend, so `run_sync` can run a coroutine of the core to its end without an event loop
 or a thread; those of `AsyncIO` are awaited as usual.
@@ -13,11 +12,13 @@ import os
 import weakref
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
-from datetime import date
-from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, TypeAlias, TypeVar
 
-from agentsvc_nb.client.errors import APIConnectionError
+if TYPE_CHECKING:
+    from agentsvc_nb.client.transport.aio import AsyncIO
+    from agentsvc_nb.client.transport.http import SyncIO
 
+IO: TypeAlias = "SyncIO | AsyncIO"
 T = TypeVar("T")
 CLOCK_SLACK: Final = 0.01
 """A socket's timeout may fire up to so many seconds before the deadline that it was computed from."""
@@ -110,95 +111,28 @@ class Response:
     pid: int = field(default_factory=os.getpid, repr=False)
     """The process whose connection it came over: a forked child must leave it alone."""
 
-    def cut_off(self, why: str) -> None:
-        """Give up the connection without closing it: whoever reads on hears why, as of one that broke."""
-        self.raw, self.chunks = None, _CutOff(why)
-
-
-class _CutOff:
-    """The chunks of a response that was cut off, for both faces."""
-
-    def __init__(self, why: str) -> None:
-        self._why = why
-
-    def __next__(self) -> bytes:
-        raise APIConnectionError(f"The response was cut off: {self._why}.")
-
-    async def __anext__(self) -> bytes:
-        return next(self)
+    cut_off: bool = False
+    """Whether its client was closed while it was read."""
 
 
 class InFlightRequests:
-    """What closing the client ends: calls that wait for an answer, and streamed responses."""
+    """Calls that wait for an answer, and streamed responses: closing the client ends both."""
 
     def __init__(self) -> None:
         self.calls: set[Stopper] = set()
-        self._responses: WeakRegistry[Response] = WeakRegistry()
-
-    def streamed(self, response: Response) -> Response:
-        return self._responses.add(response)
+        self.responses: WeakRegistry[Response] = WeakRegistry()
 
     def others(self, call: Stopper | None) -> bool:
         """Return True if anything but `call` is in flight."""
-        streams = any(response.raw and not response.raw.is_closed for response in self._responses)
-        return streams or bool(self.calls - {call})
+        return bool(self.calls - {call}) or any(not response.raw.is_closed for response in self.responses)
 
     def end(self) -> list[Any]:
-        """End all waits. Return the library's responses, which are to be closed."""
+        """End all waits. Return the responses of httpx that must be closed."""
         for call in self.calls.copy():
             call.stop()
-        raw = [response.raw for response in self._responses if response.raw]
-        for response in self._responses:
-            response.cut_off("the client was closed")
-        return raw
-
-
-class IO(Protocol):
-    """Everything that the core may await, and its clocks."""
-
-    @property
-    def awaited(self) -> bool:
-        """Whether its methods suspend."""
-        ...
-
-    async def send(self, request: HttpRequest) -> Response:
-        """Send a request and return the response, with its body unless `request.stream` and it succeeded.
-
-        Raises `APIConnectionError` when no answer comes.
-        """
-        ...
-
-    async def read(self, response: Response) -> bytes | None:
-        """The next chunk of a streamed response as it arrived, None at the end. Raises `APIConnectionError`."""
-        ...
-
-    async def sleep(self, seconds: float) -> None: ...
-    async def call(self, function: Callable[[], T]) -> T:
-        """Run a function that may block (on asyncio in a thread), and return its result."""
-        ...
-
-    async def during(
-        self, work: Callable[[], Any], meanwhile: Callable[[], Coroutine[Any, Any, None]], seconds: float
-    ) -> Any:
-        """Call the function, in this thread (on asyncio, await what it returns); every `seconds` until it is done, do
-        `meanwhile`."""
-        ...
-
-    async def close(self, response: Response | None = None) -> None:
-        """Close one streamed response, or without one all connections: what waits on them raises `client_closed`."""
-        ...
-
-    def drop(self, response: Response) -> None:
-        """Close a streamed response without awaiting it, as `__del__` must."""
-        ...
-
-    def now(self) -> float:
-        """A monotonic clock, in seconds."""
-        ...
-
-    def today(self) -> date:
-        """The current UTC day, with which idempotency keys expire."""
-        ...
+        for response in self.responses:
+            response.cut_off = True
+        return [response.raw for response in self.responses]
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
