@@ -1,7 +1,7 @@
 """All limits, as named constants; those marked `ours` are not in the original description of the API.
 
-The unit is in the name, what is limited in the comment behind it: docs/limits.md shows both, by the headings here.
-Limits that an operator can change (`AGENTSVC_*`) are in `settings`, with these as defaults.
+A name ends with the unit; the comment says what is limited. docs/limits.md shows both, by the headings here.
+Limits that operators can change (`AGENTSVC_*`) are the defaults of `settings`.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ INDEXED_TEXT_BYTES: Final = 1 * MB  # of a file's text, as far as it is read (do
 
 # Runs and files
 ATTACHMENTS_MAX: Final = 10  # files that go along with a start, and files of one upload
-FILES_FROM_MAX: Final = 200  # ours: files of another chat that a new one begins with
+FILES_FROM_MAX: Final = 200  # ours: files that a new chat copies from another chat
 FILE_VERSIONS_MAX: Final = 10  # ours: earlier versions of a file that are kept, besides the newest that was uploaded
-PARTS_MAX: Final = 100  # ours: of a multipart body, fields that count for nothing among them
+PARTS_MAX: Final = 100  # ours: of a multipart body, ignored fields included
 FILE_MAX_BYTES: Final = 100 * MB  # of a file that is sent; a setting
 JSON_MAX_BYTES: Final = 16 * MIB  # ours: the JSON of a start, which is read into memory
 JSON_VALUES_MAX: Final = 100_000  # ours: values in a JSON document, whether a request body or an agent's answer
 JSON_DEPTH_MAX: Final = 100  # ours: nesting of a JSON document
 INPUT_MAX_BYTES: Final = MB  # ours: any other JSON body, such as a tool's input
-INPUT_VALUES_MAX: Final = 10_000  # ours: values in it, each of which is looked at five times until the input is checked
-SEARCH_SECONDS: Final = 2  # ours: processor time of one search
+INPUT_VALUES_MAX: Final = 10_000  # ours: values in such a body
+SEARCH_SECONDS: Final = 2  # ours: CPU time of one search
 REQUEST_SLACK_BYTES: Final = 1 * MIB  # of a request with files, besides their contents (docs/api/runs.md "Start")
-UPLOAD_TTL_SECONDS: Final = 24 * 3600  # how long the id of a staged upload counts; a setting
+UPLOAD_TTL_SECONDS: Final = 24 * 3600  # how long the ID of a staged upload is valid; a setting
 SYNC_HOLD_SECONDS: Final = 90  # how long a `sync` start is held; a setting
-ASK_HANDLE_SECONDS: Final = 55  # after how long `ask` is answered with a job in place of the answer; a setting
-GATEWAY_SECONDS: Final = 120  # after how long without an answer a request is a 504; a setting
-STEPS_MAX: Final = 1_500  # calls of the model that a run may make
-HOSTED_RUN_CENTS: Final = 50  # ours: what a run on a hosted model may cost when its start does not say it
-OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # of the schema that an answer is to fit (docs/api/runs.md "Structured output")
+ASK_HANDLE_SECONDS: Final = 55  # after which `ask` returns a job instead of the answer; a setting
+GATEWAY_SECONDS: Final = 120  # after which a request without a response gets a 504; a setting
+STEPS_MAX: Final = 1_500  # model calls of a run
+HOSTED_RUN_CENTS: Final = 50  # ours: the cost of a run on a hosted model, unless its start sets another limit
+OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # of the schema of an answer (docs/api/runs.md "Structured output")
 IDEMPOTENCY_KEY_CHARS: Final = 128  # of an idempotency key
 
 # Client tools (ours, docs/api/client-tools.md)
@@ -45,9 +45,9 @@ CLIENT_TOOLS_MAX: Final = 16  # of a run
 CLIENT_TOOL_CHARS: Final = 2_000  # of a description
 CALL_RESULT_BYTES: Final = MIB  # of the result of a call
 CALL_WAIT_SECONDS: Final = 120  # how long a call waits for its caller
-CALL_PENDING_SECONDS: Final = 40  # how often a caller that still works says so
-CALL_WAIT_MAX_SECONDS: Final = 24 * 3600  # how long a caller may go on saying so
-RESTARTS_MAX: Final = 3  # ours: takeovers without progress; work that crashes the service each time must not loop
+CALL_PENDING_SECONDS: Final = 40  # how often a caller reports that it is still at work
+CALL_WAIT_MAX_SECONDS: Final = 24 * 3600  # how long a caller may keep a call waiting
+RESTARTS_MAX: Final = 3  # ours: restarts without progress, so that work that crashes the service does not loop
 
 # Names and media (ours)
 PROJECT_NAME_CHARS: Final = 200  # of a project's name
@@ -56,8 +56,8 @@ SKILLS_MAX: Final = 50  # of a project
 SKILL_FILES_MAX: Final = 100  # of a skill
 SKILL_BYTES: Final = 500_000  # of a skill's files together
 SESSION_CHARS: Final = 200  # of a session's label
-REASON_CHARS: Final = 2_000  # of the reason for a refusal, which the agent is told
-FILE_NAME_CHARS: Final = 200  # of a name that somebody gives a file
+REASON_CHARS: Final = 2_000  # of the reason for a refusal, which the agent gets
+FILE_NAME_CHARS: Final = 200  # of the member's own name for a file
 URL_CHARS: Final = 2_000  # of an address that is fetched, and of the id of a connector
 TRANSCRIPT_BYTES: Final = 2 * MB  # of a transcript
 TRANSCRIPT_SEGMENTS: Final = 20_000  # of a transcript
@@ -73,22 +73,22 @@ PICTURE_PIXELS: Final = 50_000_000  # of a picture that is opened; a larger one 
 # Keys and sign-in (ours)
 KEY_NAME_CHARS: Final = 100  # of a key's name
 KEY_BUDGET_CENTS_MAX: Final = 10**12  # of a key's monthly budget; in micro-cents it still fits a 64-bit integer
-NONCE_MIN_CHARS: Final = 16  # of what a client has the service prove itself with
-NONCE_MAX_CHARS: Final = 128  # the same, at most
+NONCE_MIN_CHARS: Final = 16  # of the nonce for which the service proves itself, at least
+NONCE_MAX_CHARS: Final = 128  # of the nonce, at most
 SESSION_SECONDS: Final = 14 * 24 * 3600  # how long a browser stays signed in
 FORM_MAX_BYTES: Final = 64 * 1024  # of a form of the pages
 
 # Paging (docs/api/events.md, docs/api/files.md)
-EVENTS_PAGE_DEFAULT: Final = 500  # events of a page whose request names no number
+EVENTS_PAGE_DEFAULT: Final = 500  # events of a page, unless the request sets a number
 PAGE_MAX: Final = 1_000  # entries of a page, and events
 INTEGER_MAX: Final = 2**63 - 1  # ours: the largest integer that the database stores
 EVENT_ID_MAX: Final = INTEGER_MAX  # ours: of an event
 
 # What events hold (ours, docs/decisions/0031-large-payloads.md)
 EVENT_PAYLOAD_BYTES: Final = 256_000  # a larger payload is shortened
-EVENT_MAX_BYTES: Final = 16 * MIB  # a client takes no larger event
-ANSWER_BYTES: Final = 64 * MIB  # a client takes no larger answer, but for the content of a file
-EVENT_PAGE_BYTES: Final = 500_000  # a page ends after so many bytes, but has at least one event
+EVENT_MAX_BYTES: Final = 16 * MIB  # the largest event that a client accepts
+ANSWER_BYTES: Final = 64 * MIB  # the largest response that a client accepts, except the content of a file
+EVENT_PAGE_BYTES: Final = 500_000  # of a page, which has at least one event
 DELTA_CHARS: Final = 40_000  # text in one event; a character may take 6 bytes in JSON
 OUTPUT_BYTES: Final = 4 * MB  # a run's answer
 RESULT_BYTES: Final = 4 * MB  # a tool's result
@@ -101,8 +101,8 @@ BASIS_VALUE_CHARS: Final = 200  # one of them
 # Servers of tools (ours, docs/mcp.md)
 MCP_TOOLS_MAX: Final = 128  # of one server
 MCP_DESCRIPTION_CHARS: Final = 2_000  # of a tool; a longer one is shortened
-MCP_SCHEMA_BYTES: Final = 32_000  # of a tool's input; one with a larger schema is left out
-MCP_MESSAGE_BYTES: Final = 16 * MIB  # of an answer on the wire
+MCP_SCHEMA_BYTES: Final = 32_000  # of a tool's input schema; tools with a larger one are left out
+MCP_MESSAGE_BYTES: Final = 16 * MIB  # of a response
 MCP_RESULT_CHARS: Final = 200_000  # of the text of a result; a longer one is shortened
 MCP_PICTURES_MAX: Final = 8  # of a result
 MCP_PICTURE_BYTES: Final = 10 * MB  # of one of them
@@ -118,48 +118,48 @@ MCP_CHATS_MAX: Final = 20  # that are listed at once
 MCP_LISTEN_TASKS_MAX: Final = 100  # that one stream listens to
 
 # Connectors that sign in by OAuth (ours, docs/mcp.md)
-OAUTH_CODE_SECONDS: Final = 60  # in which an authorization code is good for a token
+OAUTH_CODE_SECONDS: Final = 60  # for which an authorization code is valid
 OAUTH_CLIENT_BYTES: Final = 16 * 1024  # of the document that a connector's id names
 OAUTH_CLIENT_SECONDS: Final = 5  # for fetching it
-OAUTH_CLIENT_KEPT_SECONDS: Final = 3_600  # how long it is kept, whatever its server allows
-OAUTH_REDIRECTS_MAX: Final = 50  # addresses in it that are looked at
+OAUTH_CLIENT_KEPT_SECONDS: Final = 3_600  # how long it is cached, at most
+OAUTH_REDIRECTS_MAX: Final = 50  # redirect addresses in it that are checked
 
 # The event stream (docs/api/events.md "The stream")
-STREAM_RETRY_MS: Final = 1_000  # after how long a browser connects again
-STREAM_READ_BYTES: Final = 64_000  # ours: what a stream holds for a slow reader, but for a larger event
-STREAM_PING_SECONDS: Final = 15  # after how long without an event a comment is sent, which keeps the connection
-DELTA_INTERVAL_SECONDS: Final = 0.05  # pieces of text that come sooner after one another are one event
+STREAM_RETRY_MS: Final = 1_000  # after which a browser reconnects
+STREAM_READ_BYTES: Final = 64_000  # ours: buffered for a slow reader of a stream; a larger event is sent, too
+STREAM_PING_SECONDS: Final = 15  # without an event, after which a comment keeps the connection alive
+DELTA_INTERVAL_SECONDS: Final = 0.05  # text that arrives within this time becomes one event
 
 # Refused uploads (docs/api/conventions.md "Refusals")
 # Closing at once would reset the connection, and the client might never see the early response.
-DISCARD_BYTES: Final = 64 * MB  # that are read on
-DISCARD_SECONDS: Final = 2  # for so long
+DISCARD_BYTES: Final = 64 * MB  # of a refused upload that are still read
+DISCARD_SECONDS: Final = 2  # for which they are read
 
 # Before a key is seen (ours, docs/api/conventions.md "Before a key is seen")
 HEAD_BYTES: Final = 64 * 1024  # of a request's address, headers and trailers
-HEADER_BYTES: Final = 32  # that each header counts besides its text, as in HTTP/2
+HEADER_BYTES: Final = 32  # that each header counts in addition to its text, as in HTTP/2
 HEAD_SECONDS: Final = 20  # for all of a head
-BODY_BYTES_PER_SECOND: Final = 1_000  # a body that is slower counts as silent
+BODY_BYTES_PER_SECOND: Final = 1_000  # a slower body counts as stalled
 CONNECTIONS_MAX: Final = 8_192  # open at once
 
 # Answers that are not read (ours, docs/api/conventions.md "Before a key is seen")
-UNREAD_SECONDS: Final = 120  # a peer may take nothing for so long
-UNREAD_BYTES: Final = 128 * MB  # of all answers that wait for their readers; beyond that, 5 seconds are enough
+UNREAD_SECONDS: Final = 120  # for which a peer may read nothing
+UNREAD_BYTES: Final = 128 * MB  # of all unread responses; above it, a peer has 5 seconds
 
 # Feedback, and a full service
 FEEDBACK_PER_HOUR: Final = 60  # reports of an account in an hour
 FEEDBACK_SUMMARY_CHARS: Final = 2_000  # of a report (docs/api/feedback.md)
 FEEDBACK_FIELD_CHARS: Final = 300  # ours: of any other field of it
-WORK_PAGE_DEFAULT: Final = 100  # ours: runs or jobs of a page whose request names no number
-FEEDBACK_PAGE_DEFAULT: Final = 20  # ours: reports of such a page
-FEEDBACK_PAGE_MAX: Final = 100  # ours: reports of a page
-BUSY_RETRY_AFTER_SECONDS: Final = 5  # when to try again while the service is full (`Retry-After`)
+WORK_PAGE_DEFAULT: Final = 100  # ours: runs or jobs of a page, unless the request sets a number
+FEEDBACK_PAGE_DEFAULT: Final = 20  # ours: reports of a page, unless the request sets a number
+FEEDBACK_PAGE_MAX: Final = 100  # ours: reports of a page, at most
+BUSY_RETRY_AFTER_SECONDS: Final = 5  # `Retry-After` while the service is full
 
 # The client (docs/api/errors.md)
-MAX_RETRIES: Final = 2  # how often a request is sent again unless the caller says it
-RETRY_AFTER_MAX_SECONDS: Final = 60  # a longer `Retry-After` is not waited out but raised
-WAIT_SECONDS: Final = 20 * 60  # how long `wait` waits unless the caller says it
-RUN_POLL_SECONDS: Final = 3.0  # between two looks at a run where there is no event stream
-JOB_POLL_SECONDS: Final = 2.0  # before the second look at a job
-JOB_POLL_FACTOR: Final = 1.5  # by which each further wait is longer
-JOB_POLL_MAX_SECONDS: Final = 15.0  # the longest of them
+MAX_RETRIES: Final = 2  # retries of a request, unless the caller sets another number
+RETRY_AFTER_MAX_SECONDS: Final = 60  # a longer `Retry-After` raises the error at once
+WAIT_SECONDS: Final = 20 * 60  # how long `wait` waits, unless the caller sets another time
+RUN_POLL_SECONDS: Final = 3.0  # between two polls of a run without an event stream
+JOB_POLL_SECONDS: Final = 2.0  # before the second poll of a job
+JOB_POLL_FACTOR: Final = 1.5  # by which each further pause is longer
+JOB_POLL_MAX_SECONDS: Final = 15.0  # the longest pause
