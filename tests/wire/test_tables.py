@@ -32,6 +32,7 @@ SAFE_POSTS = ("runs.cancel", "runs.answer", "jobs.cancel", "files.upload", "file
 @pytest.mark.parametrize("row", ROUTES.values(), ids=ROUTES)
 def test_a_route_says_who_may_call_it(row: Route) -> None:
     assert row.path.startswith("/")
+    assert {*row.errors, *(code for parameter in row.parameters for code in parameter.errors)} <= set(CODES)
     assert (row.access == "key") == bool(row.scopes)
     assert row.resend != "always" or row.method != "POST" or row.name in SAFE_POSTS
 
