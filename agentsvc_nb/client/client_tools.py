@@ -70,27 +70,23 @@ class ClientTool:
         self.description = (inspect.getdoc(function) or "").strip()
         if not self.description or len(self.description) > limits.CLIENT_TOOL_CHARS:
             raise _invalid(self.name, f"it needs a docstring, of at most {limits.CLIENT_TOOL_CHARS:,} characters")
-        self.input_schema = _schema(self.name, function)
+        try:
+            if any(one.kind not in _NAMED for one in inspect.signature(function).parameters.values()):
+                raise _invalid(self.name, "all its parameters must have names to call it by")
+            self.input_schema: dict[str, Any] = TypeAdapter(cast(Any, function)).json_schema()
+        except (PydanticUserError, SchemaError, NameError, TypeError, ValueError) as error:
+            raise _invalid(self.name, f"no JSON Schema can be made of its parameters: {error}") from None
 
     def __repr__(self) -> str:
         return f"ClientTool({self.name}, effect={self.effect})"
 
     def document(self) -> dict[str, Any]:
-        """The tool as a start describes it."""
+        """Return the tool as a start describes it."""
         return {name: getattr(self, name) for name in ("name", "description", "input_schema", "effect")}
 
     def __call__(self, given: Any) -> Any:
-        """What the function returns for an input; raises what it raises."""
+        """Call the function with an input. Raises what it raises."""
         return validate_call(self.function)(**given)
-
-
-def _schema(name: str, function: Function) -> dict[str, Any]:
-    try:
-        if any(one.kind not in _NAMED for one in inspect.signature(function).parameters.values()):
-            raise _invalid(name, "all its parameters must have names to call it by")
-        return TypeAdapter(cast(Any, function)).json_schema()
-    except (PydanticUserError, SchemaError, NameError, TypeError, ValueError) as error:
-        raise _invalid(name, f"no JSON Schema can be made of its parameters: {error}") from None
 
 
 def _invalid(name: str, why: str) -> StefanBrainError:
@@ -98,7 +94,7 @@ def _invalid(name: str, why: str) -> StefanBrainError:
 
 
 def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[ClientTool]:
-    """The tools of a start. `awaited`: whether coroutine functions can be. Raises `StefanBrainError`."""
+    """Return the tools of a start. Raises `StefanBrainError`, also for coroutine functions unless `awaited`."""
     if callable(given) or isinstance(given, str) or not isinstance(given, Iterable):
         raise StefanBrainError(f"`client_tools` must be a list of functions, not {given!r:.80}.")
     found = [one if isinstance(one, ClientTool) else ClientTool(one) for one in given]
@@ -109,7 +105,7 @@ def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[C
 
 
 def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -> bool:
-    """Whether a start that took so many seconds has made this run, and did not replay it."""
+    """Return True if a start that took so many seconds has made this run, and did not replay it."""
     if not key:
         return True
     try:
@@ -144,32 +140,28 @@ class ClientCalls:
         Raises what interrupts a function, such as `KeyboardInterrupt`.
         """
         try:
-            while (event := self._next()) is not None:
+            while self._asked:
+                try:
+                    event = self._asked.popleft()
+                except IndexError:  # another thread was quicker
+                    break
                 try:
                     await self._execute(event)
                 except BaseException:
                     if event.call_id not in self._answers:
                         self._asked.appendleft(event)
                     raise
-            await self._send()
+            await self._send(self._core)
         except StefanBrainError as error:
             if not transient(error):
                 raise
             log.info("the service does not take the answer of a client tool now: %s", error.code or error.status)
 
-    def _next(self) -> ClientCallWaiting | None:
-        try:
-            return self._asked.popleft()
-        except IndexError:  # another thread may have been quicker
-            return None
-
     async def leave(self) -> None:
         """Tell the service of functions that were interrupted, if that can be done at once."""
         if self._unsent:
-            self._core = self._core.within(LEAVING_SECONDS)
             with suppress(StefanBrainError):
-                await self._send()
-            self._core.deadline = math.inf
+                await self._send(self._core.within(LEAVING_SECONDS))
 
     async def _execute(self, event: ClientCallWaiting) -> None:
         call_id = event.call_id
@@ -191,14 +183,19 @@ class ClientCalls:
             self._unsent[call_id] = None
 
     async def _result(self, event: ClientCallWaiting) -> Answer:
-        """Call the function; every 40 seconds until then the service is told that it still works."""
+        """Call the function. Every 40 seconds until it returns, tell the service that it still works."""
         tool = self._tools[event.tool]
         current_call.set(event)
 
         async def still_works() -> None:
             with suppress(StefanBrainError):
-                for call_id in (event.call_id, *await self._asked_since(event)):
-                    await self._prolong(call_id)
+                await self._prolong(event.call_id)
+                # The calls of the same step that come after this one wait, too, whether or not they have been read.
+                query = {"after": event.id, "limit": limits.PAGE_MAX}
+                page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self._run_id}, query))
+                for each in page.data:
+                    if isinstance(each, ClientCallWaiting) and each.tool in self._tools:
+                        await self._prolong(each.call_id)
 
         try:
             made = await self._core.io.during(lambda: tool(event.input), still_works, limits.CALL_PENDING_SECONDS)
@@ -211,32 +208,26 @@ class ClientCalls:
             log.info("the client tool %s raised %s", tool.name, type(error).__name__)
             return _failed(f"{type(error).__name__}: {error}")
 
-    async def _asked_since(self, event: ClientCallWaiting) -> list[str]:
-        """The calls of the same step that come after this one, whether or not they have been read: they wait, too."""
-        query = {"after": event.id, "limit": limits.PAGE_MAX}
-        page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self._run_id}, query))
-        return [each.call_id for each in page.data if isinstance(each, ClientCallWaiting) and each.tool in self._tools]
-
     async def _prolong(self, call_id: str) -> bool:
-        """Whether the call still waits; then it does so for 120 seconds from now."""
-        return await self._post(call_id, {"pending": True})
+        """Return True if the call still waits; then it does so for 120 seconds from now."""
+        return await self._post(self._core, call_id, {"pending": True})
 
-    async def _send(self) -> None:
+    async def _send(self, core: Core) -> None:
         for call_id in list(self._unsent):
             try:
-                await self._post(call_id, self._answers[call_id])
+                await self._post(core, call_id, self._answers[call_id])
             except StefanBrainError as error:
                 if error.code not in ("invalid_call_result", "call_result_too_large", "invalid_json"):
                     raise
                 self._answers[call_id] = _failed(f"Its result can't be taken: {error.message}")
-                await self._post(call_id, self._answers[call_id])
+                await self._post(core, call_id, self._answers[call_id])
             self._unsent.pop(call_id, None)
 
-    async def _post(self, call_id: str, body: dict[str, Any]) -> bool:
-        """False when the call does not wait for this any more, or is not this key's."""
+    async def _post(self, core: Core, call_id: str, body: dict[str, Any]) -> bool:
+        """Send an answer. Return False if the call does not wait for it any more, or is not this key's."""
         at = {"run_id": self._run_id, "call_id": call_id}
         try:
-            await self._core.ask(ClientCall, ApiRequest("runs.answer", at, body=body))
+            await core.ask(ClientCall, ApiRequest("runs.answer", at, body=body))
         except StefanBrainError as error:
             if error.code not in ("call_not_waiting", "call_not_found"):
                 raise
@@ -245,24 +236,23 @@ class ClientCalls:
 
 
 def _answer(made: Any) -> Answer:
-    """The answer with what a function returned: text as it is, anything else as JSON, nothing for None."""
+    """Return the answer for what a function returned: text as it is, anything else as JSON, nothing for None."""
+    body: Answer
+    if isinstance(made, CallAnswer):
+        body = (_failed(made.failed) if made.failed else {}) | {"content": made.content}
+    elif isinstance(made, str):
+        body = {"content": [{"type": "text", "text": made}]}
+    else:
+        body = {"content": [] if made is None else [{"type": "json", "json": made}]}
     try:
-        body = to_json(_body(made), inf_nan_mode="null")
+        data = to_json(body, inf_nan_mode="null")
     except (PydanticSerializationError, ValueError, RecursionError):
         kind = type(made).__name__
         return _failed(f"It returned a {kind} that JSON has not: return text, numbers, lists or dictionaries.")
-    if len(body) > limits.CALL_RESULT_BYTES:
-        return _failed(f"Its result has {len(body):,} bytes, and may have {limits.CALL_RESULT_BYTES:,}: return less.")
-    answer: Answer = json.loads(body)
+    if len(data) > limits.CALL_RESULT_BYTES:
+        return _failed(f"Its result has {len(data):,} bytes, and may have {limits.CALL_RESULT_BYTES:,}: return less.")
+    answer: Answer = json.loads(data)
     return answer
-
-
-def _body(made: Any) -> Answer:
-    if isinstance(made, CallAnswer):
-        return (_failed(made.failed) if made.failed else {}) | {"content": made.content}
-    if isinstance(made, str):
-        return {"content": [{"type": "text", "text": made}]}
-    return {"content": [] if made is None else [{"type": "json", "json": made}]}
 
 
 def _failed(message: str) -> Answer:
