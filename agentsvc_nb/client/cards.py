@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from traceback import walk_tb
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, Final
 
 from agentsvc_nb.client.numbers import separated
@@ -33,12 +33,12 @@ IGNORED: Final = "mathjax_ignore tex2jax_ignore"
 
 
 def untypeset(markup: str) -> str:
-    """`markup` wrapped so that no notebook typesets text between dollars as mathematics; "" stays ""."""
+    """Wrap `markup` so that no notebook typesets text between dollars as mathematics; "" stays ""."""
     return f'<div class="{IGNORED}">{markup}</div>' if markup else ""
 
 
 def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
-    """The bundle with `untypeset` HTML, as every output and every `_repr_mimebundle_` must return it.
+    """Return the bundle with `untypeset` HTML, as every output and every `_repr_mimebundle_` must return it.
 
     >>> untypeset_bundle({"text/plain": "$5", "text/html": "<p>$5</p>"})["text/html"]
     '<div class="mathjax_ignore tex2jax_ignore"><p>$5</p></div>'
@@ -57,7 +57,7 @@ class Showing:
 
 
 def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
-    """A card: a title, the facts except those that are None or "", and a text below, cut at 2,000 characters."""
+    """Return a card: a title, the facts except those that are None or "", and a text below, cut at 2,000 characters."""
     known = [(name, value) for name, value in facts.items() if value not in (None, "")]
     lines = [label(title), *(f"  {name}: {label(value)}" for name, value in known)]
     cells = "".join(f"<tr><th{_CELL}>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)
@@ -70,35 +70,24 @@ def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], count: int) -> Bundle:
-    """A table of the first 20 of `count` rows; its title says how many there are."""
+    """Return a table of the first 20 of `count` rows; its title says how many there are."""
     first = [*islice(rows, ROWS)]
-    by_column = [[*map(_cell, separated(name, [row.get(name) for row in first]))] for name in columns]
-    shown = [*map(list, zip(*by_column, strict=True))]
+    by_column = []
+    for name in columns:
+        values = separated(name, [row.get(name) for row in first])
+        by_column.append(["" if value is None else label(value) for value in values])
     styles = [_NUMBERS if side(values) == "right" else _CELL for values in by_column]
-    more = [f"… {count - ROWS:,} more"] if count > ROWS else []
-    head = f"{title} ({count:,})"
-    lines = (
-        [label(head), *(f"  {line}" for line in aligned([[label(name) for name in columns], *shown]))]
-        if shown
-        else [label(head)]
-    )
-    body = "".join(_tr(cells, styles, "td") for cells in shown)
-    grid = f"<table><thead>{_tr(columns, styles, 'th')}</thead><tbody>{body}</tbody></table>" if shown else ""
-    tail = "".join(f"<p>{escape(line)}</p>" for line in more)
-    return {
-        "text/plain": "\n".join(lines + more),
-        "text/html": f"<div><p><strong>{escape(head)}</strong></p>{grid}{tail}</div>",
-    }
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else label(value)
-
-
-def side(texts: Iterable[str]) -> str:
-    """The side on which a column is aligned: amounts right, as far as there are any; other texts left."""
-    known = [text for text in texts if text]
-    return "right" if known and sum(map(is_number, known)) > len(known) / 2 else "left"
+    head, more = f"{title} ({count:,})", f"… {count - ROWS:,} more" if count > ROWS else ""
+    lines, parts = [label(head)], [f"<p><strong>{escape(head)}</strong></p>"]
+    if first:
+        shown = [*map(list, zip(*by_column, strict=True))]
+        lines += [f"  {line}" for line in aligned([[label(name) for name in columns], *shown])]
+        body = "".join(_tr(cells, styles, "td") for cells in shown)
+        parts.append(f"<table><thead>{_tr(columns, styles, 'th')}</thead><tbody>{body}</tbody></table>")
+    if more:
+        lines.append(more)
+        parts.append(f"<p>{more}</p>")
+    return {"text/plain": "\n".join(lines), "text/html": f"<div>{''.join(parts)}</div>"}
 
 
 def _tr(cells: Iterable[str], styles: Iterable[str], tag: str) -> str:
@@ -106,8 +95,14 @@ def _tr(cells: Iterable[str], styles: Iterable[str], tag: str) -> str:
     return f"<tr>{''.join(shown)}</tr>"
 
 
+def side(texts: Iterable[str]) -> str:
+    """Return the side on which a column is aligned: right if most of its texts are amounts, else left."""
+    known = [text for text in texts if text]
+    return "right" if known and sum(map(is_number, known)) > len(known) / 2 else "left"
+
+
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a text table: cells padded to the width of their column, with two spaces between columns."""
+    """Return the lines of a text table: cells padded to the width of their column, with two spaces between columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
@@ -115,23 +110,14 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 def failure(
     name: str, message: str, facts: Iterable[str | None], hint: str | None, stack: TracebackType | None
 ) -> list[str]:
-    """An error in up to three lines: its message, the facts and the calling line, and the hint."""
-    known = [label(fact) for fact in facts if fact] + _called(stack)
-    said = label(message, TEXT_CHARS)
-    lines = [f"\x1b[1m{name}\x1b[0m: {said}", ", ".join(known), label(hint or "", TEXT_CHARS)]
+    """Return an error in up to three lines: its message, the facts and the calling line, and the hint."""
+    known = [label(fact) for fact in facts if fact]
+    # The caller's line: the innermost frame outside this package and site-packages.
+    for frame, line in reversed([*walk_tb(stack)]):
+        file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] != _PACKAGE and "site-packages" not in file:
+            cell = "ipykernel_" in file or file.startswith("<ipython-input")
+            known.append(f"line {line} of {'the cell' if cell else Path(file).name}")
+            break
+    lines = [f"\x1b[1m{name}\x1b[0m: {label(message, TEXT_CHARS)}", ", ".join(known), label(hint or "", TEXT_CHARS)]
     return [in_bold(line) for line in lines if line]
-
-
-def _called(stack: TracebackType | None) -> list[str]:
-    """The caller's line as a list of one: the innermost frame outside this package and site-packages; [] if none."""
-    places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(stack) if not _is_library(frame)]
-    if not places:
-        return []
-    file, line = places[-1]
-    cell = "ipykernel_" in file or file.startswith("<ipython-input")
-    return [f"line {line} of {'the cell' if cell else Path(file).name}"]
-
-
-def _is_library(frame: FrameType) -> bool:
-    ours = str(frame.f_globals.get("__name__", "")).partition(".")[0] == _PACKAGE
-    return ours or "site-packages" in frame.f_code.co_filename
