@@ -140,7 +140,9 @@ async def map_(
     core, project, model = self._core.scoped(options), optional("project", project), optional("model", model)
     about: dict[str, Any] = {"schema": config, "project": project, "salt": salt}
     about |= {name: value for name, value in (("model", model), ("effort", effort)) if value is not None}
-    rows = batch_rows.rows(adapter, message, key, about)  # before a file is sent: this checks the message and the key
+    rows = batch_rows.make_rows(
+        adapter, message, key, about
+    )  # before a file is sent: this checks the message and the key
     ids = identifiers("file_ids", file_ids)
     staged = await AsyncFiles(core).upload(*files)
     ids += [file.id for file in staged]
@@ -148,7 +150,7 @@ async def map_(
     if files_from is not None:
         contents += [[file.path, file.id] for file in await AsyncFiles(core).list(files_from).all()]
     if contents:
-        rows = batch_rows.rows(adapter, message, key, about | {"files": contents})
+        rows = batch_rows.make_rows(adapter, message, key, about | {"files": contents})
 
     async def start(core: Core, row: BatchRow) -> Run[Any]:
         run: Run[Any] = await AsyncRuns(core).start(

@@ -179,7 +179,7 @@ class BatchRow:
         return f"map-{self.key}" + (f"-{self.tried}" if self.tried > 1 else "")
 
 
-def rows(frame: DataFrameAdapter, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[BatchRow]:
+def make_rows(frame: DataFrameAdapter, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[BatchRow]:
     """Return one `BatchRow` for each row of the DataFrame, with the prompt filled in.
 
     `key` names the column that identifies rows; without one, rows with the same message are counted. `about` holds what

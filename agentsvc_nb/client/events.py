@@ -263,7 +263,7 @@ def parse_event(data: Any) -> RunEvent:
         raise ValueError("it is no object")
     number, kind = data.get("id"), data.get("type")
     if type(number) is not int:
-        number = _whole(number)
+        number = _parse_id(number)
     if type(kind) is not str:
         raise ValueError("`type` is missing or no text")
     created_at, payload = data.get("created_at"), data.get("payload")
@@ -276,8 +276,8 @@ def parse_event(data: Any) -> RunEvent:
     return event
 
 
-def _whole(number: object) -> int:
-    """An id that is no JSON integer: its digits as a text, or 7.0."""
+def _parse_id(number: object) -> int:
+    """Return an id that is no JSON integer: its digits as a text, or 7.0."""
     if isinstance(number, float) and number.is_integer():
         return int(number)
     if isinstance(number, str) and number.isascii() and number.isdigit():

@@ -94,7 +94,7 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
     return made
 
 
-def parsed(shape: type[T], data: dict[str, Any]) -> T:
+def parse_answer(shape: type[T], data: dict[str, Any]) -> T:
     """Read `data` as an instance of `shape`. Raises `StefanBrainError`, which names the first field that is wrong."""
     from pydantic import TypeAdapter
 
@@ -254,7 +254,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
         """
         if self.structured_output is None or self._shape is None:
             return cast("Data | None", self.structured_output)
-        return cast("Data", parsed(self._shape, self.structured_output))
+        return cast("Data", parse_answer(self._shape, self.structured_output))
 
     def parse(self, shape: type[T]) -> T:
         """The structured output as an instance of a pydantic model, a dataclass or a TypedDict.
@@ -266,7 +266,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
         if self.structured_output is None:
             why = self.last_error_message or self.last_error or "its answer is no JSON object"
             raise StefanBrainError(f"Run {self.run_id} ({self.status}) has no structured output: {why}.")
-        return parsed(shape, self.structured_output)
+        return parse_answer(shape, self.structured_output)
 
     @property
     def shape(self) -> Any:

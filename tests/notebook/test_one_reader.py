@@ -68,7 +68,7 @@ def test_an_export_looks_the_same_everywhere(name: str, tmp_path: Path) -> None:
         "Cost": [1234.5, 3.1],
         "Clicks": [12, 1000],
     }
-    asked = rows.rows(rows.adapt(frame), "{{Campaign}}: {{Cost}} / {{Clicks}}", None, {})
+    asked = rows.make_rows(rows.adapt(frame), "{{Campaign}}: {{Cost}} / {{Clicks}}", None, {})
     assert [row.message for row in asked] == ["Summer, all: 1234.5 / 12", "Brand DE: 3.1 / 1000"]
 
     file = TableFile("0" * 64, place.suffix, str(place))

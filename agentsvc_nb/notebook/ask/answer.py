@@ -83,7 +83,7 @@ class AnswerShape:
         """
         if self.records:
             return frame(self.rows(data), self.columns, **attrs)
-        return models.parsed(self.kind, data) if self.kind is not None else data
+        return models.parse_answer(self.kind, data) if self.kind is not None else data
 
     def rows(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the records of an answer as rows; a record that is not an object becomes `{"value": record}`."""
