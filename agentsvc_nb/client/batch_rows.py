@@ -269,7 +269,7 @@ def _answer(row: BatchRow, dtypes: Dtypes, shape: Shape | None) -> dict[str, Any
         return {}
     if shape is None:
         return {"answer": row.run.output}
-    data = row.run.of_shape(shape).data
+    data = row.run.with_shape(shape).data
     if isinstance(shape, type):
         from pydantic import TypeAdapter  # here, for most programs need none
 
@@ -283,7 +283,7 @@ def failure_reason(run: Run[Any], shape: Shape | None) -> str | None:
         why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
         return why or f"the run is {run.status}"
     try:
-        _ = run.of_shape(shape).data
+        _ = run.with_shape(shape).data
     except StefanBrainError as error:
         return error.message
     return None

@@ -273,7 +273,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
         """The model or dataclass that `data` is read as, if any."""
         return self._shape
 
-    def of_shape(self, shape: Any) -> Self:
+    def with_shape(self, shape: Any) -> Self:
         """Read `data` as `shape` when that is a class, and return the run."""
         self._shape = shape if isinstance(shape, type) else None
         return self

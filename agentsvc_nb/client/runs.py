@@ -157,7 +157,7 @@ class AsyncRuns(Resource):
         starting = functools.partial(_start, core, request, tools)
         waits = on_busy == "wait" and request.rewindable
         run = await (when_free(core, starting, WAIT_SECONDS) if waits else starting())
-        return with_tables(core, run.of_shape(output_config))
+        return with_tables(core, run.with_shape(output_config))
 
     @overload
     def start_and_stream(
@@ -294,7 +294,7 @@ class AsyncRuns(Resource):
         """
         core = self._core.scoped(options)
         run = await ended(core, identifier("run_id", run_id), timeout, some_seconds("poll", poll))
-        return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
+        return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
     async def cancel(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
         """Ask the run to stop, and return its record, which may still be `cancelling`. Safe to repeat.
@@ -340,7 +340,7 @@ class AsyncRuns(Resource):
         run = await core.ask(cast("type[Run[Any]]", Run), request)
         if old := core.client_calls.get(identifier("run_id", run_id)):
             core.client_calls[run.run_id] = type(old)(core, run.run_id, old.tools)
-        return with_tables(core, run.of_shape(run_id.shape if isinstance(run_id, Run) else None))
+        return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
     async def sent(self, run_id: RunRef, **options: Unpack[Options]) -> Listing[SentCall]:
         """List what the run sent to language models: for each call the address, the size and how each part begins.

@@ -111,7 +111,7 @@ class ResumableEventStream:
         while not self.run.ended:
             await self._in_time()
             run = await self._core.ask(Run, ApiRequest("runs.get", {"run_id": self.run.run_id}))
-            self.run = run.of_shape(self.run.shape)
+            self.run = run.with_shape(self.run.shape)
             await self._core.sleep(0 if self.run.ended else RUN_POLL_SECONDS)
         return self.run
 
@@ -133,7 +133,7 @@ class ResumableEventStream:
 
     def _record(self, record: dict[str, Any]) -> Run[Any]:
         try:
-            return read(Run, json.dumps(record), "The last event").of_shape(self.run.shape)
+            return read(Run, json.dumps(record), "The last event").with_shape(self.run.shape)
         except StefanBrainError as error:
             raise described(error, self._last) if self._last else error from None
 

@@ -133,7 +133,7 @@ def test_what_does_not_fit_is_named(data: dict[str, Any], said: str) -> None:
 
 def test_without_an_answer_there_is_no_data() -> None:
     failed = Run(run_id=RUN_ID, status="failed", last_error="model_required")
-    assert failed.of_shape(Offer).data is None
+    assert failed.with_shape(Offer).data is None
     with pytest.raises(errors.StefanBrainError, match=r"\(failed\) has no structured output: model_required"):
         failed.parse(Offer)
 
