@@ -147,5 +147,5 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def _jupyter_labextension_paths() -> list[dict[str, str]]:
-    """Name the JupyterLab extension for `jupyter labextension develop`, which links it instead of copying it."""
+    """Name the JupyterLab extension for `jupyter-builder develop`, which links it instead of copying it."""
     return [{"src": "labextension", "dest": "agentsvc-nb"}]

@@ -124,7 +124,7 @@ def test_the_base_does_the_tour_and_says_what_brings_dataframes(python: Path, tm
 
 
 def test_an_editable_installation_has_the_extension(tmp_path: Path) -> None:
-    """Copied: `jupyter labextension develop` links it."""
+    """Copied: `jupyter-builder develop` links it."""
     python = fresh(tmp_path, "--no-deps", "-e", ROOT)
     assert (python.parents[1] / EXTENSION / "package.json").is_file()
     found = run(python, "-c", "import agentsvc_nb; print(agentsvc_nb.__file__)").stdout.strip()

@@ -33,10 +33,10 @@ AskKey = Callable[[str], str]
 AskYes = Callable[[str], bool]
 POLL_SECONDS: Final = 0.3
 BRINGS: Final = {
-    "agentsvc-nb[agents]": "some 25 packages, 60 MB",
-    "agentsvc-nb[local-model]": "some 30 packages, 180 MB",
+    "agentsvc-nb[agents]": "some 35 packages, 220 MB",
+    "agentsvc-nb[local-model]": "some 40 packages, 340 MB",
 }
-"""What an extra adds to an installation without it, roughly (docs/performance.md)."""
+"""What an extra adds to the base, roughly; to `lab`, which has DataFrames, less (docs/performance.md)."""
 START_SECONDS: Final = 90.0
 """The library of a hosted model takes long to load on a busy machine."""
 _OWN: Final = ("ollama", "gguf")

@@ -387,10 +387,10 @@ def test_how_much_an_extra_brings_is_told_before_it_is_installed(data: Path, mon
     lacks = Trial(said="It needs the agent library.", package="agentsvc-nb[agents]")
     monkeypatch.setattr(switching, "try_model", lambda *given: lacks)
     user = Talk(yes=False)
-    with pytest.raises(SwitchError, match=r"Install it \(some 25 packages, 60 MB\), then"):
+    with pytest.raises(SwitchError, match=r"Install it \(some 35 packages, 220 MB\), then"):
         user.switch("x:y")
     assert user.prompts == [
-        "x:y needs agentsvc-nb[agents] (some 25 packages, 60 MB), which is not installed here. Install it now? [y/n] "
+        "x:y needs agentsvc-nb[agents] (some 35 packages, 220 MB), which is not installed here. Install it now? [y/n] "
     ]
 
 
