@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from agentsvc_nb import AgentService, AsyncAgentService, embedded
+from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService, embedded
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.client.transport import health, network
@@ -468,9 +468,11 @@ def test_the_embedded_service_is_asked_over_connections_of_its_clients_own(monke
     for given in own:
         with pytest.raises(TypeError, match="leave `revive` out"):
             AgentService("svc_sk_x", revive=lambda: ("", ""), **given)
-    with AgentService("svc_sk_x", "http://192.0.2.1:9", revive=lambda: ("", "")) as client:
-        used = client._core.io._client()
-        assert used._transport_for_url(httpx.URL("http://192.0.2.1:9")) is used._transport
+    far = "http://192.0.2.1:9"
+    with AgentService("svc_sk_x", far, revive=lambda: (far, "svc_sk_x"), max_retries=0, deadline=1) as client:
+        with pytest.raises(APIConnectionError) as raised:
+            client.tools.list()
+        assert "proxy" not in str(raised.value)
 
 
 LEAVING = """
