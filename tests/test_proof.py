@@ -22,7 +22,6 @@ import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService, embedded
 from agentsvc_nb.cli import main
-from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.client.transport import health, network
 from agentsvc_nb.embedded import Connection, EmbeddedError, find_or_start
 from agentsvc_nb.service.disk import write_private
