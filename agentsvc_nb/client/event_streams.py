@@ -19,7 +19,7 @@ class _EventStream(Generic[Data]):
 
     @property
     def run(self) -> Run[Data]:
-        """Return the run as last known: from the start, then from its events, and at the end its final record."""
+        """Return the last known run. It comes from the start, then from the events, then from the final record."""
         return self._events.run
 
     @property
