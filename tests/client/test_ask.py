@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 
 import httpx
 import pytest
 
-from agentsvc_nb.client.errors import (
-    APIConnectionError,
-    ChatBusyError,
-    JobFailedError,
-    JobTimeoutError,
-    StefanBrainError,
-    ToolResultError,
-)
+from agentsvc_nb import APIConnectionError, ChatBusyError, JobFailedError, JobTimeoutError, ToolResultError
 from agentsvc_nb.client.options import WaitNotice
-from tests.client.conftest import RUN_ID, Network, answer, failure, run
+from tests.client.conftest import RUN_ID, Networks, answer, failure, run
+from tests.client.cutting import events, frames, sse
+from tests.independent.faces import Call
 
-Networks = Callable[..., Network]
 DATA = {"answer": "42", "chat": "chat_1", "app_url": "http://a/b", "run_id": RUN_ID, "steps": 3}
 RESULT = {"object": "tool_result", "tool": "ask_stefanbrain", "is_error": False, "data": DATA, "chat": "chat_1"}
 HANDLE = {"type": "tool_job", "family": "mcp_ask", "job_id": "j", "chat": "chat_1", "status": "queued"}
+AWAY = {"code": "brain_gone", "message": "Away."}
+
+
+def ask(client: Any) -> Any:
+    return client.ask("?")
 
 
 def job(status: str, **more: Any) -> httpx.Response:
@@ -35,30 +31,27 @@ def busy(holder: str | None = RUN_ID) -> httpx.Response:
     return failure("agent_run_rejected", 409, top={"activeRunId": holder})
 
 
-# -- ask -----------------------------------------------------------------------------------------------------------
-
-
-def test_an_answer_in_time(network: Networks) -> None:
-    net = network(answer(200, RESULT))
-    got = net.client.ask("?", chat="new", session="s", file_ids=["upload_1"], image_urls=["https://x/y.png"])
+def test_an_answer_in_time(both: Networks) -> None:
+    net = both(answer(200, RESULT))
+    given: dict[str, Any] = {"file_ids": ["upload_1"], "image_urls": ["https://x/y.png"]}
+    got = net.call(lambda client: client.ask("?", chat="new", session="s", **given))
     assert (got.answer, got.chat, got.app_url, got.run_id, got.steps) == ("42", "chat_1", "http://a/b", RUN_ID, 3)
     assert got.raw["tool"] == "ask_stefanbrain"
-    given = {"message": "?", "file_ids": ["upload_1"], "image_urls": ["https://x/y.png"]}
-    assert net.bodies == [{"input": given, "chat": "new", "session": "s"}]
+    assert net.bodies == [{"input": {"message": "?", **given}, "chat": "new", "session": "s"}]
     assert net.requests[0].extensions["timeout"]["read"] == 130
 
 
-def test_a_handle_is_looked_at_until_the_turn_has_ended(network: Networks) -> None:
+def test_a_handle_is_looked_at_until_the_turn_has_ended(both: Networks) -> None:
     looks = [job("running"), job("running", recommended_poll_after_ms=700), job("succeeded")]
-    net = network(answer(202, HANDLE), *looks, job("succeeded", kind="inline", data=DATA))
-    got = net.client.ask("?")
-    assert (got.answer, got.raw["job_id"], net.io.slept) == ("42", "j", [2, 0.7])
+    net = both(answer(202, HANDLE), *looks, job("succeeded", kind="inline", data=DATA))
+    got = net.call(ask)
+    assert (got.answer, got.raw["job_id"], net.slept) == ("42", "j", [2, 0.7])
 
 
-def test_the_interval_may_be_the_callers(network: Networks) -> None:
-    net = network(answer(202, HANDLE), job("running"), *[job("succeeded", data=DATA)] * 2)
-    net.client.ask("?", poll=9)
-    assert net.io.slept == [9]
+def test_the_interval_may_be_the_callers(both: Networks) -> None:
+    net = both(answer(202, HANDLE), job("running"), *[job("succeeded", data=DATA)] * 2)
+    net.call(lambda client: client.ask("?", poll=9))
+    assert net.slept == [9]
 
 
 @pytest.mark.parametrize(
@@ -69,100 +62,99 @@ def test_the_interval_may_be_the_callers(network: Networks) -> None:
         ({"message": "?", "idempotency_key": "a b"}, "invalid_idempotency_key"),
     ],
 )
-def test_what_cannot_work_is_not_sent(network: Networks, given: dict[str, Any], code: str) -> None:
-    with pytest.raises(StefanBrainError) as caught:
-        network().client.ask(**given)
-    assert caught.value.code == code
+def test_what_cannot_work_is_not_sent(both: Networks, given: dict[str, Any], code: str) -> None:
+    assert both().error(lambda client: client.ask(**given)).code == code
 
 
-def test_a_busy_chat_is_an_error_of_its_own(network: Networks) -> None:
-    with pytest.raises(ChatBusyError) as caught:
-        network(busy()).client.ask("?", chat="chat_1")
-    assert (caught.value.active_run_id, caught.value.status, caught.value.method) == (RUN_ID, 409, "POST")
+def test_a_busy_chat_is_an_error_of_its_own(both: Networks) -> None:
+    error = both(busy()).error(lambda client: client.ask("?", chat="chat_1"))
+    assert (type(error), error.active_run_id, error.status, error.method) == (ChatBusyError, RUN_ID, 409, "POST")
 
 
-def test_a_turn_that_failed(network: Networks) -> None:
-    broken = {**RESULT, "is_error": True, "error": {"code": "brain_gone", "message": "Away."}}
-    with pytest.raises(ToolResultError, match="Away") as caught:
-        network(answer(200, broken, x_request_id="req_1")).client.ask("?")
-    assert (caught.value.body["data"]["answer"], caught.value.request_id) == ("42", "req_1")
-    ended = job("failed", error={"code": "brain_gone", "message": "Away."})
+def test_a_turn_that_failed(both: Networks) -> None:
+    error = both(answer(200, {**RESULT, "is_error": True, "error": AWAY}, x_request_id="req_1")).error(ask)
+    assert (type(error), error.body["data"]["answer"], error.request_id) == (ToolResultError, "42", "req_1")
+    ended = job("failed", error=AWAY)
     ended.headers["x-request-id"] = "req_2"
-    with pytest.raises(JobFailedError, match="Away") as later:
-        network(answer(202, HANDLE), ended).client.ask("?")
-    assert later.value.request_id == "req_2"
+    error = both(answer(202, HANDLE), ended).error(ask)
+    assert (type(error), error.request_id, "Away" in str(error)) == (JobFailedError, "req_2", True)
 
 
-def test_a_turn_that_takes_too_long_can_be_waited_for_again(network: Networks) -> None:
-    net = network(answer(202, HANDLE), *[job("running")] * 3)
-    with pytest.raises(JobTimeoutError) as caught:
-        net.client.ask("?", timeout=4)
-    assert (caught.value.job_id, caught.value.chat, net.io.slept) == ("j", "chat_1", [2, 2])
+def test_a_turn_that_takes_too_long_can_be_waited_for_again(both: Networks) -> None:
+    net = both(answer(202, HANDLE), *[job("running")] * 3)
+    error = net.error(lambda client: client.ask("?", timeout=4))
+    assert (type(error), error.job_id, error.chat, net.slept) == (JobTimeoutError, "j", "chat_1", [2, 2])
 
 
-def test_a_start_without_an_answer_has_no_job_id(network: Networks) -> None:
-    net = network(*[httpx.ReadTimeout("")] * 2)
-    with pytest.raises(JobTimeoutError, match="may have started") as caught:
-        net.client.ask("?", idempotency_key="k", timeout=1)
-    assert (caught.value.job_id, len(net.requests)) == (None, 2)
+def test_a_start_without_an_answer_has_no_job_id(both: Networks) -> None:
+    net = both(*[httpx.ReadTimeout("")] * 2)
+    error = net.error(lambda client: client.ask("?", idempotency_key="k", timeout=1))
+    assert (type(error), error.job_id, len(net.requests)) == (JobTimeoutError, None, 2)
+    assert "may have started" in str(error)
 
 
-def test_a_keyless_ask_is_sent_once(network: Networks) -> None:
-    net = network(httpx.ReadError("reset"))
-    with pytest.raises(APIConnectionError, match="may have started"):
-        net.client.ask("?", idempotency_key="")
+def test_a_keyless_ask_is_sent_once(both: Networks) -> None:
+    net = both(httpx.ReadError("reset"))
+    error = net.error(lambda client: client.ask("?", idempotency_key=""))
+    assert type(error) is APIConnectionError
+    assert "may have started" in str(error)
     assert "idempotency-key" not in net.requests[0].headers
 
 
 def test_an_answer_without_its_field_is_named(network: Networks) -> None:
-    with pytest.raises(StefanBrainError, match="`answer`: Field required"):
-        network(answer(200, {**RESULT, "data": {}})).client.ask("?")
+    assert "`answer`: Field required" in str(network(answer(200, {**RESULT, "data": {}})).error(ask))
 
 
 # -- on_busy="wait" ------------------------------------------------------------------------------------------------
 
 
-def test_a_start_waits_for_the_turn_that_holds_the_chat(network: Networks) -> None:
-    net = network(busy(), answer(200, run("completed")), busy("other"), answer(200, run("failed")), answer(202, run()))
+def start(client: Any) -> Any:
+    return client.runs.start("hello", chat="chat_1", on_busy="wait")
+
+
+def test_a_start_waits_for_the_turn_that_holds_the_chat(both: Networks) -> None:
+    net = both(busy(), answer(200, run("completed")), busy("other"), answer(200, run("failed")), answer(202, run()))
     told: list[WaitNotice] = []
-    client = net.client.with_options(on_wait=told.append)
-    assert client.runs.start("hello", chat="chat_1", on_busy="wait").status == "queued"
+    assert net.call(start, on_wait=told.append).status == "queued"
     assert [notice.id for notice in told if notice.reason == "chat_busy"] == [RUN_ID, "other"]
-    starts = [json.loads(request.content) for request in net.requests if request.method == "POST"]
-    assert starts == [{"message": "hello", "chat": "chat_1"}] * 3
-    assert net.io.slept == []
+    starts = [request.content for request in net.requests if request.method == "POST"]
+    assert len(starts) == 3
+    assert set(starts) == {b'{"message":"hello","chat":"chat_1"}'}
+    assert net.slept == []
 
 
-def test_an_ask_waits_too(network: Networks) -> None:
-    net = network(busy(), answer(200, run("completed")), answer(200, RESULT))
-    assert net.client.ask("?", on_busy="wait").answer == "42"
+def test_an_ask_waits_too(both: Networks) -> None:
+    net = both(busy(), answer(200, run("completed")), answer(200, RESULT))
+    assert net.call(lambda client: client.ask("?", on_busy="wait")).answer == "42"
 
 
-def test_start_and_stream_waits_too(network: Networks) -> None:
-    net = network(busy(), answer(200, run("completed")), answer(202, run()))
-    assert net.client.runs.start_and_stream("hello", chat="chat_1", on_busy="wait").run.run_id == RUN_ID
+def test_start_and_stream_waits_too(both: Networks) -> None:
+    net = both(busy(), answer(200, run("completed")), answer(202, run()), sse(frames(events(2))))
+    got = net.call(lambda client: client.runs.start_and_stream("hello", chat="chat_1", on_busy="wait"))
+    assert [event.id for event in got] == [1, 2]
 
 
-@pytest.mark.parametrize("holder", [None, RUN_ID])
-def test_a_holder_that_cannot_be_seen_is_asked_around(network: Networks, holder: str | None) -> None:
-    looks = [failure("run_not_found", 404)] if holder else []
-    net = network(busy(holder), *looks, answer(202, run()))
-    net.client.runs.start("hello", chat="chat_1", on_busy="wait")
-    assert net.io.slept == [3]
-
-
-def test_a_chat_that_stays_busy_after_its_run_is_not_stormed(network: Networks) -> None:
-    net = network(busy(), answer(200, run("completed")), busy(), answer(202, run()))
-    net.client.runs.start("hello", chat="chat_1", on_busy="wait")
-    assert net.io.slept == [3]
-
-
-@pytest.mark.parametrize(("operation", "kind"), [("runs.start", StefanBrainError), ("ask", ChatBusyError)])
-def test_a_chat_that_does_not_become_free_is_the_refusal(
-    network: Networks, operation: str, kind: type[StefanBrainError]
+@pytest.mark.parametrize(
+    "between",
+    [
+        [busy(None)],
+        [busy(), failure("run_not_found", 404)],
+        [busy(), answer(200, run("completed")), busy()],
+    ],
+    ids=["unknown", "not to be seen", "busy although it has ended"],
+)
+def test_a_chat_whose_holder_cannot_be_followed_is_asked_again_later(
+    both: Networks, between: list[httpx.Response]
 ) -> None:
-    running, none = answer(200, run("running")), failure("not_found", 404)
-    net = network(busy(), running, none, running, running)
-    with pytest.raises(kind) as caught:
-        attrgetter(operation)(net.client)("hello", chat="chat_1", on_busy="wait", deadline=6)
-    assert (type(caught.value), caught.value.code, net.io.now()) == (kind, "agent_run_rejected", 6)
+    net = both(*between, answer(202, run()))
+    assert net.call(start).run_id == RUN_ID
+    assert net.slept == [3]
+
+
+@pytest.mark.parametrize("call", [start, lambda client: client.ask("hello", chat="chat_1", on_busy="wait")])
+def test_a_chat_that_does_not_become_free_is_the_refusal(network: Networks, call: Call) -> None:
+    running = answer(200, run("running"))
+    net = network(busy(), running, failure("not_found", 404), running, running)
+    error = net.error(call, deadline=6)
+    assert isinstance(error, ChatBusyError) is (call is not start)
+    assert (error.code, sum(net.slept)) == ("agent_run_rejected", 6)

@@ -1,75 +1,45 @@
-"""Ctrl-C and cancellation at any moment: the client goes on to work, loses nothing, and leaves nothing open. In a
-process of its own, whose main thread the signals come to."""
+"""Ctrl-C, cancellation, closing and a fork: each ends what waits, and leaves the client usable and nothing open."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-import json
 import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService
+from tests.client.conftest import KEY, RUN_ID
 from tests.client.cutting import CuttingServer
-
-pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
+from tests.client.test_deadlines import STALLS, silence_at_the_head, stalling
+from tests.independent.faces import Call
+from tests.independent.mock import Fault, Mock, Reply, Seen, answer
+from tests.waiting import until
 
 CONTENT = bytes(range(256)) * 1_024
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+# -- Ctrl-C: in a process of its own, whose main thread the signals come to --------------------------------------------
+
 HEAD = """
-import asyncio, faulthandler, itertools, os, pathlib, random, signal, sys, threading, time
+import asyncio, faulthandler, hashlib, os, pathlib, random, signal, sys, threading, time
 from agentsvc_nb import AgentService, AsyncAgentService
 faulthandler.dump_traceback_later(90, exit=True)  # a client that hangs
 RUN_ID, FD = "6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11", "/proc/self/fd"
 client = AgentService("svc_sk_x", sys.argv[1])
 dice, hits = random.Random(20), 0
+signal.signal(signal.SIGALRM, signal.default_int_handler)
 def descriptors():
     return len(os.listdir(FD)) if os.path.isdir(FD) else 0
-"""
-WITHIN_LOCKS = """
-client.runs.get(RUN_ID)
-import httpcore
-LOCKS = httpcore._synchronization.__file__
-def interrupted_at(place):
-    left = place
-    def trace(frame, event, _):
-        nonlocal left
-        if frame.f_code.co_filename != LOCKS:
-            return None
-        left -= event in ("call", "line")
-        if left == 0:
-            raise KeyboardInterrupt
-        return trace
-    sys.settrace(trace)
-    try:
-        client.runs.get(RUN_ID)
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-    return False
-for place in itertools.count(1):
-    interrupted = interrupted_at(place)
-    answers = []
-    asked = threading.Thread(target=lambda: answers.append(client.runs.get(RUN_ID)), daemon=True)
-    asked.start()
-    asked.join(20)
-    if asked.is_alive():
-        print("hangs after an interrupt at line", place, flush=True)
-        os._exit(1)
-    assert answers, place
-    if not interrupted:
-        break
-"""
-INTERRUPTED = """
-signal.signal(signal.SIGALRM, signal.default_int_handler)
 def interrupted(call, seconds):
     try:
         try:
@@ -88,6 +58,18 @@ def all_closed(before):
     assert threading.active_count() == 1, threading.enumerate()
     assert descriptors() <= before + 2
 """
+SILENT = """
+def stream():
+    for event in client.runs.attach(RUN_ID):
+        pass
+for call in (lambda: client.runs.wait(RUN_ID), stream, lambda: client.runs.get("silent")):
+    began = time.monotonic()
+    assert interrupted(call, 0.001) or interrupted(call, 0.3)
+    took = time.monotonic() - began
+    assert took < 0.8, took  # 0.3 s until the interrupt, half a second for the call to end
+    assert client.runs.get(RUN_ID).run_id == RUN_ID
+client.close()
+"""
 ANYWHERE = """
 def stream():
     with client.runs.attach(RUN_ID) as events:
@@ -96,7 +78,7 @@ calls = [lambda: client.runs.get(RUN_ID), stream, lambda: list(client.runs.itera
 for call in calls:
     call()
 before = descriptors()
-while hits < 1_000:
+while hits < 200:
     hits += interrupted(dice.choice(calls), 0.004)
     if hits % 10 == 0:
         assert client.runs.get(RUN_ID).run_id == RUN_ID
@@ -109,7 +91,7 @@ def read_on():
         assert event.id == last + 1
         last = event.id
 before = descriptors()
-while hits < 300:
+while hits < 100:
     stream, last = client.runs.attach(RUN_ID), 0
     while interrupted(read_on, 0.004):
         hits += 1
@@ -119,41 +101,7 @@ while hits < 300:
 del stream
 all_closed(before)
 """
-CANCELLED = """
-async def main():
-    global hits
-    async with AsyncAgentService("svc_sk_x", sys.argv[1]) as client:
-        async def stream():
-            async with client.runs.attach(RUN_ID) as events:
-                assert [event.id async for event in events] == [1, 2, 3, 4, 5]
-        async def read_on(events, got):
-            async for event in events:
-                assert event.id == got[-1] + 1
-                got.append(event.id)
-        async def cancelled(work):
-            task = asyncio.create_task(work)
-            await asyncio.sleep(dice.uniform(0, 0.008))
-            task.cancel()
-            [outcome] = await asyncio.gather(task, return_exceptions=True)
-            assert outcome is None or isinstance(outcome, asyncio.CancelledError) or outcome.run_id == RUN_ID, outcome
-            return isinstance(outcome, asyncio.CancelledError)
-        before = descriptors()
-        while hits < 1_000:
-            hits += await cancelled(dice.choice([stream(), client.runs.get(RUN_ID)]))
-            events, got = await client.runs.attach(RUN_ID), [0]
-            while await cancelled(read_on(events, got)):
-                hits += 1
-                assert events.cursor - got[-1] in (0, 1)
-                got.append(events.cursor)
-            assert got[-1] == 5
-        del events
-    await asyncio.sleep(0.1)
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-    assert descriptors() <= before + 2
-asyncio.run(main(), debug=False)
-"""
 TRANSFERS = """
-import hashlib
 data, folder = bytes(range(256)) * 1_024, pathlib.Path(sys.argv[2])
 sha256 = hashlib.sha256(data).hexdigest()
 def download():
@@ -166,88 +114,227 @@ def upload(content=data):
     [staged] = client.files.upload(("a.bin", content))
     assert staged.id == sha256
 (folder / "up.bin").write_bytes(data)
-calls = {"downloads": [download, to_disk], "uploads": [upload, lambda: upload(folder / "up.bin")]}[sys.argv[3]]
+calls = [download, to_disk, upload, lambda: upload(folder / "up.bin")]
 for call in calls:
     call()
 before = descriptors()
-while hits < 300:
+while hits < 100:
     hits += interrupted(dice.choice(calls), 0.02)
     if hits % 10 == 0:
         for call in calls:
             call()
 all_closed(before)
 """
-ONCE_EACH = {
-    "within_locks": WITHIN_LOCKS,
-    "a_thousand": INTERRUPTED + ANYWHERE,
-    "read_on": INTERRUPTED + READ_ON,
-    "a_thousand_cancellations": CANCELLED,
-}
+CANCELLED = """
+async def main():
+    global hits
+    async with AsyncAgentService("svc_sk_x", sys.argv[1]) as client:
+        async def read_on(events, got):
+            async for event in events:
+                assert event.id == got[-1] + 1
+                got.append(event.id)
+        async def cancelled(work):
+            task = asyncio.create_task(work)
+            await asyncio.sleep(dice.uniform(0, 0.008))
+            task.cancel()
+            [outcome] = await asyncio.gather(task, return_exceptions=True)
+            assert outcome is None or isinstance(outcome, asyncio.CancelledError) or outcome.run_id == RUN_ID, outcome
+            return isinstance(outcome, asyncio.CancelledError)
+        before = descriptors()
+        while hits < 200:
+            hits += await cancelled(client.runs.get(RUN_ID))
+            events, got = await client.runs.attach(RUN_ID), [0]
+            while await cancelled(read_on(events, got)):
+                hits += 1
+                assert events.cursor - got[-1] in (0, 1)
+                got.append(events.cursor)
+            assert got[-1] == 5
+        del events
+    await asyncio.sleep(0.1)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert descriptors() <= before + 2
+asyncio.run(main(), debug=False)
+"""
+FORKED = """
+client.runs.get(RUN_ID)
+stream = client.runs.attach(RUN_ID)
+next(stream)
+child = os.fork()
+if not child:
+    try:
+        assert client.runs.get(RUN_ID).run_id == RUN_ID
+    except Exception as error:
+        print(type(error).__name__, error, flush=True)
+        os._exit(0 if "fork" in str(error) else 1)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert [event.id for event in stream] == [2, 3, 4, 5]
+assert stream.reconnects == 0
+client.close()
+"""
+SCRIPTS = {"anywhere": ANYWHERE, "read on": READ_ON, "cancelled": CANCELLED, "transfers": TRANSFERS}
+on_posix = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers and no fork on this system")
 
 
-@pytest.mark.parametrize("script", ONCE_EACH.values(), ids=ONCE_EACH)
-def test_an_interrupt_leaves_the_client_usable(script: str) -> None:
-    with CuttingServer(5) as server:
-        _run(script, server.base_url)
-        server.wait_for_open(0)
+class FileServer(CuttingServer):
+    """A cutting server that also sends and takes a file, and never answers about one run."""
+
+    def answer_to(self, seen: Seen) -> Reply | Fault:
+        if seen.path == "/runs/silent":
+            return Fault("silent", lambda wire, seen, good: wire.rest(60))
+        if seen.method == "POST":
+            mark = seen.body.split(b"\r\n", 1)[0]
+            sent = seen.body.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n" + mark + b"--\r\n")
+            staged = {"id": hashlib.sha256(sent).hexdigest(), "name": "a.bin", "size_bytes": len(sent)}
+            return answer({"files": [staged]})
+        if seen.path != "/files/download":
+            return super().answer_to(seen)
+        first = int((re.search(r"bytes=(\d+)-", seen.header("range") or "") or ["", "0"])[1])
+        part = {"Content-Range": f"bytes {first}-{len(CONTENT) - 1}/{len(CONTENT)}"} if first else {}
+        return Reply(206 if first else 200, CONTENT[first:], {"ETag": f'"{SHA256}"', **part})
 
 
-@pytest.mark.parametrize("transfers", ["downloads", "uploads"])
-def test_files_are_whole_after_any_interrupt(transfers: str, tmp_path: Path) -> None:
-    with file_server() as base_url:
-        _run(INTERRUPTED + TRANSFERS, base_url, str(tmp_path), transfers)
-    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".part"} <= {"a.bin", "up.bin"}
-
-
-def _run(script: str, *arguments: str) -> None:
+def run_script(script: str, *arguments: str) -> None:
     command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", HEAD + script, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr[-2_000:]  # an interrupt in a finalizer is only printed
 
 
-class _Files(BaseHTTPRequestHandler):
-    """A file, whole or from a byte on; and uploads, which are answered with the SHA-256 of what came."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        first = int((re.search(r"bytes=(\d+)-", self.headers.get("range", "")) or ["", "0"])[1])
-        self.send_response(206 if first else 200)
-        self.send_header("etag", f'"{SHA256}"')
-        if first:
-            self.send_header("content-range", f"bytes {first}-{len(CONTENT) - 1}/{len(CONTENT)}")
-        self._end(CONTENT[first:])
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
-        mark = body.split(b"\r\n", 1)[0]
-        sent = body.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n" + mark + b"--\r\n")
-        self.send_response(200)
-        staged = {"id": hashlib.sha256(sent).hexdigest(), "name": "a.bin", "size_bytes": len(sent)}
-        self._end(json.dumps({"files": [staged]}).encode())
-
-    def _end(self, content: bytes) -> None:
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
+@on_posix
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+def test_an_interrupt_leaves_the_client_usable(script: str, tmp_path: Path) -> None:
+    with FileServer(5) as server:
+        run_script(script, server.origin, str(tmp_path))
+        assert server.left()
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".part"} <= {"a.bin", "up.bin"}
 
 
-class _FileServer(ThreadingHTTPServer):
-    def handle_error(self, *_: object) -> None:
-        pass  # the client hung up: that is what the tests are about
+@on_posix
+def test_ctrl_c_ends_a_call_or_a_stream_within_half_a_second() -> None:
+    with FileServer(5, silent=True) as server:
+        run_script(SILENT, server.origin)
+        assert server.left()
 
 
-@contextmanager
-def file_server() -> Iterator[str]:
-    server = _FileServer(("127.0.0.1", 0), _Files)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+@on_posix
+def test_a_forked_child_takes_nothing_from_its_parent() -> None:
+    """It has connections of its own, or an error that says why not; the parent reads on."""
+    with FileServer(5) as server:
+        run_script(FORKED, server.origin)
+
+
+# -- closing -----------------------------------------------------------------------------------------------------------
+
+
+def in_thread(work: Callable[[], Any]) -> Future[Any]:
+    """Do the work in a thread that no failed test waits for."""
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+def asked(mock: Mock, where: str) -> None:
+    """Wait until the service has a request with `where` in its first line."""
+    until(lambda: any(where in f"{seen.method} {seen.path}" for seen in mock.seen))
+
+
+def closed(error: BaseException | None) -> APIConnectionError:
+    assert isinstance(error, APIConnectionError), error
+    assert (error.closed, error.attempts) == (True, 1), "it is not sent again"
+    return error
+
+
+@pytest.mark.parametrize("how", STALLS)
+def test_a_closed_stream_ends_its_reader(how: str) -> None:
+    with stalling("/events", how) as server, AgentService(KEY, server.origin) as client:
+        stream = client.runs.attach(RUN_ID)
+        reader = in_thread(lambda: [event.id for event in stream])
+        asked(server, "/events")
+        stream.close()
+        assert reader.result(10) in ([], [1])  # whether the first event was read before
+
+
+@pytest.mark.parametrize("how", STALLS)
+@pytest.mark.parametrize(
+    ("where", "call", "says"),
+    [
+        ("/runs/", lambda client: client.runs.get(RUN_ID), "The client was closed before the service answered."),
+        ("POST", lambda client: client.runs.start("Think"), "may have started"),
+    ],
+    ids=["a read", "a start"],
+)
+def test_a_closed_client_ends_a_call(how: str, where: str, call: Call, says: str) -> None:
+    with stalling(where, how) as server:
+        client = AgentService(KEY, server.origin)
+        caller = in_thread(lambda: call(client))
+        asked(server, where)
+        client.close()
+        assert says in str(closed(caller.exception(10)))
+
+
+def test_a_closed_client_ends_an_upload_that_is_not_taken() -> None:
+    with Mock(lambda seen: answer({}), [Fault("unread", silence_at_the_head, early=True)]) as server:
+        client = AgentService(KEY, server.origin)
+        caller = in_thread(lambda: client.files.upload(("big.bin", bytes(30_000_000))))
+        asked(server, "POST")
+        client.close()
+        closed(caller.exception(10))
+
+
+@pytest.mark.parametrize("call", ["stream", "wait"])
+def test_a_closed_client_ends_those_who_follow_a_run(call: str) -> None:
+    with CuttingServer(3, silent=True) as server:
+        client = AgentService(KEY, server.origin)
+        stream = client.runs.attach(RUN_ID)
+        caller = in_thread(lambda: list(stream) if call == "stream" else client.runs.wait(RUN_ID))
+        asked(server, "/events")
+        until(lambda: call == "wait" or stream.cursor == 2)
+        client.close()
+        error = closed(caller.exception(10))
+        assert call == "wait" or error.last_event_id == 2
+        assert client.runs.get(RUN_ID).run_id == RUN_ID, "used again, it opens connections again"
+        client.close()
+        assert server.left()
+
+
+def test_a_stream_that_nobody_waits_for_goes_on_after_its_client_was_closed() -> None:
+    with CuttingServer(3, silent=True, each=1) as server:
+        client = AgentService(KEY, server.origin)
+        stream = client.runs.attach(RUN_ID)
+        assert next(stream).id == 1
+        client.close()
+        assert (next(stream).id, stream.reconnects) == (2, 1)
+        stream.close()
+        client.close()
+
+
+async def closing(server: Mock, where: str, what: str) -> Any:
+    """Return what a task gets whose stream or client is closed while it waits."""
+
+    async def read() -> list[Any]:
+        return [event.id async for event in stream] if stream else [(await client.runs.get(RUN_ID)).run_id]
+
+    client = AsyncAgentService(KEY, server.origin)
+    stream = await client.runs.attach(RUN_ID) if what == "stream" else None
+    task = asyncio.create_task(read())
+    await asyncio.to_thread(asked, server, where)
+    await (stream or client).close()
+    async with asyncio.timeout(10):
+        outcomes = await asyncio.gather(task, return_exceptions=True)
+    await client.close()
+    return outcomes[0]
+
+
+@pytest.mark.parametrize("how", STALLS)
+@pytest.mark.parametrize(("what", "where"), [("stream", "/events"), ("client", "/runs/")])
+def test_closing_ends_the_task_that_waits(how: str, what: str, where: str) -> None:
+    with stalling(where, how) as server:
+        outcome = asyncio.run(closing(server, where, what))
+        assert outcome in ([], [1]) if what == "stream" else closed(outcome)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import gc
+import socket
+import ssl
 import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from agentsvc_nb import APIConnectionError, StefanBrainError
+from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService, StefanBrainError
 from agentsvc_nb.notebook.connection import connect
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options, proxy_of, trusted_certificates
-from tests.independent.faces import FACES
+from tests.independent.checking import outcome
+from tests.independent.faces import FACES, Call
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire, answer
-from tests.independent.records import KEY, service
+from tests.independent.records import KEY, RUN, run, service
+from tests.oauth.connector import HOST, certificate
 
 NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 PROXY = "http://proxy.test:3128"
@@ -53,6 +60,7 @@ def test_loopback_needs_no_variable(environment: pytest.MonkeyPatch, variables: 
             assert FACES[face](address, lambda client: client.models.list())
 
 
+@pytest.mark.parametrize("face", ["blocking", "async"])
 @pytest.mark.parametrize(
     ("variables", "url", "through"),
     [
@@ -101,12 +109,26 @@ def test_loopback_needs_no_variable(environment: pytest.MonkeyPatch, variables: 
     ],
 )
 def test_which_proxy_an_address_has(
-    environment: pytest.MonkeyPatch, variables: dict[str, str], url: str, through: str | None
+    environment: pytest.MonkeyPatch, variables: dict[str, str], url: str, through: str | None, face: str
 ) -> None:
-    setting(environment, variables)
-    found = proxy_of(url)
-    assert (found and found.variable) == through
-    assert found is None or found.url == PROXY
+    reached: list[Wire] = []
+    with Mock(service) as proxy, Mock(service) as host:
+        host.at_accept = [reached.append]
+        setting(environment, {name: value.replace(PROXY[7:], proxy.origin[7:]) for name, value in variables.items()})
+        at = ("127.0.0.1", int(host.origin.rpartition(":")[2]))
+        environment.setattr(socket, "getaddrinfo", resolving_to(at, socket.getaddrinfo))
+        with contextlib.suppress(StefanBrainError):  # no TLS is spoken here
+            FACES[face](url, lambda client: client.models.list(), max_retries=0)
+        assert (bool(proxy.seen), bool(reached)) == (through is not None, through is None)
+
+
+def resolving_to(at: tuple[str, int], real: Any) -> Any:
+    """Make a `getaddrinfo` that finds all hosts but the proxy's at this address."""
+
+    def found(host: str, port: int, *rest: Any, **more: Any) -> Any:
+        return real(*((host, port) if host == "127.0.0.1" else at), *rest, **more)
+
+    return found
 
 
 @pytest.mark.parametrize(
@@ -131,13 +153,11 @@ def test_which_proxy_an_address_has(
 def test_a_variable_at_fault_is_named(environment: pytest.MonkeyPatch, name: str, value: str, said: str) -> None:
     environment.setitem(sys.modules, "socksio", None)
     environment.setenv(name, value)
-    with pytest.raises(NetworkSettingError, match=said) as raised:
-        connection_options("https://far.test")
-    assert "hunter2" not in str(raised.value)
     for face in ("blocking", "async"):
         with pytest.raises(StefanBrainError, match=f"{said}.* Nothing was sent.") as failed:
             FACES[face]("https://far.test", lambda client: client.models.list())
         assert not isinstance(failed.value, APIConnectionError)
+        assert "hunter2" not in str(failed.value)
     with pytest.raises(AskError, match=f"{said}.* The connection is left as it was."):
         connect(session(), "https://far.test")
 
@@ -188,14 +208,99 @@ def test_an_answer_of_the_service_through_a_proxy_stays_its_own(environment: pyt
         assert "far.test" in connect(session(), "http://far.test")
 
 
-def test_certificates_of_a_file_and_of_a_folder(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import certifi
+class TlsHost:
+    """A service behind TLS with a certificate of its own, reached through a proxy."""
 
-    end = "-----END CERTIFICATE-----\n"
-    (tmp_path / "one.pem").write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
-    environment.setenv("SSL_CERT_DIR", str(tmp_path))
-    assert trusted_certificates() is not None
-    environment.setenv("SSL_CERT_FILE", str(tmp_path / "one.pem"))
-    context = trusted_certificates()
-    assert context is not None
-    assert len(context.get_ca_certs()) == 1
+    def __init__(self, folder: Path) -> None:
+        self.certificate = certificate(folder)
+        self.seen: list[Seen] = []
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._context.load_cert_chain(self.certificate)
+
+    def answer(self, seen: Seen) -> Fault:
+        assert (seen.method, seen.target) == ("CONNECT", f"{HOST}:443")
+        return Fault("tunnel", self._tunnel)
+
+    def _tunnel(self, wire: Wire, seen: Seen, good: Reply) -> None:
+        wire.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        with self._context.wrap_socket(wire.sock, server_side=True) as inside:
+            behind = Wire(wire.mock, inside, wire.number)
+            while asked := behind.head():
+                asked.body = behind.body(asked)
+                self.seen.append(asked)
+                behind.send(service(asked).whole)
+
+
+@pytest.mark.parametrize("face", ["blocking", "async"])
+def test_a_private_certificate_is_trusted_where_the_environment_says_so(
+    environment: pytest.MonkeyPatch, tmp_path: Path, face: str
+) -> None:
+    host = TlsHost(tmp_path)
+    with Mock(host.answer) as proxy:
+        environment.setenv("HTTPS_PROXY", proxy.origin)
+        with pytest.raises(APIConnectionError, match="CERTIFICATE_VERIFY_FAILED"):
+            FACES[face](f"https://{HOST}", lambda client: client.models.list(), max_retries=0)
+        assert not host.seen
+        environment.setenv("SSL_CERT_FILE", str(host.certificate))
+        assert FACES[face](f"https://{HOST}", lambda client: client.models.list())
+        assert [seen.header("authorization") for seen in host.seen] == [f"Bearer {KEY}"]
+
+
+def test_a_client_of_ones_own_has_a_proxy_and_certificates_of_its_own(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    host = TlsHost(tmp_path)
+    with Mock(host.answer) as proxy:
+        trusted = ssl.create_default_context()
+        trusted.load_verify_locations(host.certificate)
+        with httpx.Client(verify=trusted, proxy=proxy.origin) as http:
+            assert AgentService(KEY, f"https://{HOST}", http_client=http).models.list()
+        assert len(host.seen) == 1
+
+
+# -- what connections keep ---------------------------------------------------------------------------------------------
+
+STRAY = answer(run(run_id="stray"))
+
+
+def two_at_once(wire: Wire, seen: Seen, good: Reply) -> None:
+    wire.send(good.whole + STRAY.whole)
+
+
+def after_a_stray(mock: Mock, face: str, call: Call) -> Any:
+    """What a call comes to whose connection brought an answer too many with the one before."""
+
+    async def use(client: Any) -> Any:
+        await client.models.list()
+        return await call(client)
+
+    mock.script = [Fault("two at once", two_at_once, keeps=True)]
+    return outcome(mock, face, (lambda c: (c.models.list(), call(c))[1]) if face == "blocking" else use)
+
+
+@pytest.mark.parametrize("face", ["blocking", "async"])
+def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(face: str) -> None:
+    with Mock(service) as mock:
+        read = after_a_stray(mock, face, lambda client: client.runs.get(RUN))
+        assert (read.value.run_id, read.error, len(read.notices)) == (RUN, None, 1)
+        assert mock.left()
+    with Mock(service) as mock:
+        started = after_a_stray(mock, face, lambda client: client.runs.start("hello"))
+        assert isinstance(started.error, APIConnectionError)
+        assert started.error.sent
+        assert "belongs to no request" in str(started.error)
+        assert "may have started" in str(started.error)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_closing_lets_go_of_what_an_ended_event_loop_has_left() -> None:
+    async def use(client: AsyncAgentService) -> None:
+        assert await client.models.list()
+
+    with Mock(service) as mock:
+        client = AsyncAgentService(KEY, mock.origin)
+        asyncio.run(use(client))
+        asyncio.run(client.close())
+        assert mock.left()
+        del client
+        gc.collect()  # here, where the warning of what the loop left is known

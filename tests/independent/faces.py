@@ -34,8 +34,8 @@ async def _awaited(value: Any) -> Any:
     return await value if hasattr(value, "__await__") else value
 
 
-def blocking(origin: str, call: Call, **options: Any) -> Any:
-    with AgentService(KEY, origin, **options) as client:
+def blocking(origin: str, call: Call, key: str = KEY, **options: Any) -> Any:
+    with AgentService(key, origin, **options) as client:
         return _whole(call(client))
 
 
@@ -46,9 +46,9 @@ def inside_a_loop(origin: str, call: Call, **options: Any) -> Any:
     return asyncio.run(run())
 
 
-def awaited(origin: str, call: Call, **options: Any) -> Any:
+def awaited(origin: str, call: Call, key: str = KEY, **options: Any) -> Any:
     async def run() -> Any:
-        async with AsyncAgentService(KEY, origin, **options) as client:
+        async with AsyncAgentService(key, origin, **options) as client:
             return await _awaited(call(client))
 
     return asyncio.run(run())
