@@ -19,8 +19,7 @@ from agentsvc_nb.notebook.connection import connect
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from tests.independent.checking import outcome
-from tests.independent.faces import FACES, Call
+from tests.independent.faces import FACES, Call, outcome
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire, answer
 from tests.independent.records import KEY, RUN, run, service
 from tests.oauth.connector import HOST, certificate
@@ -60,7 +59,6 @@ def test_loopback_needs_no_variable(environment: pytest.MonkeyPatch, variables: 
             assert FACES[face](address, lambda client: client.models.list())
 
 
-@pytest.mark.parametrize("face", ["blocking", "async"])
 @pytest.mark.parametrize(
     ("variables", "url", "through"),
     [
@@ -109,7 +107,7 @@ def test_loopback_needs_no_variable(environment: pytest.MonkeyPatch, variables: 
     ],
 )
 def test_which_proxy_an_address_has(
-    environment: pytest.MonkeyPatch, variables: dict[str, str], url: str, through: str | None, face: str
+    environment: pytest.MonkeyPatch, variables: dict[str, str], url: str, through: str | None
 ) -> None:
     reached: list[Wire] = []
     with Mock(service) as proxy, Mock(service) as host:
@@ -118,7 +116,7 @@ def test_which_proxy_an_address_has(
         at = ("127.0.0.1", int(host.origin.rpartition(":")[2]))
         environment.setattr(socket, "getaddrinfo", resolving_to(at, socket.getaddrinfo))
         with contextlib.suppress(StefanBrainError):  # no TLS is spoken here
-            FACES[face](url, lambda client: client.models.list(), max_retries=0)
+            FACES["blocking"](url, lambda client: client.models.list(), max_retries=0)
         assert (bool(proxy.seen), bool(reached)) == (through is not None, through is None)
 
 

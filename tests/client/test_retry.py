@@ -14,8 +14,7 @@ from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.routes import ROUTES
 from tests.client.conftest import KEY, RUN_ID, Clock, Networks, Scripted, answer, failure, run
-from tests.independent.checking import outcome
-from tests.independent.faces import Call
+from tests.independent.faces import Call, outcome
 from tests.independent.mock import Fault, Mock, Reply, Seen
 from tests.independent.mock import answer as reply
 from tests.independent.operations import OPERATIONS, Operation

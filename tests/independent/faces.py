@@ -1,17 +1,13 @@
-"""The ways to use the client, and a pool that does the generated checks many at once."""
+"""The ways to use the client, and what must be so after any call."""
 
 import asyncio
-import os
-import re
-import traceback
+import pickle
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
-from agentsvc_nb import AgentService, AsyncAgentService, AsyncEventStream, EventStream
+from agentsvc_nb import AgentService, AsyncAgentService, AsyncEventStream, EventStream, StefanBrainError
+from tests.independent.mock import Mock
 from tests.independent.records import KEY
 
 Call = Callable[[Any], Any]
@@ -39,9 +35,9 @@ def blocking(origin: str, call: Call, key: str = KEY, **options: Any) -> Any:
         return _whole(call(client))
 
 
-def inside_a_loop(origin: str, call: Call, **options: Any) -> Any:
+def inside_a_loop(origin: str, call: Call, key: str = KEY, **options: Any) -> Any:
     async def run() -> Any:
-        return blocking(origin, call, **options)
+        return blocking(origin, call, key, **options)
 
     return asyncio.run(run())
 
@@ -55,81 +51,6 @@ def awaited(origin: str, call: Call, key: str = KEY, **options: Any) -> Any:
 
 
 FACES: dict[str, Face] = {"blocking": blocking, "in a loop": inside_a_loop, "async": awaited}
-
-
-@dataclass(frozen=True)
-class Case:
-    """A check. `fault` says which fault of the client it shows, while there is one."""
-
-    name: str
-    run: Callable[[], None]
-    fault: str = ""
-
-    @property
-    def group(self) -> str:
-        return re.sub(r"\d+", "N", self.name.split("-")[0])
-
-
-@dataclass(frozen=True)
-class Group:
-    """Checks of one subject, which are one test: thousands of tests would take longer than what they do."""
-
-    name: str
-    cases: tuple[Case, ...]
-
-
-def generated(cases: list[Case]) -> pytest.MarkDecorator:
-    """Make tests of the cases; those of known faults must fail."""
-    groups: dict[tuple[str, str], list[Case]] = {}
-    for case in cases:
-        groups.setdefault((case.group, case.fault), []).append(case)
-    params = []
-    for (name, fault), members in groups.items():
-        marks = [pytest.mark.xfail(strict=True, reason=fault)] if fault else []
-        params.append(pytest.param(Group(name, tuple(members)), id=name + " (fault)" * bool(fault), marks=marks))
-    return pytest.mark.parametrize("group", params)
-
-
-@dataclass
-class Pool:
-    """Most of a check is waiting, so the checks of all tests that were chosen run side by side."""
-
-    chosen: list[Group]
-    results: dict[int, Future[BaseException | None]] = field(default_factory=dict)
-    threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(24))
-
-    def check(self, group: Group) -> None:
-        """Raise unless every check of the group holds; where all of them are of a known fault, unless one does."""
-        if not self.results:
-            alone = "PYTEST_XDIST_WORKER" not in os.environ
-            self._begin(self.chosen if alone else [group])
-        elif id(group.cases[0]) not in self.results:
-            self._begin([group])
-        ends = [(case, self.results[id(case)].result()) for case in group.cases]
-        failed = [f"{case.name}: {_told(end)}" for case, end in ends if end]
-        if group.cases[0].fault and len(failed) < len(ends):
-            return
-        if failed:
-            pytest.fail("\n".join([f"{len(failed)} of {len(ends)} checks failed:", *failed]), pytrace=False)
-
-    def _begin(self, groups: list[Group]) -> None:
-        cases = [case for group in groups for case in group.cases]
-        self.results |= {id(case): self.threads.submit(_end, case) for case in cases}
-
-
-def _end(case: Case) -> BaseException | None:
-    try:
-        case.run()
-    except (Exception, pytest.fail.Exception) as error:
-        return error
-    return None
-
-
-def _told(error: BaseException) -> str:
-    """Which line did not hold, and what it said."""
-    places = traceback.extract_tb(error.__traceback__)
-    here = next((each for each in reversed(places) if "independent" in each.filename), places[-1])
-    return f"{here.filename.rsplit('/')[-1]}:{here.lineno} `{here.line}` {type(error).__name__}: {str(error)[:300]}"
 
 
 @dataclass
@@ -147,7 +68,7 @@ class Followed:
 
 
 def following(start: Call) -> Call:
-    """A call that reads the stream which `start` gives, and asks for the finished run."""
+    """Make a call that reads the stream which `start` gives, and asks for the finished run."""
 
     def follow(stream: Any) -> Followed:
         with stream:
@@ -160,3 +81,33 @@ def following(start: Call) -> Call:
             return Followed(events, await stream.final_status(), stream.cursor, stream.reconnects)
 
     return lambda client: (follow if isinstance(client, AgentService) else follow_async)(start(client))
+
+
+@dataclass
+class Outcome:
+    value: Any = None
+    error: BaseException | None = None
+    notices: list[Any] = field(default_factory=list)
+
+    @property
+    def failure(self) -> Any:
+        """The error, which has to be one of the client's own."""
+        assert self.error is not None, f"it gave {self.value!r}"
+        if not isinstance(self.error, StefanBrainError):
+            raise AssertionError(f"it raised {type(self.error).__name__}: {self.error}") from self.error
+        return self.error
+
+
+def outcome(mock: Mock, face: str, call: Call, **options: Any) -> Outcome:
+    """Make a call, and check that it left no connection, and an error without the key that can be pickled."""
+    result = Outcome()
+    try:
+        result.value = FACES[face](mock.origin, call, on_retry=result.notices.append, **options)
+    except Exception as error:
+        result.error = error
+    assert mock.left(), "a connection is still there after the client was closed"
+    if isinstance(result.error, StefanBrainError):
+        again = pickle.loads(pickle.dumps(result.error))
+        assert (type(again), str(again), vars(again)) == (type(result.error), str(result.error), vars(result.error))
+        assert KEY not in f"{vars(again)}{result.error!r}{result.error}"
+    return result
