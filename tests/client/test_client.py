@@ -34,7 +34,7 @@ from agentsvc_nb.client.options import RetryNotice, WaitNotice
 from agentsvc_nb.wire.files import Project, StagedFile
 from agentsvc_nb.wire.runs import Event, EventType
 from tests.client.conftest import HOST, KEY, RUN_ID, Network, Networks, answer, failure, run
-from tests.client.cutting import CuttingServer, sse
+from tests.client.cutting import sse
 from tests.independent.faces import FACES
 
 RUN_PATH = f"/api/developers/v1/runs/{RUN_ID}"
@@ -201,25 +201,6 @@ def test_ones_own_client_is_used_and_left_open(face: str) -> None:
     assert [sent[0].headers.get(name) for name in headers] == [None, f"Bearer {KEY}", "1"]
     assert sent[0].headers["cookie"] == "site=a"
     assert sent[0].extensions["timeout"]["read"] == 60
-
-
-@pytest.mark.parametrize("face", ["blocking", "async"])
-def test_clients_of_httpx2_are_taken(face: str) -> None:
-    with CuttingServer(50, cuts=10, seed=3) as server:
-        own: Any = httpx2.Client() if face == "blocking" else httpx2.AsyncClient()
-        got = FACES[face](server.origin, lambda client: client.runs.attach(RUN_ID), http_client=own, max_retries=4)
-        assert [event.id for event in got] == list(range(1, 51))
-        asyncio.run(own.aclose()) if face == "async" else own.close()
-
-
-def test_what_a_client_of_httpx2_raises_is_ours() -> None:
-    def broken(request: Any) -> Any:
-        raise httpx2.ConnectError("refused")
-
-    with httpx2.Client(transport=httpx2.MockTransport(broken)) as http:
-        client = AgentService(KEY, http_client=http, max_retries=0)
-        with pytest.raises(StefanBrainError, match="refused"):
-            client.files.upload(b"x", on_progress=lambda done, total: None, deadline=5)
 
 
 # -- options ---------------------------------------------------------------------------------------------------------

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import gc
 import socket
 import ssl
 import sys
@@ -14,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService, StefanBrainError
+from agentsvc_nb import AgentService, APIConnectionError, StefanBrainError
 from agentsvc_nb.notebook.connection import connect
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
@@ -288,17 +286,3 @@ def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(face: str)
         assert started.error.sent
         assert "belongs to no request" in str(started.error)
         assert "may have started" in str(started.error)
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_closing_lets_go_of_what_an_ended_event_loop_has_left() -> None:
-    async def use(client: AsyncAgentService) -> None:
-        assert await client.models.list()
-
-    with Mock(service) as mock:
-        client = AsyncAgentService(KEY, mock.origin)
-        asyncio.run(use(client))
-        asyncio.run(client.close())
-        assert mock.left()
-        del client
-        gc.collect()  # here, where the warning of what the loop left is known

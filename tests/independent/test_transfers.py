@@ -2,7 +2,7 @@
 
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from email import message_from_bytes
 from functools import partial
 from pathlib import Path
@@ -169,7 +169,7 @@ def shifted(seen: Seen) -> Reply:
 
 
 BROKEN = cut(1000, download, reset=False)
-DOWNLOADS: dict[str, tuple[list[Way], bool, bytes | None]] = {  # ways, whether the entry is known, what comes
+DOWNLOADS: dict[str, tuple[Sequence[Way], bool, bytes | None]] = {  # ways, whether the entry is known, what comes
     "plain": ([download], False, CONTENT),
     "empty": ([partial(download, data=b"")], False, b""),
     "cut twice": ([BROKEN] * 2 + [download], False, CONTENT),

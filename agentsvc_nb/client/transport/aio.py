@@ -23,7 +23,7 @@ from agentsvc_nb.client.transport.http import (
     after_fork,
     build,
     check_arguments,
-    check_proxy,
+    check_origin,
     check_readable,
     check_size,
     failure,
@@ -85,7 +85,7 @@ class AsyncIO(Clocks):
                     build(request, own=self._given), stream=True, auth=None, follow_redirects=False
                 )
                 try:
-                    check_proxy(response, self._environment_url)
+                    check_origin(response, self._environment_url)
                     if request.stream and response.is_success:
                         chunks = response.aiter_raw()
                         return in_flight.responses.add(to_response(response, request, chunks=chunks))

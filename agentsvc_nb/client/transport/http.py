@@ -30,7 +30,7 @@ from agentsvc_nb.client.transport.io import (
     call_hook,
     run_sync,
 )
-from agentsvc_nb.client.transport.network import BlockingTransport, Timeout, shut_down
+from agentsvc_nb.client.transport.network import UNREAD, BlockingTransport, Timeout, shut_down
 from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
 from agentsvc_nb.wire.proxies import NetworkSettingError, Proxy, connection_options, is_from_proxy, proxy_of
 
@@ -190,8 +190,15 @@ def _no_connection(proxy: Proxy, why: str, *, sent: bool = False, timed_out: boo
     return APIConnectionError(message, sent=sent, timed_out=timed_out)
 
 
-def check_proxy(response: httpx.Response, environment_url: str) -> None:
-    """Raise `APIConnectionError` for an answer of the proxy instead of the service."""
+def check_origin(response: httpx.Response, environment_url: str) -> None:
+    """Raise `APIConnectionError` for an answer of the proxy instead of the service, and for one that nobody asked for.
+
+    That came in one packet with the answer before it. httpcore keeps such bytes for the next request; what comes later
+    it notices itself, and opens a new connection.
+    """
+    stream = response.extensions.get("network_stream")
+    if stream is not None and stream.get_extra_info(UNREAD):
+        raise APIConnectionError("The connection brought a response that belongs to no request, and was closed.")
     status = response.status_code
     if environment_url and (proxy := is_from_proxy(environment_url, status, response.headers)):
         # A gateway may have lost the connection in the middle. What asks for a password has not passed anything on.
@@ -303,7 +310,7 @@ class SyncIO(Clocks):
         try:
             response = client.send(built, stream=True, auth=None, follow_redirects=False)
             try:
-                check_proxy(response, self._environment_url)
+                check_origin(response, self._environment_url)
                 if request.stream and response.is_success:
                     chunks = response.iter_raw()
                     return self._in_flight.responses.add(to_response(response, request, chunks=chunks))
@@ -362,7 +369,7 @@ class SyncIO(Clocks):
         Ctrl-C may have left a lock of the pool taken, or a connection marked as idle that was not read to its end.
         """
         if call:
-            call.stop()
+            call.end_wait()
         if made := self._made.pop(os.getpid(), None):
             made.finalizer.detach()
             if made.transport and not self._in_flight.others(call):

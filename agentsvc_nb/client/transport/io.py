@@ -34,6 +34,9 @@ class Stopper:
     def stop(self) -> None:
         """End the wait, if there is one, and keep further requests with this stopper from being sent."""
         self.stopped = True
+        self.end_wait()
+
+    def end_wait(self) -> None:
         if wake := self._wake:
             wake()
 

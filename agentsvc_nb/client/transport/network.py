@@ -30,6 +30,10 @@ _WRITE_BYTES: Final = 16 * 1024
 """How much is written at once under a deadline: httpcore gives the whole time anew to each piece that a peer takes."""
 
 
+UNREAD: Final = "nothing was read since the last write"
+"""What `get_extra_info` of our connections is asked for."""
+
+
 class Timeout(float):
     """The seconds that one wait may take, which must also end at the deadline `ends` of the whole call."""
 
@@ -69,12 +73,15 @@ class _Stream(httpcore.NetworkStream):
     def __init__(self, stream: httpcore.NetworkStream, opened: WeakRegistry[_Stream]) -> None:
         self._stream = stream
         self._opened = opened
+        self._unread = False
         opened.add(self)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self._unread = False
         return self._stream.read(max_bytes, _seconds_left(timeout, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._unread = True
         if isinstance(timeout, Timeout) and timeout.stopper:
             timeout.stopper.waits(lambda: shut_down(self))
             if timeout.stopper.stopped:
@@ -96,7 +103,7 @@ class _Stream(httpcore.NetworkStream):
         return _Stream(self._stream.start_tls(ssl_context, server_hostname, seconds), self._opened)
 
     def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
+        return self._unread if info == UNREAD else self._stream.get_extra_info(info)
 
 
 class _Backend(httpcore.SyncBackend):
@@ -190,18 +197,18 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
-        self._has_written = False  # since the last read
+        self._unread = False
         self._duplicate: socket.socket | None = None
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        if buffer and self._has_written and self._duplicate is None and not self.get_extra_info("ssl_object"):
+        if buffer and self._unread and self._duplicate is None and not self.get_extra_info("ssl_object"):
             with suppress(OSError):  # the event loop has closed it already
                 self._duplicate = self.get_extra_info("socket").dup()
-        self._has_written = True
+        self._unread = True
         await self._stream.write(buffer, timeout)
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self._has_written = False
+        self._unread = False
         try:
             return await self._stream.read(max_bytes, timeout)
         except httpcore.ReadError:
@@ -227,7 +234,7 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
         return _AsyncStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
+        return self._unread if info == UNREAD else self._stream.get_extra_info(info)
 
 
 class _AsyncBackend(httpcore.AnyIOBackend):
