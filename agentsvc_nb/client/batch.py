@@ -11,7 +11,7 @@ import queue
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, Unpack, cast
 
 from agentsvc_nb.client import batch_rows, models
 from agentsvc_nb.client.batch_rows import BatchRow, ResultCache
@@ -190,7 +190,7 @@ async def map_(
     return partial()
 
 
-Outcome = tuple[BatchRow, Run[Any] | None, Exception | None]
+Outcome: TypeAlias = "tuple[BatchRow, Run[Any] | None, Exception | None]"  # as text: pydantic would build the model
 """A row that was asked once, its run if one started, and what went wrong."""
 LOOK_SECONDS: Final = 0.25
 """How often to look for rows that may begin. On some systems an interrupt does not end a longer wait."""
