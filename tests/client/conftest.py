@@ -9,13 +9,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, tzinfo
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
 
 from agentsvc_nb import AgentService, StefanBrainError
-from agentsvc_nb.client.transport.http import SyncIO
 from tests.independent.faces import FACES, Call
 
 KEY = "svc_sk_top-secret"
@@ -62,10 +61,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-class _SleepingIO(SyncIO):
-    slept: list[float]
-
-
 class Network:
     """Answers requests with what it was given, in order, and keeps them; complains about one too many."""
 
@@ -76,10 +71,6 @@ class Network:
         self.requests: list[httpx.Request] = []
         self.transport = httpx.MockTransport(self._answer)
         self.client = AgentService(KEY, HOST, transport=self.transport)
-        # Until the other modules of this folder use `client` and `slept`, too:
-        self.core = self.client._core
-        self.io = cast("_SleepingIO", self.core.io)
-        self.io.slept = clock.slept
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         request.read()

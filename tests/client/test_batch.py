@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import _thread
+import random
 import threading
 import time
 from collections.abc import Callable
 from datetime import date
+from typing import Any
 
 import httpx
 import pandas as pd
@@ -26,9 +28,9 @@ def _ended(text: str) -> httpx.Response:
 ONE = pd.DataFrame({"text": ["a"]})
 
 
-def test_a_start_is_repeated_with_its_key(network: Networks) -> None:
+def test_a_start_is_repeated_with_its_key(network: Networks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "random", lambda: 0.0)  # at once: this clock stands still
     net = network(httpx.ReadError("cut"), failure("runtime_timeout", 503), _ended("yes"))
-    net.core.rng = lambda: 0.0  # at once: this clock stands still
     out = net.client.map(ONE, "{{text}}")
     assert out.answer.tolist() == ["yes"]
     assert len({request.headers["idempotency-key"] for request in net.requests}) == 1
@@ -36,7 +38,13 @@ def test_a_start_is_repeated_with_its_key(network: Networks) -> None:
 
 
 def _new_day_after_a_request(net: Network) -> None:
-    net.io.today = lambda: date(2026, 3, 2) if net.requests else date(2026, 3, 1)  # type: ignore[method-assign]
+    answered = net.transport.handler
+
+    def answer_at_midnight(request: httpx.Request) -> Any:
+        net.clock.day = date(2026, 3, 2)
+        return answered(request)
+
+    net.transport.handler = answer_at_midnight
 
 
 def test_what_may_have_begun_is_not_sent_again_after_midnight(network: Networks) -> None:

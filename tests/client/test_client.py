@@ -13,7 +13,6 @@ import sys
 from typing import Any
 
 import httpx
-import httpx2
 import pytest
 
 import agentsvc_nb
@@ -164,7 +163,6 @@ def test_a_set_cookie_is_not_kept(network: Networks) -> None:
     ("name", "wrong", "named"),
     [
         ("http_client", httpx.AsyncClient(), "http_client must be an httpx.Client here, not httpx.AsyncClient"),
-        ("http_client", httpx2.AsyncClient(), "http_client must be an httpx.Client here, not httpx2.AsyncClient"),
         ("http_client", object(), "http_client must be an httpx.Client here, not builtins.object"),
         ("transport", httpx.AsyncHTTPTransport(), "transport must be an httpx.BaseTransport here"),
     ],

@@ -143,7 +143,7 @@ def test_wait_reads_at_once_and_follows_the_events(network: Networks, end: str) 
     net = network(answer(200, run("queued")), streamed(*events(2)[:1], ended))
     told: list[WaitNotice] = []
     assert net.client.with_options(on_wait=told.append).runs.wait(RUN_ID).output == "so far"
-    assert (net.io.slept, told) == ([], [WaitNotice("run", RUN_ID, "queued")])
+    assert (net.slept, told) == ([], [WaitNotice("run", RUN_ID, "queued")])
 
 
 @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
@@ -154,7 +154,7 @@ def test_wait_reads_every_three_seconds_where_there_is_no_stream(
     states = [answer(200, run(state)) for state in ("queued", "news", end)]
     net = network(states[0], no_stream, *states[1:])
     assert net.client.runs.wait(RUN_ID).status == end
-    assert net.io.slept == [3.0, 3.0]
+    assert net.slept == [3.0, 3.0]
 
 
 def test_wait_reads_on_when_its_stream_is_lost_for_good(network: Networks) -> None:
@@ -167,7 +167,7 @@ def test_wait_gives_up_at_its_deadline_after_a_last_look(network: Networks) -> N
     net = network(answer(200, run("running")), failure("not_found", 404), *[answer(200, run("running"))] * 3)
     with pytest.raises(JobTimeoutError) as caught:
         net.client.runs.wait(RUN_ID, timeout=7)
-    assert (caught.value.job_id, caught.value.chat, net.io.slept) == (RUN_ID, "chat_1", [3, 3, 1])
+    assert (caught.value.job_id, caught.value.chat, net.slept) == (RUN_ID, "chat_1", [3, 3, 1])
 
 
 def test_cancel(network: Networks) -> None:
@@ -185,7 +185,7 @@ def test_events_are_walked_until_the_run_ends(network: Networks) -> None:
     )
     assert [event.id for event in net.client.runs.iterate_events(RUN_ID)] == [1, 2, 3, 4]
     assert [request.url.params["after"] for request in net.requests] == ["0", "2", "2"]
-    assert net.io.slept == [3.0]
+    assert net.slept == [3.0]
 
 
 def test_events_that_come_twice_or_out_of_order_are_walked_once_and_in_order(network: Networks) -> None:
@@ -222,7 +222,7 @@ def test_events_that_are_read_whole_end_too(network: Networks, cursors: list[int
     for read, first in zip(reads, ([answer(200, run("running"))], []), strict=True):
         net = network(*first, *[answer(200, {**page, "next_after": cursor}) for cursor in cursors])
         with pytest.raises(StefanBrainError, match="round in a circle"):
-            read(AgentService(KEY, "http://service.test", transport=net.io._transport))
+            read(AgentService(KEY, "http://service.test", transport=net.transport))
 
 
 def test_a_walk_from_past_the_end(network: Networks) -> None:
@@ -361,13 +361,13 @@ def test_submit_and_wait(network: Networks) -> None:
 def test_the_interval_grows_to_fifteen_seconds(network: Networks) -> None:
     net = network(*[job("running")] * 7, job("succeeded"))
     net.client.jobs.wait("j", chat="chat_1")
-    assert net.io.slept == [2.0, 3.0, 4.5, 6.75, 10.125, 15.0, 15.0]
+    assert net.slept == [2.0, 3.0, 4.5, 6.75, 10.125, 15.0, 15.0]
 
 
 def test_the_service_recommends_an_interval(network: Networks) -> None:
     net = network(job("running", recommended_poll_after_ms=250), job("succeeded"))
     net.client.jobs.wait("j", project="proj_1", session="s")
-    assert net.io.slept == [0.25]
+    assert net.slept == [0.25]
     assert dict(net.requests[0].url.params) == {"project": "proj_1", "session": "s"}
 
 
@@ -387,7 +387,7 @@ def test_a_job_that_takes_too_long(network: Networks) -> None:
     net = network(*[job("running")] * 3)
     with pytest.raises(JobTimeoutError) as caught:
         net.client.jobs.wait("j", chat="chat_1", timeout=4)
-    assert (caught.value.job_id, caught.value.chat, net.io.slept) == ("j", "chat_1", [2, 2])
+    assert (caught.value.job_id, caught.value.chat, net.slept) == ("j", "chat_1", [2, 2])
 
 
 def test_result_and_cancel_of_a_job(network: Networks) -> None:

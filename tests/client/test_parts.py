@@ -71,7 +71,7 @@ def test_what_is_made_of_content_takes_of_the_deadline(network: Networks) -> Non
 
     class Large(pd.DataFrame):
         def to_csv(self, *args: Any, **options: Any) -> Any:
-            net.io.slept.append(10.0)
+            net.slept.append(10.0)
             return super().to_csv(*args, **options)
 
     sends: list[Callable[[], Any]] = [

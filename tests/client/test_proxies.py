@@ -17,9 +17,9 @@ from agentsvc_nb.notebook.connection import connect
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from tests.independent.faces import FACES, Call, outcome
+from tests.independent.faces import FACES
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire, answer
-from tests.independent.records import KEY, RUN, run, service
+from tests.independent.records import KEY, service
 from tests.oauth.connector import HOST, certificate
 
 NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")

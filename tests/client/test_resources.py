@@ -100,7 +100,7 @@ def test_a_report_too_many_is_not_waited_for(network: Networks) -> None:
     net = network(failure("feedback_rate_limited", 429, retry_after="7"))
     with pytest.raises(RateLimitError) as caught:
         net.client.feedback.send("x")
-    assert (caught.value.retry_after_seconds, net.io.slept) == (7, [])
+    assert (caught.value.retry_after_seconds, net.slept) == (7, [])
 
 
 def test_a_call_is_its_result_or_an_acceptance(network: Networks) -> None:

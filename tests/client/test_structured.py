@@ -12,8 +12,6 @@ from pydantic import BaseModel, Field, field_validator
 
 from agentsvc_nb.client import errors
 from agentsvc_nb.client.models import Run
-from agentsvc_nb.client.streams import ResumableEventStream
-from agentsvc_nb.client.transport.io import run_sync
 from tests.client.conftest import RUN_ID, Network, answer, failure, run
 
 Networks = Callable[..., Network]
@@ -91,10 +89,9 @@ def first_name(run: Run[Any]) -> Any:
 
 def test_a_stream_keeps_the_shape(network: Networks) -> None:
     net = network(answer(202, run()), answer(200, finished(OFFER)))
-    started = net.client.runs.start("go", output_config=Offer)
-    following = ResumableEventStream(net.core, started)
-    run_sync(following.close())
-    assert first_name(run_sync(following.final_status())) == "lamp"
+    stream = net.client.runs.start_and_stream("go", output_config=Offer)
+    stream.close()
+    assert first_name(stream.final_status()) == "lamp"
 
 
 def test_a_wait_for_a_run_keeps_its_shape(network: Networks) -> None:

@@ -172,7 +172,7 @@ BROKEN = cut(1000, download, reset=False)
 DOWNLOADS: dict[str, tuple[Sequence[Way], bool, bytes | None]] = {  # ways, whether the entry is known, what comes
     "plain": ([download], False, CONTENT),
     "empty": ([partial(download, data=b"")], False, b""),
-    "cut twice": ([BROKEN] * 2 + [download], False, CONTENT),
+    "cut twice": ([BROKEN, BROKEN, download], False, CONTENT),
     "the whole again": ([BROKEN, plain(CONTENT, CONTENT)], False, CONTENT),
     "503 in between": ([BROKEN, problem(503, "brain_unavailable"), download], False, CONTENT),
     "changed meanwhile": ([BROKEN, partial(download, data=OTHER)], False, OTHER),
