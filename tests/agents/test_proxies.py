@@ -12,9 +12,9 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import running_service
 from tests.agents.chat_server import Reply
 from tests.agents.test_language import MODEL, language_service
-from tests.client.test_proxies import BROKEN, NAMES, PROXY, setting
 from tests.service.site import Answer, Asked, as_json, serving
 from tests.service.tooling import call, made, task
+from tests.wire.test_proxies import BROKEN, NAMES, PROXY, setting
 
 WITHOUT_NO_PROXY = [variables for variables in BROKEN if "NO_PROXY" not in variables]
 

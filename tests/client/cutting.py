@@ -72,7 +72,8 @@ class CuttingServer(Mock):
 
     def body(self, after: int) -> bytes:
         """Make the body of the stream that goes on after this event."""
-        return b"retry: 0\n\n" + frames(self.events[after : -1 if self.silent else None][: self.each])
+        left = [event for event in self.events[: -1 if self.silent else None] if event["id"] > after]
+        return b"retry: 0\n\n" + frames(left[: self.each])
 
     def _stream(self, wire: Wire, seen: Seen, good: Reply) -> None:
         after = int(seen.header("last-event-id") or 0)

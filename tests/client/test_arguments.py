@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from datetime import UTC, datetime
 from functools import reduce
 from typing import Any
@@ -31,30 +32,26 @@ NO_JSON: dict[str, Call] = {
     "a lone surrogate in a chat": lambda c: c.runs.start("a", chat="\ud800"),
     "extra fields": lambda c: c.runs.start("a", extra_body={"a": NAN}),
 }
+
+
+def without_id(name: str, **more: Any) -> Call:
+    """Make a call of the operation with None for its id."""
+    return lambda client: operator.attrgetter(name)(client)(None, **more)
+
+
+ALONE = (
+    *("runs.get", "runs.wait", "runs.cancel", "runs.attach", "runs.events", "runs.table", "runs.tables"),
+    *("tools.describe", "chats.retire", "feedback.get", "media.get", "labels.get", "files.list"),
+)
 NO_ID: dict[str, Call] = {
-    "runs.get": lambda c: c.runs.get(None),
-    "runs.wait": lambda c: c.runs.wait(None),
-    "runs.cancel": lambda c: c.runs.cancel(None),
-    "runs.attach": lambda c: c.runs.attach(None),
-    "runs.events": lambda c: c.runs.events(None),
-    "runs.table": lambda c: c.runs.table(None),
-    "runs.tables": lambda c: c.runs.tables(None),
+    **{name: without_id(name) for name in ALONE},
+    **{name: without_id(name, chat="c") for name in ("jobs.status", "jobs.wait", "jobs.cancel", "files.download")},
     "runs.approve": lambda c: c.runs.approve(None, "call_1"),
     "runs.approve, no call": lambda c: c.runs.approve(RUN_ID, None),
-    "jobs.status": lambda c: c.jobs.status(None, chat="chat_1"),
-    "jobs.wait": lambda c: c.jobs.wait(None, chat="chat_1"),
-    "jobs.cancel": lambda c: c.jobs.cancel(None, chat="chat_1"),
     "jobs.download_artifacts": lambda c: c.jobs.download_artifacts(None, to="."),
     "jobs.submit": lambda c: c.jobs.submit(None, {}),
-    "tools.describe": lambda c: c.tools.describe(None),
     "tools.invoke": lambda c: c.tools.invoke(None, {}),
-    "chats.retire": lambda c: c.chats.retire(None),
-    "feedback.get": lambda c: c.feedback.get(None),
-    "media.get": lambda c: c.media.get(None),
-    "labels.get": lambda c: c.labels.get(None),
-    "files.list": lambda c: c.files.list(None),
     "files.search": lambda c: c.files.search("x", chat=None),
-    "files.download": lambda c: c.files.download(None, chat="chat_1"),
     "files.download, no chat": lambda c: c.files.download("a.txt"),
 }
 SECONDS: dict[str, Call] = {

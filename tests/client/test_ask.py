@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb import APIConnectionError, ChatBusyError, JobFailedError, JobTimeoutError, ToolResultError
+from agentsvc_nb import ChatBusyError, JobFailedError, JobTimeoutError, ToolResultError
 from agentsvc_nb.client.options import WaitNotice
 from tests.client.conftest import RUN_ID, Networks, answer, failure, run
 from tests.client.cutting import events, frames, sse
@@ -91,14 +91,6 @@ def test_a_start_without_an_answer_has_no_job_id(both: Networks) -> None:
     error = net.error(lambda client: client.ask("?", idempotency_key="k", timeout=1))
     assert (type(error), error.job_id, len(net.requests)) == (JobTimeoutError, None, 2)
     assert "may have started" in str(error)
-
-
-def test_a_keyless_ask_is_sent_once(both: Networks) -> None:
-    net = both(httpx.ReadError("reset"))
-    error = net.error(lambda client: client.ask("?", idempotency_key=""))
-    assert type(error) is APIConnectionError
-    assert "may have started" in str(error)
-    assert "idempotency-key" not in net.requests[0].headers
 
 
 def test_an_answer_without_its_field_is_named(network: Networks) -> None:

@@ -151,11 +151,6 @@ def test_spent_money_has_no_reset(code: str, network: Networks) -> None:
     assert (error.retry_after_seconds, error.reset_at) == (None, None)
 
 
-def test_a_busy_chat_names_its_run(network: Networks) -> None:
-    error = network(failure("agent_run_rejected", 409, top={"activeRunId": "abc"})).error(read)
-    assert (type(error), error.active_run_id) == (StefanBrainError, "abc")
-
-
 # -- about which request ---------------------------------------------------------------------------------------------
 
 
@@ -230,11 +225,6 @@ def test_a_tools_failure_names_its_request(both: Networks) -> None:
     net = both(answer(503), answer(200, TOOL_FAILED, x_request_id="req_9"))
     error = net.error(lambda c: c.tools.invoke("t", {}, idempotency_key="k"))
     assert (type(error), error.request_id, error.attempts) == (ToolResultError, "req_9", 2)
-
-
-def test_what_was_refused_here_names_the_request_that_was_not_sent(network: Networks) -> None:
-    error = network().error(lambda c: c.tools.invoke("t", {"a": {1}}))
-    assert (error.request_id, error.method, error.path) == (None, "POST", f"{V1}/tools/t/invoke")
 
 
 @pytest.mark.parametrize("trouble", [httpx.ConnectError("refused"), failure("unauthorized", 401)])

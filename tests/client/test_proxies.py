@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import ssl
 import sys
 from pathlib import Path
@@ -21,31 +19,9 @@ from tests.independent.faces import FACES
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire, answer
 from tests.independent.records import KEY, service
 from tests.oauth.connector import HOST, certificate
+from tests.wire.test_proxies import BROKEN, environment, setting
 
-NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
-PROXY = "http://proxy.test:3128"
-BROKEN = [
-    {"ALL_PROXY": "socks5://127.0.0.1:1080"},
-    {"ALL_PROXY": "socks://127.0.0.1:1080/"},
-    {"HTTP_PROXY": "http://proxy company:3128", "HTTPS_PROXY": "http://[::1"},
-    {"HTTP_PROXY": "http://", "HTTPS_PROXY": "nonsense:port"},
-    {"NO_PROXY": "localhost,127.0.0.0/8,::1/128,fd00::/8,[fe80::]/10,*.corp:x,http://[,\u00e9..,a b"},
-    {"SSL_CERT_FILE": "/nowhere/company.pem", "REQUESTS_CA_BUNDLE": "/nowhere/company.pem"},
-    {"SSL_CERT_DIR": "/nowhere"},
-]
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in NAMES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    return monkeypatch
-
-
-def setting(environment: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
-    for name, value in variables.items():
-        environment.setenv(name, value)
+__all__ = ["environment"]
 
 
 @pytest.mark.parametrize("face", ["blocking", "async"])
@@ -55,76 +31,6 @@ def test_loopback_needs_no_variable(environment: pytest.MonkeyPatch, variables: 
     with Mock(service) as mock:
         for address in (mock.origin, mock.origin.replace("127.0.0.1", "localhost")):
             assert FACES[face](address, lambda client: client.models.list())
-
-
-@pytest.mark.parametrize(
-    ("variables", "url", "through"),
-    [
-        ({}, "https://far.test", None),
-        ({"HTTPS_PROXY": PROXY}, "https://far.test", "HTTPS_PROXY"),
-        ({"HTTPS_PROXY": PROXY}, "http://far.test", None),
-        ({"HTTP_PROXY": "proxy.test:3128"}, "http://far.test", "HTTP_PROXY"),
-        ({"ALL_PROXY": PROXY}, "https://far.test", "ALL_PROXY"),
-        ({"ALL_PROXY": "socks5://x:1", "HTTPS_PROXY": PROXY}, "https://far.test", "HTTPS_PROXY"),
-        ({"HTTPS_PROXY": "http://upper.test", "https_proxy": PROXY}, "https://far.test", "https_proxy"),
-        *(({"ALL_PROXY": PROXY}, url, None) for url in ("http://localhost:1", "http://127.9.9.9", "http://[::1]:8787")),
-        ({"ALL_PROXY": PROXY}, "https://app.localhost", None),
-        ({"ALL_PROXY": PROXY, "NO_PROXY": "*"}, "https://far.test", None),
-        *(
-            ({"ALL_PROXY": PROXY, "NO_PROXY": f"a b,http://[,{entry}"}, url, None)
-            for entry, url in (
-                ("far.test", "https://far.test"),
-                ("FAR.test", "https://deep.far.test./x"),
-                (".far.test", "https://deep.far.test"),
-                ("*.far.test", "https://deep.far.test"),
-                ("far.test:8443", "https://far.test:8443"),
-                ("far.test:443", "https://far.test"),
-                ("https://far.test", "https://far.test"),
-                ("all://far.test", "https://far.test"),
-                ("10.0.0.0/8", "http://10.1.2.3:8787"),
-                ("10.1.2.3", "http://10.1.2.3:8787"),
-                ("fd00::/8", "http://[fd12::1]:8787"),
-                ("[fd00::]/8", "http://[fd12::1]:8787"),
-                ("fd12::1", "http://[fd12::1]:8787"),
-                ("[fd12::1]:8787", "http://[fd12::1]:8787"),
-            )
-        ),
-        *(
-            ({"ALL_PROXY": PROXY, "NO_PROXY": entry}, url, "ALL_PROXY")
-            for entry, url in (
-                ("far.test", "https://nofar.test"),
-                (".far.test", "https://far.test"),
-                ("far.test:8443", "https://far.test"),
-                ("http://far.test", "https://far.test"),
-                ("10.0.0.0/8", "http://11.1.2.3"),
-                ("fd00::/999", "http://[fd12::1]"),
-                ("10.0.0.0/8", "http://[fd12::1]"),
-                ("", "https://far.test"),
-            )
-        ),
-    ],
-)
-def test_which_proxy_an_address_has(
-    environment: pytest.MonkeyPatch, variables: dict[str, str], url: str, through: str | None
-) -> None:
-    reached: list[Wire] = []
-    with Mock(service) as proxy, Mock(service) as host:
-        host.at_accept = [reached.append]
-        setting(environment, {name: value.replace(PROXY[7:], proxy.origin[7:]) for name, value in variables.items()})
-        at = ("127.0.0.1", int(host.origin.rpartition(":")[2]))
-        environment.setattr(socket, "getaddrinfo", resolving_to(at, socket.getaddrinfo))
-        with contextlib.suppress(StefanBrainError):  # no TLS is spoken here
-            FACES["blocking"](url, lambda client: client.models.list(), max_retries=0)
-        assert (bool(proxy.seen), bool(reached)) == (through is not None, through is None)
-
-
-def resolving_to(at: tuple[str, int], real: Any) -> Any:
-    """Make a `getaddrinfo` that finds all hosts but the proxy's at this address."""
-
-    def found(host: str, port: int, *rest: Any, **more: Any) -> Any:
-        return real(*((host, port) if host == "127.0.0.1" else at), *rest, **more)
-
-    return found
 
 
 @pytest.mark.parametrize(

@@ -114,13 +114,6 @@ def test_any_bytes_in_any_chunks_read_as_the_standard_says(
     )
 
 
-@given(written(st.just("x")))
-def test_byte_by_byte_reads_as_the_standard_says(made: tuple[list[dict[str, Any]], bytes]) -> None:
-    expected, text = made
-    got, _ = read(sse(*(bytes([byte]) for byte in text)))
-    assert [event.id for event in got] == [each["id"] for each in expected]
-
-
 @given(written(st.just("x")), st.data())
 def test_what_a_cut_leaves_unfinished_is_never_delivered(
     made: tuple[list[dict[str, Any]], bytes], data: st.DataObject

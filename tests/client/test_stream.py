@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import random
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -48,38 +47,10 @@ def test_a_hundred_cuts_lose_nothing(face: str, seed: int) -> None:
         assert (server.cuts, got.reconnects) == (0, 100)
 
 
-class UntidyServer(CuttingServer):
-    """Serve a run's events in an order of its own; the next stream ends after `percent` of its bytes."""
-
-    def __init__(self, order: str) -> None:
-        super().__init__(14)
-        self.order, self.percent = order, 0
-
-    def body(self, after: int) -> bytes:
-        *some, end = self.events[after:]
-        if self.order == "doubled":  # also the three before, as a service does that is too careful
-            some = [event for event in self.events[max(0, after - 3) : -1] for _ in range(2)]
-        elif self.order == "disordered":
-            random.Random(self.percent).shuffle(some)
-        body = b"retry: 0\n\n" + frames([*some, end])
-        percent, self.percent = self.percent or 100, 0
-        return body[: len(body) * percent // 100]
-
-
-@pytest.mark.parametrize("order", ["plain", "doubled", "disordered"])
-@pytest.mark.parametrize("face", FACES)
-def test_a_stream_cut_anywhere_is_whole(face: str, order: str) -> None:
-    expected = [parse_event(event) for event in events(14)]
-    with UntidyServer(order) as server:
-        for percent in range(1, 101, 3):
-            server.percent = percent
-            assert follow(server.origin, face).events == expected, f"cut after {percent} % of its bytes"
-
-
 @pytest.mark.parametrize("face", ["blocking", "async"])
 def test_what_a_service_does_not_have_is_not_waited_for(face: str) -> None:
     """Ids have no gaps; where a page has none either, the events that are there come all the same."""
-    with UntidyServer("plain") as server:
+    with CuttingServer(14) as server:
         del server.events[3:6]
         assert follow(server.origin, face).ids == [1, 2, 3, *range(7, 15)]
 
@@ -231,14 +202,6 @@ def test_a_stream_from_past_the_end_ends(both: Networks) -> None:
     net = both(answer(200, run("completed")), sse(b""), answer(200, {"data": [], "status": "completed"}))
     assert net.call(lambda client: client.runs.attach(RUN_ID, after=4)) == []
     assert net.requests[1].headers["last-event-id"] == "4"
-
-
-@pytest.mark.parametrize(
-    "streams", [[events(5)[:3], events(5)], [[*events(5)[:3], *events(5)]]], ids=["after a cut", "in one stream"]
-)
-def test_events_that_come_twice_are_given_once(both: Networks, streams: list[list[dict[str, Any]]]) -> None:
-    net = both(answer(200, run()), *[sse(frames(some)) for some in streams])
-    assert ids(net.call(attach)) == [1, 2, 3, 4, 5]
 
 
 def test_failures_in_a_row_are_counted_anew_after_progress(both: Networks) -> None:

@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -250,15 +250,16 @@ class Mock:
 
 
 def saying(name: str, reply: Reply) -> Fault:
-    """A whole answer in place of the good one; the connection stays."""
+    """Make a whole answer in place of the good one; the connection stays."""
     return Fault(name, lambda wire, seen, good: wire.send(reply.whole), keeps=True)
 
 
 def frames(*events: dict[str, Any], end: str = "\n") -> bytes:
     """Events as a stream has them."""
 
-    def lines() -> Iterator[str]:
-        for event in events:
-            yield from (f"id: {event['id']}", f"event: {event['type']}", f"data: {json.dumps(event)}", "")
-
-    return "".join(line + end for line in lines()).encode()
+    lines = [
+        line
+        for event in events
+        for line in (f"id: {event['id']}", f"event: {event['type']}", f"data: {json.dumps(event)}", "")
+    ]
+    return "".join(line + end for line in lines).encode()

@@ -23,14 +23,7 @@ def sha(data: bytes) -> str:
 
 def run(status: str = "completed", **more: Any) -> dict[str, Any]:
     done = status in ("completed", "failed", "cancelled")
-    record: dict[str, Any] = {
-        "object": "agent_run",
-        "run_id": RUN,
-        "status": status,
-        "chat": CHAT,
-        "project": None,
-        "created_at": NOW,
-    }
+    record: dict[str, Any] = {"object": "agent_run", "run_id": RUN, "status": status, "chat": CHAT, "created_at": NOW}
     record |= {"started_at": NOW, "ended_at": NOW if done else None, "output": "Hello" if done else None}
     record |= {"structured_output": None, "last_error": None, "last_error_message": None, "steps": 1, "model": "m"}
     usage = {"input_tokens": 3, "output_tokens": 2, "cost_microcents": 7}
@@ -51,13 +44,15 @@ def story(pieces: int = 4) -> list[dict[str, Any]]:
 
 def file_entry(path: str = "reports/prices.csv", data: bytes = CONTENT, **more: Any) -> dict[str, Any]:
     url = f"{PREFIX}/files/download?" + urlencode({"chat_id": CHAT, "path": path})
-    entry: dict[str, Any] = {
-        "object": "workspace_file",
-        "id": sha(data),
-        "path": path,
+    entry: dict[str, Any] = {"object": "workspace_file", "id": sha(data), "path": path}
+    entry |= {
         "file_name": path.rsplit("/", 1)[-1],
+        "name": None,
+        "kind": "output",
+        "media_type": "text/csv",
+        "size_bytes": len(data),
+        "updated_at": NOW,
     }
-    entry |= {"name": None, "kind": "output", "media_type": "text/csv", "size_bytes": len(data), "updated_at": NOW}
     return entry | {"run_id": RUN, "output": None, "download_url": url} | FUTURE | more
 
 
@@ -67,14 +62,15 @@ def accepted(tool: str = "create_images", **more: Any) -> dict[str, Any]:
 
 
 def job(status: str = "succeeded", **more: Any) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "object": "tool_job",
-        "job_id": "job_1",
-        "tool": "create_images",
-        "family": "static_ad",
+    record: dict[str, Any] = {"object": "tool_job", "job_id": "job_1", "tool": "create_images", "family": "static_ad"}
+    record |= {
         "chat": CHAT,
+        "status": status,
+        "is_error": status == "failed",
+        "error": None,
+        "content": [],
+        "data": None,
     }
-    record |= {"status": status, "is_error": status == "failed", "error": None, "content": [], "data": None}
     record |= {"progress": {"done": 1, "total": 2, "message": "half"}, "recommended_poll_after_ms": 10}
     return record | {"created_at": NOW, "started_at": NOW, "ended_at": None} | FUTURE | more
 
@@ -86,13 +82,7 @@ def tool(name: str = "web_search") -> dict[str, Any]:
 
 
 def tool_result(name: str = "web_search", **more: Any) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "object": "tool_result",
-        "tool": name,
-        "is_error": False,
-        "error": None,
-        "data": {"hits": []},
-    }
+    result: dict[str, Any] = {"object": "tool_result", "tool": name, "is_error": False, "data": {"hits": []}}
     return result | {"content": [{"type": "text", "text": "found"}], "chat": CHAT} | FUTURE | more
 
 
@@ -109,34 +99,13 @@ def listing(*entries: Any, **more: Any) -> dict[str, Any]:
 
 
 PAGE = {"object": "landing_page", "id": "page_1", "url": "https://example.com", "labels": {"tone": "dry"}, "version": 3}
+LABEL = {"name": "tone", "description": "d", "values": ["dry", "playful"]}
 PROJECT = {"object": "project", "id": "proj_1", "name": "Autumn", "instructions": ""}
 MEDIA = {"object": "ad_media", "id": "media_1", "kind": "video", "source": "s", "url": None, "duration_s": 2.5}
-MODEL: dict[str, Any] = {
-    "object": "model",
-    "id": "m",
-    "default": True,
-    "available": True,
-    "reason": None,
-    "context_tokens": 1000,
-}
-MODEL |= {"sees_images": False, "uses_tools": True, "input_cents_per_million": 1.5, "output_cents_per_million": None}
-STAGED: dict[str, Any] = {
-    "object": "staged_file",
-    "id": "upload_1",
-    "file_name": "a.txt",
-    "media_type": "text/plain",
-    "size_bytes": 3,
-}
-STAGED |= {"sha256": sha(b"abc"), "expires_at": NOW}
+MODEL = {"object": "model", "id": "m", "default": True, "available": True, "context_tokens": 1000}
+STAGED = {"object": "staged_file", "id": "upload_1", "file_name": "a.txt", "media_type": "text/plain", "size_bytes": 3}
 SNIPPET = [[{"text": "a ", "match": False}, {"text": "lamp", "match": True}]]
-HIT: dict[str, Any] = {
-    "object": "workspace_file_search_result",
-    "id": sha(CONTENT),
-    "path": "reports/prices.csv",
-    "match": "content",
-}
-HIT |= {"file_name": "prices.csv", "name": None, "kind": "output", "media_type": "text/csv", "snippets": SNIPPET}
-HIT |= {"size_bytes": len(CONTENT), "updated_at": NOW}
+HIT = file_entry() | {"object": "workspace_file_search_result", "match": "content", "snippets": SNIPPET}
 
 
 def download(seen: Seen, data: bytes = CONTENT, **headers: str) -> Reply:
@@ -209,9 +178,7 @@ ROUTES: dict[tuple[str, str], Callable[[Seen], Reply]] = {
     ("POST", "/files"): lambda seen: answer({"object": "list", "files": [STAGED | FUTURE]}),
     ("GET", "/files"): _list_files,
     ("PATCH", "/files"): lambda seen: answer(file_entry(name=seen.json["name"])),
-    ("GET", "/files/search"): lambda seen: answer(
-        {"object": "workspace_file_search", "chat": CHAT, "results": [HIT | FUTURE]}
-    ),
+    ("GET", "/files/search"): lambda seen: answer({"object": "x", "chat": CHAT, "results": [HIT | FUTURE]}),
     ("GET", "/files/download"): download,
     ("GET", "/tools"): lambda seen: answer(listing(tool(), tool("create_images"))),
     ("GET", "/tools/web_search"): lambda seen: answer(tool()),
@@ -225,9 +192,7 @@ ROUTES: dict[tuple[str, str], Callable[[Seen], Reply]] = {
     ("GET", "/feedback/fb_1"): lambda seen: answer(report() | FUTURE),
     ("GET", "/media/media_1"): lambda seen: answer(MEDIA | {"transcript": None} | FUTURE),
     ("POST", "/media/media_1/transcript"): lambda seen: answer(accepted("t", family="media_transcript"), 202),
-    ("GET", "/landing-pages/labels"): lambda seen: answer(
-        {"object": "list", "labels": [{"name": "tone", "description": "d", "values": ["dry", "playful"]}]}
-    ),
+    ("GET", "/landing-pages/labels"): lambda seen: answer({"object": "list", "labels": [LABEL]}),
     ("GET", "/landing-pages/page_1"): lambda seen: answer(PAGE | FUTURE),
     ("PUT", "/landing-pages/page_1/labels"): lambda seen: answer(PAGE | {"version": 4} | FUTURE),
     ("GET", "/projects"): lambda seen: answer(listing(PROJECT)),
