@@ -15,9 +15,9 @@ from agentsvc_nb.notebook.connection import connect
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from tests.independent.faces import FACES
+from tests.independent.faces import FACES, Call, outcome
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire, answer
-from tests.independent.records import KEY, service
+from tests.independent.records import KEY, RUN, run, service
 from tests.oauth.connector import HOST, certificate
 from tests.wire.test_proxies import BROKEN, environment, setting
 
