@@ -39,10 +39,10 @@ if TYPE_CHECKING:
         StefanBrainError,
         ToolResultError,
     )
-    from agentsvc_nb.client.event_streams import AsyncEventStream, EventStream
     from agentsvc_nb.client.events import Event, RunEvent
     from agentsvc_nb.client.models import Answer, Job, Run
     from agentsvc_nb.client.options import RetryNotice, WaitNotice
+    from agentsvc_nb.client.streams import AsyncEventStream, EventStream
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.commands import Files, Gallery
     from agentsvc_nb.notebook.nested_loops import allow_nested_loops
@@ -100,11 +100,11 @@ _MODULES = {
     "AgentService": "client.api",
     "Answer": "client.models",
     "AsyncAgentService": "client.api",
-    "AsyncEventStream": "client.event_streams",
+    "AsyncEventStream": "client.streams",
     "ClientTool": "client.client_tools",
     "Chat": "notebook.widgets.chat.chat",
     "Event": "client.events",
-    "EventStream": "client.event_streams",
+    "EventStream": "client.streams",
     "Files": "notebook.commands",
     "Gallery": "notebook.commands",
     "MapProgress": "client.batch",

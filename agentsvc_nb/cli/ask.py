@@ -22,7 +22,7 @@ from agentsvc_nb.cli.connection import (
 )
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.event_streams import EventStream
+    from agentsvc_nb.client.streams import EventStream
     from agentsvc_nb.wire.runs import Event, Run
 
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 
 from agentsvc_nb.client.core import ApiRequest, Core
 from agentsvc_nb.client.errors import circular_pages
-from agentsvc_nb.client.event_streams import AsyncStreamStart, EventStream
 from agentsvc_nb.client.models import Data, Listing
 from agentsvc_nb.client.options import ClientOptions, Options, WaitOptions
+from agentsvc_nb.client.streams import AsyncStreamStart, EventStream
 from agentsvc_nb.client.transport.io import run_sync
 
 if TYPE_CHECKING:

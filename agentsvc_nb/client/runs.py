@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast, overload
 from agentsvc_nb.client.core import ApiRequest, Core
 from agentsvc_nb.client.downloads import fetch_tables
 from agentsvc_nb.client.errors import StefanBrainError, refused
-from agentsvc_nb.client.event_streams import AsyncStreamStart
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
 from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paged, paging, streaming
 from agentsvc_nb.client.models import Answer, Listing, Run, Shape, first_table, listing, schema
 from agentsvc_nb.client.options import Options, WaitOptions, some_seconds, wait_seconds, whole
 from agentsvc_nb.client.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
-from agentsvc_nb.client.streams import ResumableEventStream
+from agentsvc_nb.client.streams import AsyncEventStream, AsyncStreamStart
 from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.client.uploads import FileInput, parts
 from agentsvc_nb.client.waiting import OnBusy, ended, in_time, when_free
@@ -205,7 +204,7 @@ class AsyncRuns(Resource):
         ...         print(event.type)
         """
 
-        async def open() -> ResumableEventStream:
+        async def open() -> AsyncEventStream:
             core = self._core.scoped(options).within(wait_seconds(timeout))
             starting = AsyncRuns(core).start(
                 message,
@@ -224,7 +223,7 @@ class AsyncRuns(Resource):
                 max_cents=max_cents,
                 client_tools=client_tools,
             )
-            return ResumableEventStream(core, await in_time(chat, starting))
+            return AsyncEventStream(core, await in_time(chat, starting))
 
         return AsyncStreamStart(open)
 
@@ -244,9 +243,9 @@ class AsyncRuns(Resource):
         ...     print(stream.final_status().output)
         """
 
-        async def open() -> ResumableEventStream:
+        async def open() -> AsyncEventStream:
             core = self._core.scoped(options)
-            return ResumableEventStream(core, await AsyncRuns(core).get(run_id), event_id(after))
+            return AsyncEventStream(core, await AsyncRuns(core).get(run_id), event_id(after))
 
         return AsyncStreamStart(open)
 

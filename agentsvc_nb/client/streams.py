@@ -1,22 +1,26 @@
-"""A run's events as they happen. Each comes exactly once, also when the connection drops and is opened again."""
+"""A run's events as they happen. Each comes exactly once, also when the connection drops and is opened again.
+
+`AsyncEventStream` does the work; `EventStream` runs it to the next event on blocking I/O.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, Self
 
 from pydantic_core import from_json
 
 from agentsvc_nb.client import options
 from agentsvc_nb.client.core import ApiRequest, Core, described
 from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError, StefanBrainError, after
-from agentsvc_nb.client.events import EventPage, RunEvent, parse_event
-from agentsvc_nb.client.models import Run, read
+from agentsvc_nb.client.events import EventPage, RunEvent, TextDelta, parse_event
+from agentsvc_nb.client.models import Data, Run, read
 from agentsvc_nb.client.sse import EventDecoder, ServerSentEvent
-from agentsvc_nb.client.transport.io import Response, Stopper
+from agentsvc_nb.client.transport.io import Response, Stopper, run_sync
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import TERMINAL
 
@@ -29,16 +33,21 @@ READ_SECONDS: Final = 75.0
 """Without a byte for the time of five pings the connection is dead. Less than the gateway's 120 s."""
 
 
-class ResumableEventStream:
-    """Reads one run's events with an id over `after`, until the core's deadline; `EventStream` is its public face.
+class AsyncEventStream(Generic[Data]):
+    """The events of a run, for `async for`; see `EventStream`.
 
-    `cursor` is the id of the last event handed out, and `run` the record as of that event. Each connection resumes
-    after `cursor`, so an event that was received but not handed out is sent again.
+    Each connection resumes after `cursor`, so an event that was received but not returned is sent again.
     """
 
+    run: Run[Data]
+    """The last known run. It comes from the start, then from the events, then from the final record."""
+    cursor: int
+    """Id of the last event that you have read; pass it to `attach` as `after` to continue from there."""
+    reconnects: int
+    """How often the stream has reconnected after a dropped connection."""
     _response: Response | None = None  # of the class, too: Ctrl-C may end `__init__` before it is set
 
-    def __init__(self, core: Core, run: Run[Any], after: int = 0) -> None:
+    def __init__(self, core: Core, run: Run[Data], after: int = 0) -> None:
         self.run = run
         self.cursor = after
         self.reconnects = 0
@@ -53,26 +62,63 @@ class ResumableEventStream:
         self._events_here = 0  # events of the current connection
         self._failures = 0  # failures in a row
         self._done = False  # closed, or the last event was received
-        self._unreadable: StefanBrainError | None = None  # told when what waits is handed out
+        self._unreadable: StefanBrainError | None = None  # raised when the events before it were returned
         self._stopper = Stopper()
         self._calls: ClientCalls | None = core.client_calls.get(run.run_id)
-        self._worked = False  # whether the calls of the events handed out were executed
+        self._worked = False  # whether the calls of the events returned were executed
 
     @property
-    def request_id(self) -> str | None:
-        """The id of the request of the latest connection; before the first, of that which the run was read with."""
+    def run_id(self) -> str:
+        return self.run.run_id
+
+    @property
+    def chat(self) -> str:
+        return self.run.chat
+
+    @property
+    def text(self) -> AsyncIterator[str]:
+        """Return an iterator over the pieces of the answer as they arrive; see `EventStream.text`.
+
+        >>> async for piece in stream.text:  # doctest: +SKIP
+        ...     print(piece, end="", flush=True)
+        """
+        return (event.text async for event in self if isinstance(event, TextDelta))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> RunEvent:
+        event = await self._next()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
+
+    @property
+    def _request_id(self) -> str | None:
+        """Return the id of the latest request for events, or at first the id of the request for the run."""
         return self._last.headers.get("x-request-id") if self._last else self.run._request_id
 
-    async def next(self) -> RunEvent | None:
-        """The next event, None after the last. Raises `StefanBrainError` when the stream cannot be resumed, and
-        `JobTimeoutError` at the deadline."""
-        while not (event := self.received()):
-            if not await self.advance():
+    async def _next(self) -> RunEvent | None:
+        """Return the next event, or None after the last.
+
+        Raises `StefanBrainError` if the stream cannot be resumed, and `JobTimeoutError` at the deadline.
+        """
+        while not (event := self._received()):
+            if not await self._advance():
                 return None
         return event
 
-    def received(self) -> RunEvent | None:
-        """The next event if it is here, else None: then `advance`."""
+    def _received(self) -> RunEvent | None:
+        """Return the next event if it is here, else None: then `_advance`."""
         if self._calls and not self._worked:
             return None
         # Ctrl-C may come between any two steps: an event leaves the queue only after the cursor has moved to it.
@@ -101,12 +147,9 @@ class ResumableEventStream:
         if run.status != "failed":  # a failed run may be resumed
             self._core.client_calls.pop(run.run_id, None)
 
-    async def final_status(self) -> Run[Any]:
-        """Read to the end and return the ended run. A closed stream polls the run every 3 s instead.
-
-        Raises as `next`.
-        """
-        while await self.next():
+    async def final_status(self) -> Run[Data]:
+        """Read to the end, and return the finished run. A closed stream reads the run every 3 s instead."""
+        while await self._next():
             pass
         while not self.run.ended:
             await self._in_time()
@@ -116,6 +159,7 @@ class ResumableEventStream:
         return self.run
 
     async def close(self) -> None:
+        """Stop reading. The run goes on."""
         self._done = True
         self._stopper.stop()
         self._waiting.clear()
@@ -149,10 +193,10 @@ class ResumableEventStream:
         if self._waiting:  # empty if another thread closed the stream meanwhile
             self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
-    async def advance(self) -> bool:
-        """One step towards the next event: execute calls of it, connect, or read. False after the last event.
+    async def _advance(self) -> bool:
+        """Execute client tools, connect, or read what comes next. Return False after the last event.
 
-        Raises as `next`.
+        Raises as `_next`.
         """
         if self._calls:
             before = self._worked
@@ -221,7 +265,7 @@ class ResumableEventStream:
     def _queue(self, frames: list[ServerSentEvent]) -> bool:
         """Queue the events that are new. False at one before which events are missing.
 
-        One that cannot be read is told by `advance`, after those before it were handed out.
+        One that cannot be read is told by `_advance`, after those before it were handed out.
         """
         last = self._waiting[-1].id if self._waiting else self.cursor
         for frame in frames:
@@ -306,6 +350,107 @@ class ResumableEventStream:
         late = JobTimeoutError(self.run.run_id, self.run.chat)
         late.last_event_id = self.cursor
         return described(late, self._last) if self._last else late
+
+
+class EventStream(Generic[Data]):
+    """The events of a run. Leave it early with `close`, `with`, or by dropping it: the run goes on.
+
+    >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
+    ...     for event in stream:
+    ...         print(event.type)
+    ...     print(stream.final_status().output)
+    """
+
+    def __init__(self, events: AsyncEventStream[Data]) -> None:
+        self._events = events
+
+    @property
+    def run(self) -> Run[Data]:
+        """Return the last known run. It comes from the start, then from the events, then from the final record."""
+        return self._events.run
+
+    @property
+    def run_id(self) -> str:
+        return self.run.run_id
+
+    @property
+    def chat(self) -> str:
+        return self.run.chat
+
+    @property
+    def cursor(self) -> int:
+        """Return the id of the last event that you have read; pass it to `attach` as `after` to continue from there."""
+        return self._events.cursor
+
+    @property
+    def reconnects(self) -> int:
+        """Return how often the stream has reconnected after a dropped connection."""
+        return self._events.reconnects
+
+    @property
+    def _request_id(self) -> str | None:
+        return self._events._request_id
+
+    def final_status(self) -> Run[Data]:
+        """Read to the end, and return the finished run."""
+        return run_sync(self._events.final_status())
+
+    @property
+    def text(self) -> Iterator[str]:
+        """Return an iterator over the pieces of the answer as they arrive, without other events.
+
+        If an attempt crashed, its text has been returned already; `final_status().output` never contains it.
+
+        >>> for piece in stream.text:  # doctest: +SKIP
+        ...     print(piece, end="", flush=True)
+        """
+        return (event.text for event in self if isinstance(event, TextDelta))
+
+    def close(self) -> None:
+        """Stop reading. You may call it from another thread."""
+        run_sync(self._events.close())
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> RunEvent:
+        while not (event := self._events._received()):
+            if not run_sync(self._events._advance()):
+                raise StopIteration
+        return event
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.run_id!r}, {self.run.status!r}, cursor={self.cursor})"
+
+
+class AsyncStreamStart(Generic[Data]):
+    """A call that returns an `AsyncEventStream`: use it with `async with`, or `await` it. Until then it sends nothing.
+
+    >>> async with client.runs.start_and_stream("Draft three headlines") as stream:  # doctest: +SKIP
+    ...     async for event in stream:
+    ...         print(event.type)
+    """
+
+    def __init__(self, open: Callable[[], Coroutine[Any, Any, AsyncEventStream[Data]]]) -> None:
+        self._open = open
+        self._stream: AsyncEventStream[Data] | None = None
+
+    def __await__(self) -> Generator[Any, Any, AsyncEventStream[Data]]:
+        return self.__aenter__().__await__()
+
+    async def __aenter__(self) -> AsyncEventStream[Data]:
+        self._stream = await self._open()
+        return self._stream
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._stream:
+            await self._stream.close()
 
 
 def _event(frame: ServerSentEvent) -> RunEvent:

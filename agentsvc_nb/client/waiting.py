@@ -12,7 +12,7 @@ from agentsvc_nb.client.log import log
 from agentsvc_nb.client.models import Run
 from agentsvc_nb.client.options import WaitNotice, wait_seconds
 from agentsvc_nb.client.references import ChatRef, optional
-from agentsvc_nb.client.streams import ResumableEventStream
+from agentsvc_nb.client.streams import AsyncEventStream
 from agentsvc_nb.client.transport.io import Response
 from agentsvc_nb.wire.limits import RUN_POLL_SECONDS
 
@@ -123,9 +123,9 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
 async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
     """Follow the run's events and return its record: ended, unless there is no event stream."""
     await core.notify(WaitNotice("run", run.run_id, run.status))
-    stream = ResumableEventStream(core, run)
+    stream = AsyncEventStream(core, run)
     try:
-        while await stream.next():
+        async for _ in stream:
             pass
     except JobTimeoutError:
         raise
