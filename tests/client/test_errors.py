@@ -71,13 +71,6 @@ def test_any_body_is_survived(body: bytes, both: Networks) -> None:
     assert str(error) == "The service answered 502 without an explanation (text/html)."
 
 
-def test_numbers_and_characters_that_python_refuses_hide_no_message(network: Networks) -> None:
-    body = b'{"error": {"code": "request_per_day", "message": "No\\ud800.", "limit": ' + b"9" * 5_000 + b"}}"
-    error = network(httpx.Response(429, content=body)).error(read)
-    assert (error.code, error.message) == ("request_per_day", "No?.")
-    assert str(error).encode()
-
-
 def test_a_long_body_is_kept_in_part_only(network: Networks) -> None:
     assert network(httpx.Response(500, text="é" * 9_000)).error(read).body == "é" * 2_000
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import inspect
 import io
-import json
 import os
 import re
 from collections.abc import Callable
@@ -21,7 +20,6 @@ from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTim
 from agentsvc_nb.client.faces import Pages
 from agentsvc_nb.client.options import WaitNotice
 from agentsvc_nb.client.uploads import FileInput
-from agentsvc_nb.wire.tools import Job
 from tests.client.conftest import KEY, RUN_ID, Network, answer, failure, run
 from tests.client.cutting import events, frames
 
@@ -33,24 +31,6 @@ def part_names(request: httpx.Request) -> list[tuple[str, str]]:
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_start_sends_what_was_given_and_no_more(network: Networks) -> None:
-    net = network(answer(202, run()), answer(202, run()))
-    net.client.runs.start("hello")
-    net.client.runs.start(
-        "hello",
-        chat="chat_1",
-        project="proj_1",
-        session="s",
-        sync=True,
-        on_busy="reject",
-        output_config={"type": "object"},
-        file_ids=["upload_1"],
-    )
-    given = {"chat": "chat_1", "project": "proj_1", "session": "s", "on_busy": "reject"}
-    more = {"sync": True, "output_config": {"type": "object"}, "file_ids": ["upload_1"]}
-    assert net.bodies == [{"message": "hello"}, {"message": "hello", **given, **more}]
 
 
 @pytest.mark.parametrize(
@@ -124,13 +104,6 @@ def test_what_cannot_work_is_refused_before_it_is_sent(network: Networks, given:
     assert (caught.value.code, caught.value.status, net.requests) == (code, None, [])
 
 
-def test_a_busy_chat(network: Networks) -> None:
-    net = network(failure("agent_run_rejected", 409, top={"activeRunId": RUN_ID}))
-    with pytest.raises(StefanBrainError) as caught:
-        net.client.runs.start("hello", chat="chat_1", idempotency_key="k")
-    assert caught.value.active_run_id == RUN_ID
-
-
 def streamed(*given: dict[str, Any]) -> httpx.Response:
     return httpx.Response(200, content=iter([frames(list(given))]), headers={"content-type": "text/event-stream"})
 
@@ -168,12 +141,6 @@ def test_wait_gives_up_at_its_deadline_after_a_last_look(network: Networks) -> N
     with pytest.raises(JobTimeoutError) as caught:
         net.client.runs.wait(RUN_ID, timeout=7)
     assert (caught.value.job_id, caught.value.chat, net.slept) == (RUN_ID, "chat_1", [3, 3, 1])
-
-
-def test_cancel(network: Networks) -> None:
-    net = network(answer(200, run("cancelling")))
-    assert net.client.runs.cancel(RUN_ID).status == "cancelling"
-    assert (net.requests[0].method, net.requests[0].url.path[-7:]) == ("POST", "/cancel")
 
 
 def test_events_are_walked_until_the_run_ends(network: Networks) -> None:
@@ -233,13 +200,6 @@ def test_a_walk_from_past_the_end(network: Networks) -> None:
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
-def test_upload(network: Networks) -> None:
-    net = network(answer(200, {"files": [{"id": "upload_1", "file_name": "a.txt"}]}))
-    assert [staged.id for staged in net.client.files.upload(("a.txt", b"x"), chat="chat_1")] == ["upload_1"]
-    assert net.requests[0].url.params["chat_id"] == "chat_1"
-    assert part_names(net.requests[0]) == [("files", "a.txt")]
-
-
 def test_no_and_too_many_files_are_not_sent(network: Networks) -> None:
     assert network().client.files.upload() == []
     with pytest.raises(StefanBrainError, match="too_many_files"):
@@ -263,14 +223,6 @@ def test_first_reads_one_page_only(network: Networks) -> None:
     assert first.path == "a"
 
 
-def test_search(network: Networks) -> None:
-    found = {"id": "a" * 64, "path": "p", "match": "content", "snippets": [[{"text": "x", "match": True}]]}
-    net = network(answer(200, {"chat": "chat_1", "results": [found], "took": 3}))
-    results = net.client.files.search('"a b" or -c', chat="chat_1").results
-    assert results[0].snippets[0][0].match
-    assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "q": '"a b" or -c'}
-
-
 HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 
 
@@ -284,12 +236,6 @@ def broken(*chunks: bytes) -> httpx.Response:
         raise httpx.ReadError("reset")
 
     return httpx.Response(200, content=body())
-
-
-def test_download(network: Networks) -> None:
-    net = network(broken(b"he"), content(b"he", b"llo"))
-    assert net.client.files.download("a/ü.txt", chat="chat_1") == b"hello"
-    assert dict(net.requests[0].url.params) == {"chat_id": "chat_1", "path": "a/ü.txt"}
 
 
 def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network: Networks) -> None:
@@ -316,26 +262,6 @@ def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Pa
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("b.txt", "before")]
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("..", "_"),
-        ("a/..", "_"),
-        ("/etc/passwd", "passwd"),
-        ("..\\..\\x.txt", "__.._x.txt"),
-        ("C:x", "C_x"),
-        ("con.txt", "_con.txt"),
-        ("a\x00b\n.txt", "a_b_.txt"),
-        ("report\u202etxt.exe", "report_txt.exe"),
-        ("name. .", "name"),
-        ("漢" * 100 + ".png", "漢" * 65 + ".png"),
-    ],
-)
-def test_a_name_stays_in_its_folder(network: Networks, tmp_path: Path, path: str, name: str) -> None:
-    place = network(content(b"hello")).client.files.download(path, chat="chat_1", to=tmp_path)
-    assert place == tmp_path / name
-
-
 # -- jobs and tools ------------------------------------------------------------------------------------------------
 
 
@@ -344,18 +270,6 @@ def job(status: str, **more: Any) -> httpx.Response:
 
 
 ACCEPTED = {"type": "tool_job", "tool": "echo_job", "family": "echo", "job_id": "j", "chat": "chat_1"}
-
-
-def test_submit_and_wait(network: Networks) -> None:
-    looks = [job("queued"), job("running", progress={"done": 1, "total": 2}), job("succeeded")]
-    net = network(answer(202, ACCEPTED), *looks, job("succeeded", kind="files", files=[{"id": "1", "path": "a"}]))
-    seen: list[Job] = []
-    done = net.client.jobs.submit_and_wait("echo_job", {"steps": 1}, session="s", on_progress=seen.append)
-    assert done.files is not None
-    assert done.files[0].path == "a"
-    assert [look.status for look in seen] == ["queued", "running", "succeeded"]
-    assert json.loads(net.requests[0].content) == {"tool": "echo_job", "input": {"steps": 1}, "session": "s"}
-    assert [request.url.params.get("chat") for request in net.requests] == [None] + ["chat_1"] * 4
 
 
 def test_the_interval_grows_to_fifteen_seconds(network: Networks) -> None:
@@ -390,21 +304,6 @@ def test_a_job_that_takes_too_long(network: Networks) -> None:
     assert (caught.value.job_id, caught.value.chat, net.slept) == ("j", "chat_1", [2, 2])
 
 
-def test_result_and_cancel_of_a_job(network: Networks) -> None:
-    net = network(failure("job_not_finished", 409), job("cancelling"))
-    with pytest.raises(StefanBrainError, match="job_not_finished"):
-        net.client.jobs.result("j", chat="chat_1")
-    assert net.client.jobs.cancel("j", chat="chat_1").status == "cancelling"
-
-
-def test_tools(network: Networks) -> None:
-    net = network(
-        answer(200, {"data": [{"name": "web_search"}]}), answer(200, {"name": "web_search", "available": False})
-    )
-    assert [tool.name for tool in net.client.tools.list()] == ["web_search"]
-    assert not net.client.tools.describe("web_search").available
-
-
 # -- faces ---------------------------------------------------------------------------------------------------------
 
 
@@ -434,9 +333,3 @@ def test_both_faces_have_the_same_operations(group: str) -> None:
 def test_what_is_awaited_is_a_coroutine_function() -> None:
     assert inspect.iscoroutinefunction(AsyncAgentService(KEY).runs.get)
     assert not inspect.iscoroutinefunction(AgentService(KEY).runs.get)
-
-
-def test_a_transport_can_stand_in_for_the_network() -> None:
-    transport = httpx.MockTransport(lambda request: answer(200, run("completed")))
-    with AgentService(KEY, transport=transport) as client:
-        assert client.runs.get(RUN_ID).ended

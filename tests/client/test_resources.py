@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError, ToolResultError
+from agentsvc_nb.client.errors import RateLimitError, ToolResultError
 from agentsvc_nb.wire.resources import Transcript
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.client.conftest import Network, answer, failure
@@ -18,82 +17,6 @@ Networks = Callable[..., Network]
 Ask = Callable[[AgentService], Any]
 
 JOB = {"type": "tool_job", "tool": "t", "family": "f", "job_id": "job_1", "chat": "chat_1", "status": "queued"}
-
-
-@pytest.mark.parametrize(
-    ("ask", "sent", "body"),
-    [
-        (lambda client: client.projects.create("Autumn"), "POST /projects", {"name": "Autumn"}),
-        (
-            lambda client: client.projects.create("A", "Net."),
-            "POST /projects",
-            {"name": "A", "instructions": "Net."},
-        ),
-        (lambda client: client.projects.update("proj_1", name="B"), "PATCH /projects/proj_1", {"name": "B"}),
-        (lambda client: client.projects.list(), "GET /projects", None),
-        (lambda client: client.models.list(), "GET /models", None),
-        (lambda client: client.chats.retire("chat_1"), "DELETE /chats/chat_1", None),
-        (
-            lambda client: client.feedback.send("x", category="bug", request_id="req_1"),
-            "POST /feedback",
-            {"summary": "x", "category": "bug", "request_id": "req_1"},
-        ),
-        (lambda client: client.feedback.list(status="open", limit=5), "GET /feedback?status=open&limit=5", None),
-        (lambda client: client.feedback.get("fb_1"), "GET /feedback/fb_1", None),
-        (lambda client: client.media.get("media_1"), "GET /media/media_1", None),
-        (lambda client: client.media.transcribe("media_1"), "POST /media/media_1/transcript", None),
-        (lambda client: client.labels.list(), "GET /landing-pages/labels", None),
-        (lambda client: client.labels.get("a/b"), "GET /landing-pages/a%2Fb", None),
-        (
-            lambda client: client.labels.write("page_1", {}, 3),
-            "PUT /landing-pages/page_1/labels",
-            {"labels": {}, "expected_version": 3},
-        ),
-        (
-            lambda client: client.tools.invoke("web_search", {"query": "x"}, session="s"),
-            "POST /tools/web_search/invoke",
-            {"input": {"query": "x"}, "session": "s"},
-        ),
-    ],
-)
-def test_each_operation_sends_its_request(network: Networks, ask: Ask, sent: str, body: Any) -> None:
-    net = network(answer(200, {"id": "x", "media_id": "x", "tool": "x"}))
-    ask(net.client)
-    (request,) = net.requests
-    assert f"{request.method} {request.url.raw_path.decode().removeprefix('/api/developers/v1')}" == sent
-    assert (net.bodies[0] if request.content else None) == body
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda client: client.projects.create("Autumn"),
-        lambda client: client.feedback.send("x"),
-        lambda client: client.media.transcribe("media_1"),
-        lambda client: client.labels.write("page_1", {}, 1),
-        lambda client: client.tools.invoke("echo_job", {}),
-        lambda client: client.tools.invoke("research_shortform", {}, idempotency_key="k"),
-    ],
-)
-@pytest.mark.parametrize("trouble", [httpx.ReadError("reset"), failure("brain_unavailable", 503)])
-def test_what_would_be_done_twice_is_sent_once(network: Networks, ask: Ask, trouble: Any) -> None:
-    net = network(trouble)
-    with pytest.raises(StefanBrainError):
-        ask(net.client)
-    assert len(net.requests) == 1
-
-
-def test_reads_a_retiring_and_a_keyed_call_are_sent_again(network: Networks) -> None:
-    asks: list[Ask] = [
-        lambda client: client.chats.retire("chat_1"),
-        lambda client: client.feedback.get("fb_1"),
-        lambda client: client.tools.invoke("create_images", {}, idempotency_key="k"),
-    ]
-    for ask in asks:
-        net = network(httpx.ReadError("reset"), answer(200, {"id": "x", "tool": "x"}))
-        ask(net.client)
-        assert len(net.requests) == 2
-    assert [request.headers["idempotency-key"] for request in net.requests] == ["k", "k"]
 
 
 def test_a_report_too_many_is_not_waited_for(network: Networks) -> None:
@@ -137,8 +60,3 @@ def test_a_transcript_is_stored_or_made_by_a_job(network: Networks) -> None:
     assert isinstance(stored, Transcript)
     assert isinstance(accepted, JobAccepted)
     assert (stored.text, accepted.job_id) == ("hi", "job_1")
-
-
-def test_a_lost_connection_says_that_it_may_be_done(network: Networks) -> None:
-    with pytest.raises(APIConnectionError, match="may have"):
-        network(httpx.ReadError("reset")).client.tools.invoke("t", {})

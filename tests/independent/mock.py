@@ -120,12 +120,6 @@ class Wire:
         return Seen(method, target, headers, self.number)
 
     def body(self, seen: Seen) -> bytes:
-        if "chunked" in (seen.header("transfer-encoding") or ""):
-            parts = []
-            while size := int(self._line(), 16):
-                parts.append(self._exactly(size + 2)[:-2])
-            self._line()
-            return b"".join(parts)
         return self._exactly(int(seen.header("content-length") or 0))
 
     def _line(self, end: bytes = b"\r\n") -> bytes:
@@ -161,7 +155,6 @@ class Mock:
     def __init__(self, answers: Answers, script: list[Fault] | None = None, *, listening: bool = True) -> None:
         self.answers, self.script = answers, list(script or [])
         self.counts: Callable[[Seen], bool] = lambda seen: True
-        self.at_accept: list[Callable[[Wire], None]] = []
         self.seen: list[Seen] = []
         self.stopping = threading.Event()
         self._lock = threading.Lock()
@@ -198,8 +191,6 @@ class Mock:
     def _serve(self, sock: socket.socket, number: int) -> None:
         wire = Wire(self, sock, number)
         with contextlib.suppress(OSError), sock:
-            if self.at_accept:
-                self.at_accept.pop(0)(wire)
             while (seen := wire.head()) and self._exchange(wire, seen):
                 pass
 
