@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from tests.client.conftest import RUN_ID, run
+from tests.client.conftest import run
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire
 from tests.independent.mock import answer as reply
 
@@ -91,6 +91,3 @@ class CuttingServer(Mock):
         wire.send(whole[: self._dice.randrange(800 if merciful else 0, 1_500)])
         if not merciful and self._dice.random() < 0.5:
             wire.reset()
-
-
-__all__ = ["RUN_ID", "CuttingServer", "events", "frames", "sse"]

@@ -48,12 +48,6 @@ def test_a_handle_is_looked_at_until_the_turn_has_ended(both: Networks) -> None:
     assert (got.answer, got.raw["job_id"], net.slept) == ("42", "j", [2, 0.7])
 
 
-def test_the_interval_may_be_the_callers(both: Networks) -> None:
-    net = both(answer(202, HANDLE), job("running"), *[job("succeeded", data=DATA)] * 2)
-    net.call(lambda client: client.ask("?", poll=9))
-    assert net.slept == [9]
-
-
 @pytest.mark.parametrize(
     ("given", "code"),
     [

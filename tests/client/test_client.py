@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import logging
 import pickle
 import re
-import subprocess
-import sys
 from typing import Any
 
 import httpx
@@ -27,7 +24,7 @@ from agentsvc_nb import (
     ToolResult,
     WorkspaceFile,
 )
-from agentsvc_nb.client.events import OtherEvent, RunEnded, TextDelta, parse_event
+from agentsvc_nb.client.events import OtherEvent, TextDelta, parse_event
 from agentsvc_nb.client.options import RetryNotice, WaitNotice
 from agentsvc_nb.wire.files import Project, StagedFile
 from agentsvc_nb.wire.runs import Event, EventType
@@ -201,16 +198,6 @@ def read_timeout(net: Network, at: int = 0) -> Any:
     return net.requests[at].extensions["timeout"]["read"]
 
 
-def test_each_option_reaches_the_request(both: Networks) -> None:
-    net = both(*[answer(200, run())] * 3)
-    net.call(read, headers={"X-Team": "red", "x-more": "1"})
-    net.call(lambda client: client.runs.get(RUN_ID, timeout=7, headers={"X-Team": "blue"}), headers={"x-team": "red"})
-    net.call(read, timeout=9)
-    assert [read_timeout(net, at) for at in (0, 1, 2)] == [60, 7, 9]
-    assert [request.headers.get("x-team") for request in net.requests] == ["red", "blue", None]
-    assert net.requests[0].headers["x-more"] == "1"
-
-
 def test_with_options_shares_connections_and_changes_nothing_else(network: Networks) -> None:
     net = network(*[answer(200, run())] * 3)
     other = net.client.with_options(timeout=3, headers={"x-team": "blue"}).with_options(headers={"x-more": "1"})
@@ -345,15 +332,6 @@ def test_the_id_of_its_request_is_on_a_result(both: Networks) -> None:
     assert type(found)(**run())._request_id is None
 
 
-def test_the_id_of_its_latest_request_is_on_a_stream(network: Networks) -> None:
-    parts = [sse(b'id: %d\ndata: {"id": %d, "type": "x"}\n\n' % (number, number)) for number in (1, 2)]
-    for number, part in enumerate(parts):
-        part.headers["x-request-id"] = f"req_{number + 2}"
-    stream = network(answer(200, run(), x_request_id="req_1"), *parts).client.runs.attach(RUN_ID)
-    assert stream._request_id == "req_1"
-    assert [(event.id, stream._request_id) for event in itertools.islice(stream, 2)] == [(1, "req_2"), (2, "req_3")]
-
-
 def test_records_stand_for_their_ids(network: Networks) -> None:
     done = answer(200, {"job_id": "job_1", "chat": "chat_2", "status": "succeeded"})
     approved = answer(200, {"run_id": RUN_ID, "call_id": "call_1", "approved": True})
@@ -398,16 +376,6 @@ def test_the_fields_of_an_event_are_those_of_its_payload() -> None:
     assert event == Event(1, "text.delta", "", {"text": "a", "new": 1})
 
 
-def test_the_record_and_the_file_of_an_event() -> None:
-    ended = parse_event({"id": 1, "type": "run.ended", "payload": {"run": run("completed", output="x")}})
-    assert isinstance(ended, RunEnded)
-    assert ended.run.output == "x"
-    with pytest.raises(StefanBrainError, match=r"run\.ended"):
-        _ = parse_event({"id": 1, "type": "run.ended", "payload": {"run": 5}}).run  # type: ignore[union-attr]
-    written: Any = parse_event({"id": 1, "type": "file.written", "payload": {"id": "s", "path": "a.csv"}})
-    assert written.file.path == "a.csv"
-
-
 # -- the log ---------------------------------------------------------------------------------------------------------
 
 
@@ -419,19 +387,3 @@ def test_the_log_has_neither_keys_nor_contents(caplog: pytest.LogCaptureFixture,
     assert len(ours) == 1
     assert ours[0].startswith("POST /api/developers/v1/runs: 202 in ")
     assert not [word for word in (KEY, "secret plan", "confidential", "k-1") if word in ours[0]]
-
-
-LOGGED = """
-import httpx
-from agentsvc_nb import AgentService
-transport = httpx.MockTransport(lambda request: httpx.Response(500, json={"error": {"message": "No."}}))
-try: AgentService("svc_sk_x", transport=transport, max_retries=0).tools.list()
-except Exception: pass
-"""
-
-
-@pytest.mark.parametrize(("level", "said"), [("debug", "GET /api"), ("INFO", ""), ("loud", "AGENTSVC_LOG is 'loud'")])
-def test_the_log_is_switched_on_by_the_environment(level: str, said: str) -> None:
-    command = [sys.executable, "-c", LOGGED]
-    done = subprocess.run(command, env={"AGENTSVC_LOG": level}, capture_output=True, text=True, check=True)
-    assert (said in done.stderr) if said else not done.stderr

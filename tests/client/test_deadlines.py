@@ -10,12 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService, APIConnectionError, JobTimeoutError, StefanBrainError
+from agentsvc_nb import APIConnectionError, JobTimeoutError, StefanBrainError
 from tests.client.conftest import RUN_ID, run
 from tests.client.cutting import events, frames
 from tests.independent.faces import FACES
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire, answer
-from tests.independent.records import KEY
 
 DEADLINE_SECONDS = 0.3
 STALL_SECONDS = 5.0
@@ -69,9 +68,6 @@ CASES: dict[str, tuple[str, Operation, type[StefanBrainError]]] = {
     "a read": ("/runs/", lambda c, most: c.runs.get(RUN_ID, deadline=most), APIConnectionError),
     "a download": ("/files", lambda c, most: c.files.download("a", chat="c", deadline=most), APIConnectionError),
     "a stream": ("/events", lambda c, most: c.runs.attach(RUN_ID, deadline=most), JobTimeoutError),
-    "a stream without retries": (
-        "/events", lambda c, most: c.runs.attach(RUN_ID, deadline=most, max_retries=0), JobTimeoutError
-    ),
     "start_and_stream": ("/events", lambda c, most: c.runs.start_and_stream("x", timeout=most), JobTimeoutError),
     "its start": ("POST", lambda c, most: c.runs.start_and_stream("x", timeout=most), JobTimeoutError),
     "runs.wait, its look": ("/runs/", lambda c, most: c.runs.wait(RUN_ID, timeout=most), JobTimeoutError),
@@ -124,17 +120,10 @@ def silence_at_the_head(wire: Wire, seen: Seen, good: Reply) -> None:
 
 
 @pytest.mark.parametrize("face", ["blocking", "async"])
-@pytest.mark.parametrize("own", ["http_client", "transport"])
 @pytest.mark.parametrize("how", ["silence", "an endless body"])
-def test_a_client_of_ones_own_keeps_it_too(face: str, own: str, how: str) -> None:
-    made: dict[tuple[str, str], Any] = {
-        ("blocking", "http_client"): httpx.Client,
-        ("blocking", "transport"): httpx.HTTPTransport,
-        ("async", "http_client"): httpx.AsyncClient,
-        ("async", "transport"): httpx.AsyncHTTPTransport,
-    }
+def test_a_client_of_ones_own_keeps_it_too(face: str, how: str) -> None:
     with stalling("/events", how) as mock:
-        given = made[face, own]()
+        given: Any = httpx.Client() if face == "blocking" else httpx.AsyncClient()
 
         def wait(client: Any) -> Any:
             return client.runs.wait(RUN_ID, timeout=DEADLINE_SECONDS)
@@ -146,13 +135,6 @@ def test_a_client_of_ones_own_keeps_it_too(face: str, own: str, how: str) -> Non
                 await given.aclose()
 
         with pytest.raises(JobTimeoutError):
-            FACES[face](mock.origin, wait if face == "blocking" else wait_and_close, **{own: given})
+            FACES[face](mock.origin, wait if face == "blocking" else wait_and_close, http_client=given)
         if face == "blocking":
             given.close()
-
-
-def test_a_refused_connection_is_told_at_once() -> None:
-    with Mock(lambda seen: answer({}), listening=False) as mock, AgentService(KEY, mock.origin) as client:
-        with pytest.raises(APIConnectionError, match="refused") as caught:
-            client.runs.get(RUN_ID, deadline=60, max_retries=0)
-        assert not caught.value.timed_out

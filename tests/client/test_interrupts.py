@@ -16,9 +16,9 @@ import pytest
 from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService
 from tests.client.conftest import KEY, RUN_ID
 from tests.client.cutting import CuttingServer
-from tests.client.test_deadlines import STALLS, silence_at_the_head, stalling
+from tests.client.test_deadlines import STALLS, stalling
 from tests.independent.faces import Call
-from tests.independent.mock import Fault, Mock, Reply, Seen, answer
+from tests.independent.mock import Fault, Mock, Reply, Seen
 from tests.waiting import until
 
 # -- Ctrl-C: in a process of its own, whose main thread the signals come to --------------------------------------------
@@ -207,15 +207,6 @@ def test_a_closed_client_ends_a_call(how: str, where: str, call: Call, says: str
         asked(server, where)
         client.close()
         assert says in str(closed(caller.exception(10)))
-
-
-def test_a_closed_client_ends_an_upload_that_is_not_taken() -> None:
-    with Mock(lambda seen: answer({}), [Fault("unread", silence_at_the_head, early=True)]) as server:
-        client = AgentService(KEY, server.origin)
-        caller = in_thread(lambda: client.files.upload(("big.bin", bytes(30_000_000))))
-        asked(server, "POST")
-        client.close()
-        closed(caller.exception(10))
 
 
 @pytest.mark.parametrize("call", ["stream", "wait"])

@@ -206,16 +206,6 @@ def test_no_and_too_many_files_are_not_sent(network: Networks) -> None:
         network().client.files.upload(*[("a", b"")] * 11)
 
 
-def test_list_walks_all_pages(network: Networks) -> None:
-    net = network(
-        answer(200, {"files": [{"id": "1", "path": "a b&c"}], "next_after": "a b&c"}),
-        answer(200, {"files": [], "next_after": "m"}),
-        answer(200, {"files": [{"id": "2", "path": "z"}], "next_after": None}),
-    )
-    assert [file.path for file in net.client.files.list("chat_1")] == ["a b&c", "z"]
-    assert [request.url.params.get("after") for request in net.requests] == [None, "a b&c", "m"]
-
-
 def test_first_reads_one_page_only(network: Networks) -> None:
     net = network(answer(200, {"files": [{"id": "1", "path": "a"}], "next_after": "a"}))
     first = net.client.files.list("chat_1").first()

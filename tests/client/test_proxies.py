@@ -15,7 +15,7 @@ from agentsvc_nb.notebook.connection import connect
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from tests.independent.faces import FACES, Call, outcome
+from tests.independent.faces import FACES, outcome
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire, answer
 from tests.independent.records import KEY, RUN, run, service
 from tests.oauth.connector import HOST, certificate
@@ -162,33 +162,27 @@ def test_a_client_of_ones_own_has_a_proxy_and_certificates_of_its_own(
 
 # -- what connections keep ---------------------------------------------------------------------------------------------
 
-STRAY = answer(run(run_id="stray"))
-
 
 def two_at_once(wire: Wire, seen: Seen, good: Reply) -> None:
-    wire.send(good.whole + STRAY.whole)
-
-
-def after_a_stray(mock: Mock, face: str, call: Call) -> Any:
-    """What a call comes to whose connection brought an answer too many with the one before."""
-
-    async def use(client: Any) -> Any:
-        await client.models.list()
-        return await call(client)
-
-    mock.script = [Fault("two at once", two_at_once, keeps=True)]
-    return outcome(mock, face, (lambda c: (c.models.list(), call(c))[1]) if face == "blocking" else use)
+    wire.send(good.whole + answer(run(run_id="stray")).whole)
 
 
 @pytest.mark.parametrize("face", ["blocking", "async"])
-def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(face: str) -> None:
-    with Mock(service) as mock:
-        read = after_a_stray(mock, face, lambda client: client.runs.get(RUN))
-        assert (read.value.run_id, read.error, len(read.notices)) == (RUN, None, 1)
-        assert mock.left()
-    with Mock(service) as mock:
-        started = after_a_stray(mock, face, lambda client: client.runs.start("hello"))
-        assert isinstance(started.error, APIConnectionError)
-        assert started.error.sent
-        assert "belongs to no request" in str(started.error)
-        assert "may have started" in str(started.error)
+@pytest.mark.parametrize("starts", [False, True], ids=["a read", "a start"])
+def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(face: str, starts: bool) -> None:
+    def call(client: Any) -> Any:
+        return client.runs.start("hello") if starts else client.runs.get(RUN)
+
+    async def call_after_another(client: Any) -> Any:
+        await client.models.list()
+        return await call(client)
+
+    with Mock(service, [Fault("two at once", two_at_once, keeps=True)]) as mock:
+        after = call_after_another if face == "async" else lambda client: (client.models.list(), call(client))[1]
+        result = outcome(mock, face, after)
+    if starts:
+        assert isinstance(result.failure, APIConnectionError)
+        assert "belongs to no request" in str(result.error)
+        assert "may have started" in str(result.error)
+    else:
+        assert (result.value.run_id, len(result.notices)) == (RUN, 1)

@@ -144,12 +144,6 @@ def whole(count: int) -> bytes:
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events(count))
 
 
-def test_the_last_of_two_fields_of_one_name_counts(both: Networks) -> None:
-    twice = b'data: {"id":1,"type":"x","created_at":"","payload":{"a":1},"payload":{"a":2, "a":3}}\n\n'
-    net = both(answer(200, run()), sse(twice + whole(2)))
-    assert net.call(lambda client: client.runs.attach(RUN_ID))[0].payload == {"a": 3}
-
-
 class Endless(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body without an end, in pieces of 64 KiB."""
 

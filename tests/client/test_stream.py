@@ -73,18 +73,6 @@ def test_one_client_in_eight_threads_over_eighty_cuts() -> None:
     assert got == [list(range(1, 31))] * 80
 
 
-@pytest.mark.parametrize("face", ["blocking", "async"])
-def test_without_retries_the_first_cut_is_the_last(face: str) -> None:
-    """The reader goes on from where it was, by itself: five events each time, then one that ends the run."""
-    with CuttingServer(6, each=5) as server:
-        with pytest.raises(APIConnectionError) as caught:
-            follow(server.origin, face, max_retries=0)
-        assert caught.value.last_event_id == 5
-        got = follow(server.origin, face, max_retries=0, after=5)
-        assert (got.ids, got.reconnects) == ([6], 0)
-        assert [seen.header("last-event-id") for seen in server.counted()] == [None, "5"]
-
-
 @pytest.mark.parametrize("leave", ["close", "with", "drop"])
 def test_leaving_early_leaves_nothing_open(leave: str) -> None:
     with CuttingServer(5, silent=True) as server, AgentService(KEY, server.origin) as client:
@@ -259,12 +247,6 @@ def test_without_retries_a_lost_stream_is_raised_at_once(network: Networks, lost
     assert (caught.value.last_event_id, stream.reconnects, net.slept) == (stream.cursor, 0, [])
     assert isinstance(caught.value, APIConnectionError) or caught.value.status == 503
     assert next(stream, None) is None
-
-
-def test_the_service_may_ask_for_time(both: Networks) -> None:
-    net = both(answer(200, run()), failure("workspace_busy", 503, retry_after="5"), sse(frames(events(2))))
-    net.call(attach)
-    assert net.slept == [5.0]
 
 
 @pytest.mark.parametrize(

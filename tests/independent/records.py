@@ -45,14 +45,8 @@ def story(pieces: int = 4) -> list[dict[str, Any]]:
 def file_entry(path: str = "reports/prices.csv", data: bytes = CONTENT, **more: Any) -> dict[str, Any]:
     url = f"{PREFIX}/files/download?" + urlencode({"chat_id": CHAT, "path": path})
     entry: dict[str, Any] = {"object": "workspace_file", "id": sha(data), "path": path}
-    entry |= {
-        "file_name": path.rsplit("/", 1)[-1],
-        "name": None,
-        "kind": "output",
-        "media_type": "text/csv",
-        "size_bytes": len(data),
-        "updated_at": NOW,
-    }
+    entry |= {"file_name": path.rsplit("/", 1)[-1], "name": None, "kind": "output", "media_type": "text/csv"}
+    entry |= {"size_bytes": len(data), "updated_at": NOW}
     return entry | {"run_id": RUN, "output": None, "download_url": url} | FUTURE | more
 
 
@@ -63,14 +57,7 @@ def accepted(tool: str = "create_images", **more: Any) -> dict[str, Any]:
 
 def job(status: str = "succeeded", **more: Any) -> dict[str, Any]:
     record: dict[str, Any] = {"object": "tool_job", "job_id": "job_1", "tool": "create_images", "family": "static_ad"}
-    record |= {
-        "chat": CHAT,
-        "status": status,
-        "is_error": status == "failed",
-        "error": None,
-        "content": [],
-        "data": None,
-    }
+    record |= {"chat": CHAT, "status": status, "is_error": status == "failed", "content": [], "data": None}
     record |= {"progress": {"done": 1, "total": 2, "message": "half"}, "recommended_poll_after_ms": 10}
     return record | {"created_at": NOW, "started_at": NOW, "ended_at": None} | FUTURE | more
 
@@ -86,20 +73,14 @@ def tool_result(name: str = "web_search", **more: Any) -> dict[str, Any]:
     return result | {"content": [{"type": "text", "text": "found"}], "chat": CHAT} | FUTURE | more
 
 
-def turn() -> dict[str, Any]:
-    return {"answer": "Hello", "chat": CHAT, "app_url": None, "run_id": RUN, "steps": 1} | FUTURE
-
-
-def report() -> dict[str, Any]:
-    return {"object": "feedback", "id": "fb_1", "summary": "s", "status": "open", "reply": None, "created_at": NOW}
-
-
 def listing(*entries: Any, **more: Any) -> dict[str, Any]:
     return {"object": "list", "data": list(entries)} | FUTURE | more
 
 
 PAGE = {"object": "landing_page", "id": "page_1", "url": "https://example.com", "labels": {"tone": "dry"}, "version": 3}
 LABEL = {"name": "tone", "description": "d", "values": ["dry", "playful"]}
+TURN = {"answer": "Hello", "chat": CHAT, "app_url": None, "run_id": RUN, "steps": 1} | FUTURE
+REPORT = {"object": "feedback", "id": "fb_1", "summary": "s", "status": "open", "reply": None, "created_at": NOW}
 PROJECT = {"object": "project", "id": "proj_1", "name": "Autumn", "instructions": ""}
 MEDIA = {"object": "ad_media", "id": "media_1", "kind": "video", "source": "s", "url": None, "duration_s": 2.5}
 MODEL = {"object": "model", "id": "m", "default": True, "available": True, "context_tokens": 1000}
@@ -142,7 +123,7 @@ def _events(seen: Seen) -> Reply:
 def _invoke(seen: Seen) -> Reply:
     name = seen.path.split("/")[2]
     if name == "ask_stefanbrain":
-        return answer(tool_result(name, data=turn()))
+        return answer(tool_result(name, data=TURN))
     return answer(tool_result(name)) if name in ("web_search", "send_email") else answer(accepted(name), 202)
 
 
@@ -188,8 +169,8 @@ ROUTES: dict[tuple[str, str], Callable[[Seen], Reply]] = {
     ("GET", "/jobs/job_1/result"): lambda seen: answer(job(kind="files", files=[file_entry()])),
     ("POST", "/jobs/job_1/cancel"): lambda seen: answer(job("cancelled")),
     ("POST", "/feedback"): lambda seen: answer({"object": "feedback_receipt", "id": "fb_1", "guidance": "g"}, 201),
-    ("GET", "/feedback"): lambda seen: answer(listing(report() | FUTURE)),
-    ("GET", "/feedback/fb_1"): lambda seen: answer(report() | FUTURE),
+    ("GET", "/feedback"): lambda seen: answer(listing(REPORT | FUTURE)),
+    ("GET", "/feedback/fb_1"): lambda seen: answer(REPORT | FUTURE),
     ("GET", "/media/media_1"): lambda seen: answer(MEDIA | {"transcript": None} | FUTURE),
     ("POST", "/media/media_1/transcript"): lambda seen: answer(accepted("t", family="media_transcript"), 202),
     ("GET", "/landing-pages/labels"): lambda seen: answer({"object": "list", "labels": [LABEL]}),
