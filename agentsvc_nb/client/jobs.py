@@ -16,7 +16,7 @@ from agentsvc_nb.client.models import Job
 from agentsvc_nb.client.options import Options, WaitNotice, WaitOptions, hook, poll_seconds, wait_seconds
 from agentsvc_nb.client.references import ChatRef, IdRef, JobRef, ToolRef, identifier, optional
 from agentsvc_nb.client.transport.io import OnBytes, call_hook
-from agentsvc_nb.client.uploads import distinct_names, download_folder, local_path
+from agentsvc_nb.client.uploads import distinct_names, local_path
 from agentsvc_nb.client.waiting import LAST_LOOK_SECONDS, Wait, in_time
 from agentsvc_nb.wire.limits import JOB_POLL_FACTOR, JOB_POLL_MAX_SECONDS, JOB_POLL_SECONDS, WAIT_SECONDS
 from agentsvc_nb.wire.routes import Resend
@@ -230,12 +230,12 @@ class AsyncJobs(Resource):
         [PosixPath('pictures/variant-1.png'), PosixPath('pictures/variant-2.png')]
         """
         core, on_progress = self._core.scoped(options), hook("on_progress", on_progress)
-        local_path(to)  # before anything is asked
+        folder = local_path(to)
         if isinstance(job, Job) and not (job.files is None and job.kind is None):
             found = job
         else:
             found = await AsyncJobs(core).result(job, chat=chat, project=project, session=session)
-        folder = await core.io.call(lambda: download_folder(to))
+        await core.io.call(lambda: folder.mkdir(parents=True, exist_ok=True))
         files, paths = found.files or [], []
         total, before = sum(file.size_bytes for file in files), 0
         for file, name in zip(files, distinct_names(file.path for file in files), strict=True):

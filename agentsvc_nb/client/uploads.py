@@ -1,7 +1,6 @@
-"""Files: those to send, as parts of a multipart body, and the safe names of those that arrive.
+"""Files to send, as parts of a multipart body, and safe names for files that arrive.
 
-A file to send is a path, an open binary file, bytes, a DataFrame, a figure or a picture; all but a path also as
-`(name, content)`.
+You can send a path, an open binary file, bytes, a DataFrame, a figure or a picture. Pass `(name, content)` to name it.
 """
 
 from __future__ import annotations
@@ -9,9 +8,8 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath, PurePosixPath
@@ -25,58 +23,6 @@ from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 class NamedBytes(NamedTuple):
     name: str
     data: bytes
-
-
-def encoded(value: object) -> NamedBytes | None:
-    """A pandas DataFrame or Series as CSV, a matplotlib figure or a PIL picture as PNG; None for anything else."""
-    for module, names, name, write in _KINDS:
-        loaded = sys.modules.get(module)
-        kinds = tuple(kind for kind in (getattr(loaded, each, None) for each in names) if isinstance(kind, type))
-        if kinds and isinstance(value, kinds):
-            return NamedBytes(name, write(value))
-    return None
-
-
-def named(data: bytes) -> NamedBytes:
-    """`data` under a file name made up from its first bytes, such as `image.png`; else `text.txt` or `data.bin`."""
-    for _, pattern, name in KNOWN_BEGINNINGS:
-        if re.match(pattern, data, re.DOTALL):
-            return NamedBytes(name, data)
-    return NamedBytes("text.txt" if _is_text(data) else "data.bin", data)
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        return "\0" not in data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-
-
-def _csv(table: Any) -> bytes:
-    # The default index only numbers the rows, so it is left out.
-    counts = type(table.index).__name__ == "RangeIndex" and table.index.name is None
-    text: str = table.to_csv(index=not counts)
-    return text.encode("utf-8")
-
-
-def _figure(figure: Any) -> bytes:
-    drawing = io.BytesIO()
-    figure.savefig(drawing, format="png", bbox_inches="tight")
-    return drawing.getvalue()
-
-
-def _picture(picture: Any) -> bytes:
-    drawing = io.BytesIO()
-    picture.save(drawing, format="PNG")
-    return drawing.getvalue()
-
-
-# Rows of (module, class names, file name, writer). The module is looked up in `sys.modules`, never imported.
-_KINDS: Final[tuple[tuple[str, tuple[str, ...], str, Callable[[Any], bytes]], ...]] = (
-    ("pandas", ("DataFrame", "Series"), "table.csv", _csv),
-    ("matplotlib.figure", ("Figure",), "figure.png", _figure),
-    ("PIL.Image", ("Image",), "image.png", _picture),
-)
 
 
 class DataFrameLike(Protocol):
@@ -102,6 +48,36 @@ class ImageLike(Protocol):
 
 Content = bytes | bytearray | memoryview | BinaryIO | DataFrameLike | Figure | ImageLike
 FileInput = str | os.PathLike[str] | Content | tuple[str, os.PathLike[str] | Content]
+_BYTES: Final = bytes | bytearray | memoryview
+
+
+def encoded(value: Any) -> NamedBytes | None:
+    """Return a DataFrame or Series as CSV, a figure or PIL picture as PNG, and None for any other value."""
+    # Looks at the type, because an object with `__getattr__` may claim to have any method.
+    kind, drawing = type(value), io.BytesIO()
+    if hasattr(kind, "to_csv"):
+        # The default index only numbers the rows, so it is left out.
+        counts = type(value.index).__name__ == "RangeIndex" and value.index.name is None
+        return NamedBytes("table.csv", value.to_csv(index=not counts).encode("utf-8"))
+    if hasattr(kind, "savefig"):
+        value.savefig(drawing, format="png", bbox_inches="tight")
+        return NamedBytes("figure.png", drawing.getvalue())
+    if hasattr(kind, "getpixel"):
+        value.save(drawing, format="PNG")
+        return NamedBytes("image.png", drawing.getvalue())
+    return None
+
+
+def named(data: bytes) -> NamedBytes:
+    """Return `data` with a file name chosen by its first bytes, such as `image.png`; else `text.txt` or `data.bin`."""
+    for _, pattern, name in KNOWN_BEGINNINGS:
+        if re.match(pattern, data, re.DOTALL):
+            return NamedBytes(name, data)
+    try:
+        is_text = "\0" not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        is_text = False
+    return NamedBytes("text.txt" if is_text else "data.bin", data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +97,18 @@ class Part:
         return isinstance(self.source, Path | bytes) or self.source.seekable()
 
     def open(self, opened: ExitStack) -> BinaryIO:
-        """The content to send; a file that is opened here is closed by `opened`.
-
-        Bytes are sent as a file is, too: the HTTP library would send them as one piece, which it copies several times,
-        and that takes longer than a deadline may be passed by.
-        """
+        """Return the content to send. `opened` closes a file that is opened here."""
         if isinstance(self.source, Path):
             return opened.enter_context(self.source.open("rb"))
+        # The HTTP library sends a file in pieces, and looks at the deadline between them. It would send bytes whole.
         return io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source
 
 
 class _UploadReader:
-    """A caller's open file, in which offset 0 is the position at which the caller handed it over.
+    """A caller's open file whose offset 0 is the position at which the caller passed it, so that a retry can rewind.
 
-    So a retry sends the same bytes again. There is no `fileno`: the HTTP library would take the content length from
-    the size on disk, which is wrong for a pipe or a gzip file.
+    It has no `fileno`, because the HTTP library would read the content length from the size on disk. That size is wrong
+    for a pipe or a gzip file.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -156,50 +129,39 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part, ...]:
-    """`files` as parts of a multipart body; names that the client makes up are unique.
+    """Return `files` as parts of a multipart body. Names that the client chooses are unique.
 
-    Raises `StefanBrainError` for what is no list, and with `code` if there are more than 10, including `already`
-    attached files; `TypeError` for an object that cannot be sent as a file.
+    Raises `StefanBrainError` if `files` is not a list, and with `code` if there are more than 10, including `already`
+    attached files. Raises `TypeError` for an object that cannot be sent as a file.
     """
-    if not isinstance(files, Sequence) or isinstance(files, str | bytes | bytearray | memoryview):
+    if not isinstance(files, Sequence) or isinstance(files, str | _BYTES):
         raise StefanBrainError(f"`files` must be a list of files, not {files!r:.80}.")
     if len(files) + already > ATTACHMENTS_MAX:
         raise refused(code)
-    # Names from a disk may hold bytes that are no text, as lone surrogates: they cannot be sent.
+    # Names on a disk may contain bytes that are not text. Python has them as lone surrogates, which cannot be sent.
     made = [replace(part, name=_SURROGATE.sub("_", part.name)) for part in map(_part, files)]
     names = iter(distinct_names(part.name for part in made if part.made_up))
     return tuple(replace(part, name=next(names)) if part.made_up else part for part in made)
 
 
 def _part(file: FileInput) -> Part:
-    if isinstance(file, str | os.PathLike):
-        path = local_path(file)
-        return Part(path.name, path)
+    name, content = "", file if not isinstance(file, str) else local_path(file)
     if isinstance(file, tuple):
         if len(file) != 2 or not isinstance(file[0], str):
             raise StefanBrainError(f"A file with a name must be `(name, content)`, not {file!r:.80}.")
-        name, content = file
-        known = PurePath(name).name or "file"
-        if isinstance(content, _BYTES):
-            return Part(known, bytes(content))
-        if isinstance(content, os.PathLike):
-            return Part(known, local_path(content))
-        return replace(_unnamed(content), name=known, made_up=False)
-    return _unnamed(file)
-
-
-_BYTES: Final = bytes | bytearray | memoryview
-
-
-def _unnamed(content: object) -> Part:
+        name, content = PurePath(file[0]).name or "file", file[1]
+    if isinstance(content, os.PathLike):
+        path = local_path(content)
+        return Part(name or path.name, path)
     if isinstance(content, _BYTES):
-        return Part(*named(bytes(content)), made_up=True)
-    if drawn := encoded(content):
-        return Part(*drawn, made_up=True)
+        return Part(name or named(bytes(content)).name, bytes(content), made_up=not name)
+    if made := encoded(content):
+        return Part(name or made.name, made.data, made_up=not name)
     if callable(getattr(content, "read", None)) and not isinstance(content, io.TextIOBase):
-        name = getattr(content, "name", "")
-        known = PurePath(name).name if isinstance(name, str) else ""
-        return Part(known or "file", cast(BinaryIO, _UploadReader(cast(BinaryIO, content))), made_up=not known)
+        own = getattr(content, "name", "")
+        name = name or (PurePath(own).name if isinstance(own, str) else "")
+        reader = cast(BinaryIO, _UploadReader(cast(BinaryIO, content)))
+        return Part(name or "file", reader, made_up=not name)
     raise TypeError(
         f"Cannot send a {type(content).__name__}: give a path, bytes, a DataFrame, a figure, a picture, (name, bytes), "
         "(name, file) or a file opened with 'rb'."
@@ -218,39 +180,31 @@ _NAME_BYTES: Final = 200
 
 
 def local_path(given: str | os.PathLike[str]) -> Path:
-    """A path on this machine. Raises `StefanBrainError` for what is none, and for a text that cannot be one."""
-    if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):
-        raise StefanBrainError(f"A place on this machine must be a path, not {given!r:.80}.")
+    """Return a path on this machine, with `~` expanded. Raises `StefanBrainError` if `given` is not a valid path."""
     try:
         path = Path(given).expanduser()
-        usable = b"\0" not in os.fsencode(path)
+        if b"\0" not in os.fsencode(path):
+            return path
+    except TypeError:
+        raise StefanBrainError(f"A place on this machine must be a path, not {given!r:.80}.") from None
     except (RuntimeError, UnicodeEncodeError):  # an unknown `~user`; half of a character
-        usable = False
-    if not usable:
-        raise StefanBrainError(f"{os.fspath(given)!a:.80} can be no path on this machine.")
-    return path
+        pass
+    raise StefanBrainError(f"{os.fspath(given)!a:.80} is not a valid path on this machine.")
 
 
 def download_target(to: str | os.PathLike[str], path: str) -> Path:
-    """The file to write: `to` itself, or, if `to` is a folder, a file in it with the name of `path`.
+    """Return the file to write: `to`, or, if `to` is a folder, a file in it with the name of `path`.
 
     A `to` that ends with a slash is a folder, and is created if it does not exist.
     """
-    place = local_path(to)
+    target = local_path(to)
     if os.fspath(to).endswith(("/", os.sep)):
-        place = download_folder(to)
-    return place / safe_name(path) if place.is_dir() else place
-
-
-def download_folder(to: str | os.PathLike[str]) -> Path:
-    """The folder `to`, created if it does not exist."""
-    place = local_path(to)
-    place.mkdir(parents=True, exist_ok=True)
-    return place
+        target.mkdir(parents=True, exist_ok=True)
+    return target / safe_name(path) if target.is_dir() else target
 
 
 def safe_name(path: str) -> str:
-    """A safe file name for `path`, which comes from the service and is not trusted. It is never hidden (`.bashrc`).
+    """Return a safe file name for an untrusted `path` of the service. The name never begins with a dot.
 
     >>> safe_name("../../.bashrc"), safe_name("out/con.txt"), safe_name("..")
     ('_bashrc', '_con.txt', '_')
@@ -263,23 +217,21 @@ def safe_name(path: str) -> str:
 
 
 def distinct_names(paths: Iterable[str]) -> list[str]:
-    """A safe file name for each path, unique also on file systems that ignore case.
+    """Return a safe file name for each path, unique also on file systems that ignore case.
 
     >>> distinct_names(["a/plan.md", "b/Plan.md", "b/x.md"])
     ['plan.md', 'Plan-2.md', 'x.md']
     """
-    taken: set[str] = set()
-    names = []
+
+    def folded(name: str) -> str:
+        return unicodedata.normalize("NFC", name).casefold()
+
+    names: dict[str, str] = {}
     for wanted in map(safe_name, paths):
-        given, count = wanted, 1
-        while _folded(given) in taken:
+        name, count = wanted, 1
+        while folded(name) in names:
             count += 1
             stem, dot, suffix = wanted.rpartition(".")
-            given = f"{stem}-{count}.{suffix}" if dot and stem else f"{wanted}-{count}"
-        taken.add(_folded(given))
-        names.append(given)
-    return names
-
-
-def _folded(given: str) -> str:
-    return unicodedata.normalize("NFC", given).casefold()
+            name = f"{stem}-{count}.{suffix}" if dot and stem else f"{wanted}-{count}"
+        names[folded(name)] = name
+    return list(names.values())

@@ -92,7 +92,7 @@ def test_the_key_is_nowhere(network: Networks) -> None:
     with pytest.raises(StefanBrainError) as caught:
         client.runs.start(f"my key is {KEY}", headers={"x-own": "topsecret"})
     [attempt] = client.history
-    shown = [attempt.to_curl(), repr(attempt), repr(client.history), client.history._repr_html_(), str(attempt.body)]
+    shown = [attempt.to_curl(), repr(attempt), *client.history._repr_mimebundle_().values(), str(attempt.body)]
     assert KEY not in "".join(shown) + str(caught.value) + json.dumps(caught.value.body)
     assert "topsecret" not in "".join(shown)
 
@@ -101,12 +101,14 @@ def test_it_shows_as_a_table(network: Networks) -> None:
     net = network(failure("<b>new</b>", 418, x_request_id="r1"))
     with pytest.raises(StefanBrainError):
         net.client.runs.get(RUN_ID)
-    head, row = repr(net.client.history).splitlines()
-    assert head.split() == ["at", "request", "attempt", "after", "status", "code", "ms", "request", "id"]
+    bundle = net.client.history._repr_mimebundle_()
+    title, head, row = bundle["text/plain"].splitlines()
+    assert title == "Requests (1)"
+    assert head.split() == ["at", "method", "path", "attempt", "waited", "status", "code", "ms", "request_id"]
     assert row.split()[1:] == ["GET", PATH, "1", "418", "<b>new</b>", "0", "r1"]
-    html = net.client.history._repr_html_()
-    assert "<td>&lt;b&gt;new&lt;/b&gt;</td>" in html
-    assert html.count("<tr>") == 2
+    assert repr(net.client.history) == bundle["text/plain"]
+    assert ">&lt;b&gt;new&lt;/b&gt;</td>" in bundle["text/html"]
+    assert bundle["text/html"].count("<tr>") == 2
 
 
 def test_it_becomes_a_dataframe(network: Networks) -> None:

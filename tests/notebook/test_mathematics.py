@@ -153,7 +153,7 @@ def test_whatever_shows_itself_does_so_in_one_place() -> None:
     shows = [one for one in classes() if hasattr(one, "_repr_mimebundle_") and not issubclass(one, ipywidgets.Widget)]
     assert len(shows) > 10
     assert [one for one in shows if one._repr_mimebundle_ is not Showing._repr_mimebundle_] == []
-    assert {one.__name__ for one in classes() if "_repr_html_" in vars(one)} == {"History", "ToolForm"}
+    assert {one.__name__ for one in classes() if "_repr_html_" in vars(one)} == {"ToolForm"}
 
 
 CELLS = [
@@ -244,7 +244,7 @@ def test_no_result_of_the_client_leaves_one(client: AgentService, service: Runni
         seen += bundle["text/html"]
     assert "$240,000" in seen
     assert "$5-$6.md" in seen
-    assert bare_dollars(client.history._repr_html_()) == []
+    assert bare_dollars(client.history._repr_mimebundle_()["text/html"]) == []
 
 
 def test_a_widget_keeps_its_dollars_and_knows_formulas() -> None:
