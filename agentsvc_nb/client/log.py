@@ -1,6 +1,6 @@
-"""The client's logger, `agentsvc`: requests and repeats, never a key and never contents.
+"""The client's logger, `agentsvc`. It logs requests and retries, but no keys and no contents.
 
-`AGENTSVC_LOG` (`debug`, `info`, `warning`) writes it to standard error without further setup.
+Set `AGENTSVC_LOG` to `debug`, `info`, `warning` or `error` to write these lines to standard error.
 """
 
 from __future__ import annotations
@@ -9,25 +9,16 @@ import logging
 import os
 from typing import Final
 
-LOG_VARIABLE: Final = "AGENTSVC_LOG"
-_LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+_VARIABLE: Final = "AGENTSVC_LOG"
+_LEVELS: Final = ("debug", "info", "warning", "error")
 
 log = logging.getLogger("agentsvc")
 log.addHandler(logging.NullHandler())
 
-
-def write_to_stderr(wanted: str) -> None:
-    """Write what is logged from this level on to standard error. Another text than a level changes nothing but to say
-    so."""
-    if not wanted:
-        return
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    level = _LEVELS.get(wanted.strip().lower())
-    log.setLevel(logging.WARNING if level is None else level)
-    if level is None:
-        log.warning("%s is %r; it may be %s.", LOG_VARIABLE, wanted, ", ".join(_LEVELS))
-
-
-write_to_stderr(os.environ.get(LOG_VARIABLE, ""))
+if _wanted := os.environ.get(_VARIABLE, "").strip():
+    _handler = logging.StreamHandler()
+    _handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    log.addHandler(_handler)
+    log.setLevel(_wanted.upper() if _wanted.lower() in _LEVELS else logging.WARNING)
+    if _wanted.lower() not in _LEVELS:
+        log.warning("%s is %r, but must be one of %s.", _VARIABLE, _wanted, ", ".join(_LEVELS))

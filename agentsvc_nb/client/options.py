@@ -11,27 +11,31 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypedDict
 
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
-from agentsvc_nb.wire.codes import CODES
+from agentsvc_nb.wire.codes import CODES, STATUSES
 from agentsvc_nb.wire.limits import MAX_RETRIES, RETRY_AFTER_MAX_SECONDS
 from agentsvc_nb.wire.routes import Resend
 
-STATUSES: Final = frozenset({408, 429, 500, 502, 503, 504})
-"""Statuses that a retry may help against, where the code table does not know the error's code."""
 FIRST_SECONDS: Final = 0.5
 """Upper limit of the wait before the first retry."""
+_DOUBLINGS: Final = 64
+TIMEOUT_SECONDS: Final = 60.0
+LONGEST_SECONDS: Final = 1e7
+"""Longer times count as no limit, because the system's clocks do not take them."""
 
 
 def may_resend(resend: Resend, keyed: bool) -> bool:
-    """True if sending the request again cannot do its work twice; `keyed`: it has an idempotency key."""
+    """Return True if sending the request again cannot do its work twice. `keyed`: it has an idempotency key."""
     return resend == "always" or (resend == "keyed" and keyed)
 
 
 def transient(error: StefanBrainError) -> bool:
-    """True if the same request may succeed later. The code table, where it knows the code, wins over the status."""
+    """Return True if the same request may succeed later, by the error's code if it is known, and by its status."""
     if isinstance(error, APIConnectionError):
         return not error.closed
-    row = CODES.get(error.code or "")
-    return error.status in STATUSES and (row is None or row.retry == "transient")
+    by_status, by_code = STATUSES.get(error.status or 0), CODES.get(error.code or "")
+    if by_status is None or by_status.retry != "transient":
+        return False
+    return by_code is None or by_code.retry == "transient"
 
 
 def pause(
@@ -42,12 +46,12 @@ def pause(
     first: float = FIRST_SECONDS,
     longest: float = RETRY_AFTER_MAX_SECONDS,
 ) -> float | None:
-    """Seconds to wait before the next attempt, or None to give up.
+    """Return the seconds to wait before the next attempt, or None to give up.
 
-    `attempt` counts from 1, `limit` is how many retries are allowed, `rng()` returns a number in [0, 1). A
-    `Retry-After` of up to 60 s is waited out; a longer one gives None. Without it the wait is random, from 0 to
-    `first` seconds before the first retry; that maximum doubles with each retry, up to `longest` (exponential
-    backoff with full jitter, so that clients which failed together do not retry together).
+    `attempt` counts from 1, `limit` is the number of allowed retries, `rng()` returns a number in [0, 1). A
+    `Retry-After` of up to 60 s is obeyed; a longer one returns None. Without it the wait is random, from 0 to `first`
+    seconds before the first retry. That maximum doubles with each retry, up to `longest`. This is exponential backoff
+    with full jitter, so that clients that failed together do not retry together.
     """
     if attempt > limit or not transient(error):
         return None
@@ -57,14 +61,13 @@ def pause(
     return rng() * min(longest, first * 2.0 ** min(attempt - 1, _DOUBLINGS))
 
 
-_DOUBLINGS: Final = 64
-TIMEOUT_SECONDS: Final = 60.0
-LONGEST_SECONDS: Final = 1e7
-"""What is longer counts as no limit: the system's own clocks take no more."""
+# -- checks of arguments ----------------------------------------------------------------------------------------------
+#
+# Each returns the value to use, and raises `StefanBrainError` for any other.
 
 
 def seconds(name: str, given: Any) -> float:
-    """A number of seconds, infinite for more than 115 days. Raises `StefanBrainError` for what is no number."""
+    """Return a number of seconds, infinite for more than 115 days."""
     try:
         found = math.nan if isinstance(given, str | bytes | bool) else float(given)
     except (TypeError, ValueError):
@@ -77,17 +80,17 @@ def seconds(name: str, given: Any) -> float:
 
 
 def wait_seconds(given: Any) -> float:
-    """The `timeout` of a wait: None waits without an end. Raises `StefanBrainError` for what is no number."""
+    """Return the `timeout` of a wait, infinite for None."""
     return math.inf if given is None else seconds("timeout", given)
 
 
 def poll_seconds(given: Any) -> float | None:
-    """The `poll` of a wait: None leaves the interval to the service. Raises as `some_seconds`."""
+    """Return the `poll` of a wait. None leaves the interval to the service."""
     return None if given is None else some_seconds("poll", given)
 
 
 def some_seconds(name: str, given: Any) -> float:
-    """A finite number of seconds over 0. Raises `StefanBrainError` for any other."""
+    """Return a finite number of seconds over 0."""
     found = seconds(name, given)
     if found <= 0:
         raise StefanBrainError(f"`{name}` must be a number of seconds over 0, not {given!r:.80}.")
@@ -95,7 +98,7 @@ def some_seconds(name: str, given: Any) -> float:
 
 
 def whole(name: str, given: Any, least: int) -> int:
-    """A whole number from `least` on. Raises `StefanBrainError` for anything else."""
+    """Return a whole number that is at least `least`."""
     try:
         found = least - 1 if isinstance(given, bool) else operator.index(given)
     except TypeError:
@@ -106,37 +109,65 @@ def whole(name: str, given: Any, least: int) -> int:
 
 
 def hook(name: str, given: Any) -> Any:
-    """A function to call, or None. Raises `StefanBrainError` for anything else."""
+    """Return a function to call, or None."""
     if given is not None and not callable(given):
         raise StefanBrainError(f"`{name}` must be a function, not {given!r:.80}.")
     return given
 
 
-def _fields(given: Any) -> Mapping[str, Any]:
+# Headers that only the client sets.
+_OURS: Final = frozenset({"authorization", "x-api-key", "cookie", "host", "content-length", "content-type"})
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
+
+
+def _headers(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping):
+        raise StefanBrainError(f"`headers` must be a dictionary of texts by name, not {given!r:.80}.")
+    for name, value in given.items():
+        texts = isinstance(name, str) and isinstance(value, str)
+        if not (texts and _TOKEN.fullmatch(name) and _VALUE.fullmatch(value)):
+            raise StefanBrainError(f"The header {name!r} contains a character that is not allowed in headers.")
+        if name.lower() in _OURS:
+            raise StefanBrainError(f"The header {name} is set by the client. Pass the key as `api_key`.")
+    return {name.lower(): value for name, value in given.items()}
+
+
+def _extra_body(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise StefanBrainError("`extra_body` must be a dictionary of fields by name.")
     return given
 
 
-# Headers that only the client sets.
-_OURS: Final = frozenset({"authorization", "x-api-key", "cookie", "host", "content-length", "content-type"})
+_CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "timeout": functools.partial(some_seconds, "timeout"),
+    "deadline": functools.partial(seconds, "deadline"),
+    "max_retries": functools.partial(whole, "max_retries", least=0),
+    "headers": _headers,
+    "extra_body": _extra_body,
+    "on_retry": functools.partial(hook, "on_retry"),
+    "on_wait": functools.partial(hook, "on_wait"),
+}
+
+
+# -- options ----------------------------------------------------------------------------------------------------------
 
 
 class WaitOptions(TypedDict, total=False):
     """Options of every call. The docstring of each operation names them."""
 
     deadline: float | None
-    """Seconds for the whole call, its repeats and waits included."""
+    """Seconds for the whole call, including retries and waits."""
     max_retries: int | None
-    """How often it is repeated after a transient failure, where that is safe; 0: never."""
+    """How often to retry after a transient failure, where that is safe."""
     headers: Mapping[str, str] | None
     """Headers of your own; never the key."""
     extra_body: Mapping[str, Any] | None
-    """Fields of your own for the request's body, such as those that a newer service takes."""
+    """Fields to add to the request's body, for example for a newer service."""
 
 
 class Options(WaitOptions, total=False):
-    """Options of every call that does not wait for work."""
+    """Options of every call that does not wait for a run or job."""
 
     timeout: float | None
     """Seconds to wait for the answer, per attempt."""
@@ -154,7 +185,7 @@ class RetryNotice:
 
 @dataclass(frozen=True, slots=True)
 class WaitNotice:
-    """A call waits for work of the service. `seconds`: until the next look; None while its events are followed."""
+    """A call waits for a run, a job or a chat. `seconds` is the time to the next poll, None while it reads events."""
 
     reason: Literal["run", "job", "chat_busy"]
     id: str | None
@@ -164,7 +195,7 @@ class WaitNotice:
 
 OnRetry = Callable[[RetryNotice], Any]
 OnWait = Callable[[WaitNotice], Any]
-"""Hooks. With the async client they may be coroutine functions; what one raises ends the call."""
+"""Hooks. With the async client they may be coroutine functions. An exception in a hook ends the call."""
 
 
 class ClientOptions(Options, total=False):
@@ -172,9 +203,6 @@ class ClientOptions(Options, total=False):
 
     on_retry: OnRetry | None
     on_wait: OnWait | None
-
-
-_NAMES: Final = ClientOptions.__optional_keys__
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,43 +218,15 @@ class ClientSettings:
     on_wait: OnWait | None = None
 
     def updated(self, options: WaitOptions | ClientOptions) -> ClientSettings:
-        """A copy with the given options changed; None changes nothing, and headers are added to those already set.
+        """Return a copy with the given options. None changes nothing; headers and body fields are added to those set.
 
-        Raises `TypeError` for an unknown option, `StefanBrainError` for a value that an option cannot have.
+        Raises `TypeError` for an unknown option, `StefanBrainError` for an invalid value.
         """
-        if unknown := sorted(options.keys() - _NAMES):
-            options_there = ", ".join(sorted(_NAMES))
-            raise TypeError(f"{unknown[0]!r} is no argument of this call, and no option: those are {options_there}.")
+        if unknown := sorted(options.keys() - _CHECKS.keys()):
+            known = ", ".join(sorted(_CHECKS))
+            raise TypeError(f"{unknown[0]!r} is not an argument of this call. Its options are {known}.")
         changes = {name: _CHECKS[name](value) for name, value in options.items() if value is not None}
         for joined in ("headers", "extra_body"):
             if joined in changes:
                 changes[joined] = {**getattr(self, joined), **changes[joined]}
         return replace(self, **changes) if changes else self
-
-
-_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
-
-
-def _headers(given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping):
-        raise StefanBrainError("`headers` must be a dictionary of texts by name.")
-    for name, value in given.items():
-        if not (
-            isinstance(name, str) and isinstance(value, str) and _TOKEN.fullmatch(name) and _VALUE.fullmatch(value)
-        ):
-            raise StefanBrainError(f"The header {name!r} holds something that no header may have.")
-        if name.lower() in _OURS:
-            raise StefanBrainError(f"The header {name} is set by the client; give the key as api_key.")
-    return {name.lower(): value for name, value in given.items()}
-
-
-_CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "timeout": functools.partial(some_seconds, "timeout"),
-    "deadline": functools.partial(seconds, "deadline"),
-    "max_retries": functools.partial(whole, "max_retries", least=0),
-    "headers": _headers,
-    "extra_body": _fields,
-    "on_retry": functools.partial(hook, "on_retry"),
-    "on_wait": functools.partial(hook, "on_wait"),
-}

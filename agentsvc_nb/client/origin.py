@@ -1,4 +1,4 @@
-"""Where requests go, and with which key: from arguments, else from the environment."""
+"""The address and API key of a service, from arguments or the environment."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ URL_VARIABLE: Final = "AGENTSVC_BASE_URL"
 
 
 class Origin:
-    """Address and key of a service, shared by a client and those made from it with `with_options`.
+    """Address and key of a service, shared by a client and its `with_options` copies.
 
-    Both change with `update` when an embedded service was restarted. Raises `AuthenticationError` when there is no
-    usable key, `StefanBrainError` for an address that is not http(s).
+    `update` changes both after an embedded service was restarted. Raises `AuthenticationError` without a valid key,
+    `StefanBrainError` for an address that is not http(s).
     """
 
     def __init__(self, api_key: str | None, base_url: str | None, reconnect: Revive | None = None) -> None:
@@ -44,12 +44,14 @@ class Origin:
 
     @property
     def secret(self) -> Secret | None:
-        """The secret that each connection to the embedded service must prove to hold; None for any other service."""
+        """The secret that the embedded service must prove on each connection; None for any other service."""
         return self._secret if self.reconnect else None
 
     def resolved(self, link: str) -> str | None:
-        """The address of a link that the service sent; None for one on another origin, where the key is not sent, and
-        for what is no address."""
+        """Return the address of a link from the service, or None if the key must not be sent there.
+
+        That is a link to another origin, or a malformed one.
+        """
         if not link.isprintable():
             return None
         if link.startswith("/") and not link.startswith("//"):
@@ -62,37 +64,34 @@ class Origin:
         return whole if same else None
 
     def scrubbed(self, content: bytes) -> bytes:
-        """`content` with the API key replaced by `[key]`, in case the service repeats it in an error."""
+        """Return `content` with `[key]` in place of the API key, in case the service repeats it in an error."""
         return content.replace(self.key.encode(), b"[key]")
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None, str | None]:
-    """Scheme, host and port; and a user, whose name no address of ours has."""
+    """Return scheme, host, port and user. The base URL never has a user, so a link with one is on another origin."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme), parts.username
 
 
 def _key(api_key: str) -> str:
     if not api_key:
-        message = f"There is no API key: set {KEY_VARIABLE}, or give api_key; `agentsvc_nb.local()` needs none."
-        raise AuthenticationError(message, code=None)
+        raise AuthenticationError(
+            f"There is no API key. Set {KEY_VARIABLE}, or pass `api_key`. `agentsvc_nb.local()` needs no key."
+        )
     if not isinstance(api_key, str) or not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
-        raise AuthenticationError(f"The API key holds a character that no key has; check {KEY_VARIABLE} or api_key.")
+        raise AuthenticationError(f"The API key has a character that no key has. Check {KEY_VARIABLE} or `api_key`.")
     return api_key
 
 
 def _address(base_url: str) -> str:
-    if not isinstance(base_url, str) or not _is_origin(base_url):
-        raise StefanBrainError("The base URL must be an address such as https://host or http://127.0.0.1:8787.")
-    return base_url.rstrip("/")
-
-
-def _is_origin(base_url: str) -> bool:
-    """True for the http(s) address of a host, with a path at most."""
+    """Return the http(s) address of a host, with at most a path. Raises `StefanBrainError` for any other text."""
     try:
         parts = urlsplit(base_url)
-        sound = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0 and "@" not in parts.netloc
-    except ValueError:
-        return False
-    plain = base_url.isprintable() and not set(base_url) & set(" \\?#")
-    return bool(sound and plain and is_usable(base_url))
+        valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0 and "@" not in parts.netloc
+        valid = valid and base_url.isprintable() and not set(base_url) & set(" \\?#") and is_usable(base_url)
+    except (ValueError, AttributeError, TypeError):
+        valid = False
+    if not valid:
+        raise StefanBrainError("The base URL must be an address such as https://host or http://127.0.0.1:8787.")
+    return base_url.rstrip("/")

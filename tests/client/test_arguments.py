@@ -174,6 +174,6 @@ def test_a_constructor_checks_its_own(face: Any, options: dict[str, Any]) -> Non
 
 
 def test_an_unknown_option_is_named() -> None:
-    names = "'retries' is no argument of this call, and no option: those are deadline, extra_body"
+    names = "'retries' is not an argument of this call. Its options are deadline, extra_body"
     with pytest.raises(TypeError, match=names):
         AgentService(KEY).runs.get(RUN_ID, retries=3)  # type: ignore[call-arg]

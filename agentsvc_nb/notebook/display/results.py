@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.cards import Showing, aligned, side
+from agentsvc_nb.client.cards import Showing, aligned, separated, side
 from agentsvc_nb.client.models import TIME_DTYPE, frame
-from agentsvc_nb.client.numbers import separated
 from agentsvc_nb.notebook.display.markdown import SMALL, wrapping
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.wire.files import WorkspaceFile

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final
 
-from agentsvc_nb.client.numbers import separated
+from agentsvc_nb.client.cards import separated
 from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
