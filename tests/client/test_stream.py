@@ -192,6 +192,11 @@ def test_a_stream_from_past_the_end_ends(both: Networks) -> None:
     assert net.requests[1].headers["last-event-id"] == "4"
 
 
+def test_events_that_come_twice_are_given_once(both: Networks) -> None:
+    twice = [event for event in events(3) for _ in range(2)]
+    assert ids(both(answer(200, run()), sse(frames(twice))).call(attach)) == [1, 2, 3]
+
+
 def test_failures_in_a_row_are_counted_anew_after_progress(both: Networks) -> None:
     down = [httpx.ConnectError("refused"), failure("brain_unavailable", 503), httpx.ReadTimeout("")]
     net = both(answer(200, run()), *down, sse(frames(events(4)[:2])), *down, sse(frames(events(4)[2:])))
