@@ -1,6 +1,6 @@
-"""What the client raises (docs/api/errors.md).
+"""Exceptions of the client (docs/api/errors.md).
 
-    StefanBrainError, alias AgentServiceError    all of these; by itself: 400, 403, 404, 409, 5xx, refused locally
+    StefanBrainError, alias AgentServiceError    base class; raised itself for 400, 403, 404, 409, 5xx, local checks
     ├── AuthenticationError     no key, a malformed key, or 401
     ├── RateLimitError          429
     ├── RequestTooLargeError    413
@@ -10,13 +10,12 @@
     ├── JobFailedError          a job failed or was cancelled
     └── JobTimeoutError         a run or job has not ended at the deadline; it goes on
 
-An error holds plain data only: it can be pickled, and never carries a credential.
+Errors can be pickled, and never contain the API key.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -33,19 +32,18 @@ if TYPE_CHECKING:
 
 MAY_HAVE_STARTED: Final = "The work may have started: look for it before you send it again, or send an Idempotency-Key."
 _NO_RESET: Final = frozenset({"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached"})
-"""Codes of 429 that waiting does not help against: these errors have no `retry_after_seconds` and no `reset_at`."""
+"""Codes of 429 that do not pass with time. These errors have no `retry_after_seconds` and no `reset_at`."""
 _BODY_CHARS: Final = 2_000
 _DIGITS: Final = 4_000
 
 
 class StefanBrainError(Showing, Exception):
-    """Base of everything that the client raises.
+    """Base class of the client's exceptions.
 
-    `status` is None when no answer came; `code` is a row of `wire.codes.CODES` where known; `body` the parsed
-    answer, or the first 2,000 characters of one that was not JSON; `hint` what to do; `attempts` how often it was sent;
-    `late` whether the deadline left no room for another attempt; `closed` whether the client was closed while the call
-    waited, which is then not sent again; `last_event_id`, of a stream that broke, the last
-    event that was handed out: attach after it to go on.
+    `status` is None when no answer came. `code` is a row of `wire.codes.CODES` where known. `hint` says what to do.
+    `body` is the parsed answer, or the first 2,000 characters of one that is not JSON. `attempts` counts the requests.
+    `late` is True if only the deadline prevented another attempt, `closed` if the client was closed during the call.
+    For a stream that broke, `last_event_id` is the last event that you received: attach after it to continue.
     """
 
     def __init__(
@@ -71,7 +69,7 @@ class StefanBrainError(Showing, Exception):
         self.active_run_id = active_run_id
         self.hint = hint
         self.body = body
-        # Filled in by whoever knows them, after the error was made: `Core`, and a stream that broke.
+        # Filled in later by `Core`, and by a stream that broke.
         self.method = ""
         self.path = ""
         self.attempts = 0
@@ -79,17 +77,16 @@ class StefanBrainError(Showing, Exception):
         self.closed = False
         self.last_event_id: int | None = None
 
-    def __str__(self) -> str:
-        facts = [self._outcome, self.request_id and f"request {self.request_id}"]
-        tail = ", ".join(fact for fact in facts if fact)
-        first = f"{self.message} ({tail})" if tail else self.message
-        return f"{first}\n{self.hint}" if self.hint else first
-
-    @property
-    def _outcome(self) -> str:
-        """Status and code, as far as there are any and the message does not say them itself."""
+    def _facts(self) -> list[str]:
+        """Return status and code, and the request, unless they are unknown or part of the message."""
         status = str(self.status or "")
-        return " ".join(fact for fact in ("" if status in self.message else status, self.code) if fact)
+        outcome = " ".join(fact for fact in ("" if status in self.message else status, self.code) if fact)
+        return [fact for fact in (outcome, self.request_id and f"request {self.request_id}") if fact]
+
+    def __str__(self) -> str:
+        facts = ", ".join(self._facts())
+        first = f"{self.message} ({facts})" if facts else self.message
+        return f"{first}\n{self.hint}" if self.hint else first
 
     def _mimebundle(self) -> cards.Bundle:
         facts = {"code": self.code, "status": self.status, "request": self.request_id, "to do": self.hint}
@@ -97,13 +94,19 @@ class StefanBrainError(Showing, Exception):
         return cards.card(type(self).__name__, facts | called, self.message)
 
     def _render_traceback_(self) -> list[str]:
-        """Called by IPython: three lines instead of a traceback through this package. The cell still fails."""
-        facts = [self._outcome, self.request_id and f"request {self.request_id}", f"{self.method} {self.path}".strip()]
+        """Return three lines for IPython to show instead of a traceback through this package. The cell still fails."""
+        facts = [*self._facts(), f"{self.method} {self.path}".strip()]
         return cards.failure(type(self).__name__, self.message, facts, self.hint, self.__traceback__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickled by state, not by constructor arguments, because those of subclasses differ.
+        # Pickled by state, because the constructors of subclasses take other arguments.
         return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(kind: type[StefanBrainError], args: tuple[Any, ...], state: dict[str, Any]) -> StefanBrainError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
 
 
 AgentServiceError = StefanBrainError
@@ -115,7 +118,7 @@ class AuthenticationError(StefanBrainError):
 
 
 class RateLimitError(StefanBrainError):
-    """Too many requests, or no money left (429); `retry_after_seconds` and `reset_at` say when, if ever."""
+    """Too many requests, or no money left (429). `retry_after_seconds` and `reset_at` say when to retry, if ever."""
 
 
 class RequestTooLargeError(StefanBrainError):
@@ -136,7 +139,7 @@ class ToolResultError(StefanBrainError):
 
 
 class ChatBusyError(StefanBrainError):
-    """The chat has an active turn; nothing was started or billed. `active_run_id` names the turn, where known."""
+    """The chat has an active turn; nothing was started or billed. `active_run_id` is that turn's run, if known."""
 
 
 class JobFailedError(StefanBrainError):
@@ -150,7 +153,7 @@ class JobFailedError(StefanBrainError):
 
 
 class JobTimeoutError(StefanBrainError):
-    """The deadline passed. The work goes on: wait again with `job_id` (None: the start itself never answered)."""
+    """The deadline passed, and the work goes on. Wait again with `job_id`, which is None if the start got no answer."""
 
     def __init__(self, job_id: str | None, chat: str | None = None) -> None:
         late = f"{job_id} has not ended" if job_id else "The start was not answered"
@@ -160,40 +163,33 @@ class JobTimeoutError(StefanBrainError):
 
 
 def with_request(error: E, method: str, path: str, attempts: int) -> E:
-    """Fill in the request that the error is about."""
+    """Set the request that failed with `error`."""
     error.method, error.path, error.attempts = method, path, attempts
     return error
 
 
 def after(error: E, cause: StefanBrainError) -> E:
-    """Fill in the request that `error` is about: that of its `cause`."""
+    """Copy the failed request from `cause` to `error`."""
     error.request_id = cause.request_id
     return with_request(error, cause.method, cause.path, cause.attempts)
 
 
-def chat_busy(refusal: StefanBrainError) -> ChatBusyError:
-    """The `ChatBusyError` with which `ask` reports the `agent_run_rejected` error `refusal`."""
-    busy = _rebuild(ChatBusyError, refusal.args, refusal.__dict__)
-    assert isinstance(busy, ChatBusyError)
-    return busy
-
-
 def deadline_passed(*, sent: bool = True) -> APIConnectionError:
-    """The error for a call whose `deadline` passed without an answer; `sent`: the request may have been received."""
+    """Return the error for a call whose deadline passed. `sent`: the service may have received the request."""
     error = APIConnectionError("The deadline passed before the service answered.", sent=sent, timed_out=True)
     error.late = True
     return error
 
 
 def client_closed(*, sent: bool = True) -> APIConnectionError:
-    """The error for a call that waited when its client was closed; `sent`: the request may have been received."""
+    """Return the error for a call whose client was closed. `sent`: the service may have received the request."""
     error = APIConnectionError("The client was closed before the service answered.", sent=sent)
     error.closed = True
     return error
 
 
 def circular_pages(cursor: object) -> StefanBrainError:
-    """The error for pages that lead back to a cursor that was there before: they would never end."""
+    """Return the error for pages that lead back to an earlier cursor and would never end."""
     return StefanBrainError(f"The service's pages go round in a circle: {cursor!r} comes again.")
 
 
@@ -203,7 +199,7 @@ _CLASSES: Final = {
 
 
 def refused(code: str, message: str | None = None) -> StefanBrainError:
-    """The error for a request that the client refuses before it is sent, with the class, text and hint of `code`."""
+    """Return the error for a request that the client does not send, with the class, text and hint of `code`."""
     row = CODES[code]
     return _CLASSES[row.raises](message or row.cause, code=code, hint=row.hint)
 
@@ -211,13 +207,14 @@ def refused(code: str, message: str | None = None) -> StefanBrainError:
 def from_response(
     status: int, headers: Mapping[str, str], body: bytes, *, may_have_started: bool = False
 ) -> StefanBrainError:
-    """The exception for an error response, chosen by its code, else by its status.
+    """Return the exception for an error response, chosen by its code, else by its status.
 
     `headers` have lower-case names. The body may be anything, such as a gateway's HTML. `may_have_started` is True for
     a start without an idempotency key, whose work may have begun despite the error.
     """
     content = _parsed(body)
-    detail = _part(content, "error")
+    fields = content if isinstance(content, dict) else {}
+    detail = fields["error"] if isinstance(fields.get("error"), dict) else {}
     code = _text(detail, "code")
     row, by_status = CODES.get(code or ""), STATUSES.get(status)
     kind = _CLASSES[row.raises if row else by_status.raises if by_status else "StefanBrainError"]
@@ -229,54 +226,43 @@ def from_response(
         request_id=headers.get("x-request-id"),
         retry_after_seconds=None if hopeless else retry_after(headers),
         reset_at=None if hopeless else _text(detail, "reset_at"),
-        active_run_id=_text(_part(content), "activeRunId"),
+        active_run_id=_text(fields, "activeRunId"),
         hint=MAY_HAVE_STARTED if may_have_started and status == 504 else row.hint if row else None,
         body=content,
     )
 
 
-# Not what `float` reads: that takes `1_0`, `1e9` and the digits of any script, too.
+# `float` alone would also read `1_0`, `1e9` and the digits of other scripts.
 _SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MOST_SECONDS: Final = 1e9
-"""Thirty years. So many digits that `float` makes infinity of them still mean a long time, not none."""
+"""Thirty years, in place of a number that `float` reads as infinity."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds of a `Retry-After` header (a number or an HTTP date); None if it is absent, unreadable or past."""
+    """Return the seconds of a `Retry-After` header, a number or an HTTP date; None if absent, unreadable or past."""
     given = headers.get("retry-after", "").strip(" \t")
-    seconds = min(float(given), _MOST_SECONDS) if _SECONDS.fullmatch(given) else _until(given, headers.get("date", ""))
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
-
-
-def _until(moment: str, now: str) -> float:
+    if _SECONDS.fullmatch(given):
+        return min(float(given), _MOST_SECONDS)
     try:
-        then = parsedate_to_datetime(moment)
-        return (then - _date(now)).total_seconds()
+        # Measured by the response's own date, because the local clock may be wrong.
+        now = parsedate_to_datetime(headers["date"]) if headers.get("date") else datetime.now(UTC)
+        seconds = (parsedate_to_datetime(given) - now).total_seconds()
     except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
-def _date(text: str) -> datetime:
-    """The time of the response's `Date` header, because the local clock may be wrong; without one the local time."""
-    return parsedate_to_datetime(text) if text else datetime.now(UTC)
+        return None
+    return seconds if seconds >= 0 else None
 
 
 def _parsed(body: bytes) -> Any:
     try:
-        # A number of more digits than Python reads is no reason to lose the message beside it.
+        # `int` refuses numbers of more than 4,300 digits. They must not hide the message of the error.
         return json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < _DIGITS else float(digits))
     except (ValueError, RecursionError):
         return body[: 4 * _BODY_CHARS].decode("utf-8", "replace")[:_BODY_CHARS]
 
 
-def _part(content: Any, name: str | None = None) -> dict[str, Any]:
-    value = content.get(name) if name and isinstance(content, dict) else content
-    return value if isinstance(value, dict) else {}
-
-
 def _text(fields: dict[str, Any], name: str) -> str | None:
     value = fields.get(name)
-    # Half of a surrogate pair is legal in JSON, and cannot be printed.
+    # JSON may contain half of a surrogate pair, which cannot be printed.
     return value.encode(errors="replace").decode() if isinstance(value, str) and value else None
 
 
@@ -289,7 +275,7 @@ def _unexplained(status: int, headers: Mapping[str, str]) -> str:
 
 
 def _origin(location: str) -> str:
-    """The target of a redirect without its path, which may contain a secret."""
+    """Return the target of a redirect without its path, which may contain a secret."""
     try:
         parts = urlsplit(location)
         port = f":{parts.port}" if parts.port else ""
@@ -297,9 +283,3 @@ def _origin(location: str) -> str:
         return "an address that cannot be read"
     scheme = f"{parts.scheme}:" if parts.scheme else ""
     return f"{scheme}//{parts.hostname}{port}" if parts.hostname else "another path"
-
-
-def _rebuild(kind: type[StefanBrainError], args: tuple[Any, ...], state: dict[str, Any]) -> StefanBrainError:
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(state)
-    return error

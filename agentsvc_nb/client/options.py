@@ -129,7 +129,7 @@ def _headers(given: Any) -> dict[str, str]:
         if not (texts and _TOKEN.fullmatch(name) and _VALUE.fullmatch(value)):
             raise StefanBrainError(f"The header {name!r} contains a character that is not allowed in headers.")
         if name.lower() in _OURS:
-            raise StefanBrainError(f"The header {name} is set by the client. Pass the key as `api_key`.")
+            raise StefanBrainError(f"The header {name} is set by the client; give the key as api_key.")
     return {name.lower(): value for name, value in given.items()}
 
 

@@ -1,4 +1,4 @@
-"""What operations take in place of an id: any record that has it."""
+"""Ids of arguments. Operations take an id, or a record that has one."""
 
 from __future__ import annotations
 
@@ -9,56 +9,50 @@ from agentsvc_nb.client.errors import StefanBrainError, refused
 
 
 class HasRun(Protocol):
-    """A run, an answer, an event stream."""
-
     @property
     def run_id(self) -> str | None: ...
 
 
 class HasChat(Protocol):
-    """A run, an answer, a job, what a tool answered."""
-
     @property
     def chat(self) -> str | None: ...
 
 
 class HasJob(Protocol):
-    """A job, or the acceptance of one."""
-
     @property
     def job_id(self) -> str | None: ...
 
 
 class HasCall(Protocol):
-    """An event about a tool call."""
-
     @property
     def call_id(self) -> str: ...
 
 
 class HasId(Protocol):
-    """A record whose own id is meant: a project, a staged file, a report, a medium, a landing page."""
-
     @property
     def id(self) -> str: ...
 
 
 class HasName(Protocol):
-    """A tool of the catalog."""
-
     @property
     def name(self) -> str: ...
 
 
 RunRef = str | HasRun
+"""A run, an answer or an event stream."""
 ChatRef = str | HasChat
+"""A run, an answer, a job or the result of a tool."""
 JobRef = str | HasJob
+"""A job, or the acceptance of one."""
 CallRef = str | HasCall
+"""An event about a tool call."""
 IdRef = str | HasId
+"""A project, a staged file, a report, a medium or a landing page."""
 ToolRef = str | HasName
+"""A tool of the catalog."""
 
-# Where a record has the id, by the name of the parameter.
-_PLACES: Final[Mapping[str, tuple[str, ...]]] = {
+# The attributes of a record that may have the id, by the name of the parameter.
+_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "run_id": ("run_id",),
     "job_id": ("job_id",),
     "call_id": ("call_id",),
@@ -69,19 +63,18 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "tool": ("name",),
     "path": ("path",),
 }
-_OWN: Final = ("id",)
 _CODES: Final = {"run_id": "invalid_run_id", "chat": "invalid_chat", "project": "invalid_project"}
 
 
 def identifier(name: str, given: Any) -> str:
-    """The id that was `given` for the parameter `name`, as a text or in a record.
+    """Return the id that was `given` for the parameter `name`, as a text or in a record.
 
-    Raises `StefanBrainError` for anything without one, such as None.
+    Raises `StefanBrainError` for a value without one, such as None.
     """
     if isinstance(given, str):
         return given
-    for place in _PLACES.get(name, _OWN):
-        found = getattr(given, place, None)
+    for attribute in _ATTRIBUTES.get(name, ("id",)):
+        found = getattr(given, attribute, None)
         if isinstance(found, str):
             return found
     kind = "None" if given is None else f"a {type(given).__name__}"
@@ -93,7 +86,7 @@ def optional(name: str, given: Any) -> str | None:
 
 
 def identifiers(name: str, given: Iterable[Any] | None) -> list[str]:
-    """The ids of a list. Raises `StefanBrainError` for what is none: the characters of a text are no ids."""
+    """Return the ids of a list. Raises `StefanBrainError` for a value that is not a list."""
     if given is None:
         return []
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -102,7 +95,7 @@ def identifiers(name: str, given: Iterable[Any] | None) -> list[str]:
 
 
 def in_path(name: str, given: Any) -> str:
-    """`identifier`, for a part of a path. Raises `StefanBrainError` also for one that would lead to another path."""
+    """Return `identifier`. Raises `StefanBrainError` also for an id that would lead to another path."""
     found = identifier(name, given)
     if found in ("", ".", ".."):
         raise _refused(name, f"`{name}` must be an id, not {found!r}.")

@@ -9,7 +9,7 @@ from typing import Any, Final, Unpack
 
 from agentsvc_nb.client import jobs
 from agentsvc_nb.client.core import ACCEPTED, ApiRequest, described
-from agentsvc_nb.client.errors import StefanBrainError, ToolResultError, chat_busy, refused
+from agentsvc_nb.client.errors import ChatBusyError, StefanBrainError, ToolResultError, refused
 from agentsvc_nb.client.faces import BlockingResource, Resource, blocking
 from agentsvc_nb.client.models import Answer, Listing, listing, read
 from agentsvc_nb.client.options import Options, WaitOptions, poll_seconds, wait_seconds
@@ -176,7 +176,11 @@ async def ask(
     try:
         started = await in_time(chat, when_free(timed, start, timeout) if on_busy == "wait" else start())
     except StefanBrainError as error:
-        raise (chat_busy(error) if error.code == "agent_run_rejected" else error) from None
+        if error.code != "agent_run_rejected":
+            raise
+        busy = ChatBusyError(error.message)
+        vars(busy).update(vars(error))
+        raise busy from None
     ended: ToolResult | Job = (
         await jobs.finished(core, started, max(0.0, timed.left), poll) if isinstance(started, JobAccepted) else started
     )
