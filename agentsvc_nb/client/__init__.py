@@ -7,13 +7,14 @@ batch       `map`: a question over the rows of a DataFrame (batch_rows: its rows
 runs, jobs, tools, files, resources  a class of coroutine methods for each resource, and next to it its blocking twin
 faces       how a coroutine method becomes a blocking one, and the iterators over pages
 approvals   tool calls that wait for approval, for the notebook and the command line
-downloads   contents of files, verified and resumed (partial_download), and the tables of a run
-event_streams  a run's events and its text, as callers iterate over them
-streams     a run's events as they come (sse decodes them), waiting for the end
+downloads   contents of files, verified and resumed, and the tables of a run
+waiting     for the ends of runs and jobs
+streams     a run's events, as callers iterate over them, resumed after a cut (sse decodes them)
 client_tools  functions that a run's agent may call, executed where the run is followed
 events      a class for each type of event, and pages of them
-request/    one request: files to send, safe file names, options, origin, retries, history
+core        one request: address, key, retries, deadline, and the error of a failure
+options, references, uploads, origin, history, log  what goes into a request, and what is noted of it
 models      the results: records, lists, answers of a given schema
-transport/  the I/O, blocking and on asyncio, and worker pools: only this folder uses the HTTP library
+transport/  the I/O, blocking and on asyncio: only this folder uses the HTTP library
 errors      the exceptions; cards: how results and errors are displayed
 """
