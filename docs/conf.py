@@ -1,6 +1,7 @@
 """The site's settings for Sphinx (docs/decisions/0086-the-site.md)."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -38,5 +39,13 @@ class Search(SearchEnglish):
         return bool(re.fullmatch(r"[45]\d\d", word)) or super().word_filter(word)
 
 
+def module_of_class(app: Sphinx, module: str, attribute: str) -> str | None:
+    """Return where the class of a method is. By default viewcode looks up the function, which `blocking` takes from
+    elsewhere, and the module of `ask` then has dead links back to this site."""
+    name, _, method = attribute.partition(".")
+    return getattr(getattr(import_module(module), name, None), "__module__", None) if method else None
+
+
 def setup(app: Sphinx) -> None:
     app.add_search_language(Search)
+    app.connect("viewcode-follow-imported", module_of_class)
