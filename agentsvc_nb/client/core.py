@@ -1,4 +1,4 @@
-"""Sends requests: with address and key, retries, the deadline of the call, and the error for a failure."""
+"""Send requests with address and key, retry them within the deadline of the call, and raise an error for a failure."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ApiRequest:
 
     @property
     def path(self) -> str:
-        """The path of the address. Raises `StefanBrainError` for a part that is no id."""
+        """Return the path of the address. Raises `StefanBrainError` for a part that is not a valid id."""
         if self.link:
             return urlsplit(self.link).path
         try:
@@ -85,7 +85,7 @@ class ApiRequest:
 
     @property
     def starts_work(self) -> bool:
-        """True if sending it twice may do its work twice."""
+        """Return True if the service may do the work twice when the request is sent twice."""
         return not options.may_resend(self.resend or self.route.resend, bool(self.key))
 
     @property
@@ -94,7 +94,7 @@ class ApiRequest:
 
     @property
     def rewindable(self) -> bool:
-        """True if its body can be sent twice; with a pipe among the files it cannot."""
+        """Return True if the body can be sent twice. A pipe among the files cannot be read again."""
         return all(part.rewindable for part in self.files or ())
 
 
@@ -129,13 +129,13 @@ class Core:
     # -- options -------------------------------------------------------------------------------------------------
 
     def configured(self, options: WaitOptions | ClientOptions) -> Core:
-        """A core with these options changed; it shares connections, origin and history with this one."""
+        """Return a core with these options changed. It shares connections, origin and history with this one."""
         other = copy.copy(self)
         other.settings = self.settings.updated(options)
         return other
 
     def scoped(self, options: WaitOptions) -> Core:
-        """The core for one call, whose deadline runs from now.
+        """Return the core for one call, whose deadline runs from now.
 
         An operation that calls other operations scopes once and passes them the scoped core without options, so that
         they share its deadline.
@@ -147,14 +147,14 @@ class Core:
         return core.within(core.settings.deadline)
 
     def within(self, seconds: float | None) -> Core:
-        """A core whose deadline is at most `seconds` from now, and no later than this one's."""
+        """Return a core whose deadline is at most `seconds` from now, and no later than this one's."""
         other = copy.copy(self)
         other.deadline = min(self.deadline, self.io.now() + (math.inf if seconds is None else seconds))
         return other
 
     @property
     def left(self) -> float:
-        """Seconds to the deadline; not positive once it has passed."""
+        """Return the seconds to the deadline: zero or less once it has passed."""
         return self.deadline - self.io.now()
 
     async def sleep(self, seconds: float) -> None:
@@ -180,7 +180,7 @@ class Core:
         return await self.repeat(request, self.attempt)
 
     def read(self, model: type[M], response: Response) -> M:
-        """The body of a response as `model`. Raises `StefanBrainError`, which names the field of a wrong type."""
+        """Return the body of a response as `model`. Raises `StefanBrainError`, which names the field of a wrong type."""
         try:
             made = read(model, response.body, self.origin.base_url + response.path, response.status)
         except StefanBrainError as error:
@@ -188,7 +188,7 @@ class Core:
         return keep_request_id(made, response)
 
     async def read_chunk(self, response: Response) -> bytes | None:
-        """The next chunk of a streamed response, None at its end. Raises `APIConnectionError`."""
+        """Return the next chunk of a streamed response, None at its end. Raises `APIConnectionError`."""
         try:
             return await self.io.read(response)
         except StefanBrainError as error:
@@ -217,8 +217,8 @@ class Core:
             request = replace(request, attempt=request.attempt + 1, waited=wait)
 
     async def attempt(self, request: ApiRequest) -> Response:
-        """One attempt. If the embedded service is gone or no longer knows the key, reconnect and send the request once
-        more, provided that is safe."""
+        """Send the request once. If the embedded service is gone or no longer knows the key, reconnect and send the request
+        again, provided that is safe."""
         try:
             return await self._send_once(request)
         except APIConnectionError as error:
@@ -292,7 +292,7 @@ class Core:
 
 
 def described(error: E, response: Response) -> E:
-    """Add what is known of the request to an `error` that was found in its successful response."""
+    """Add the facts of the request to an `error` that its successful response caused."""
     error.request_id = response.headers.get("x-request-id")
     if error.status is None and not isinstance(error, APIConnectionError | JobTimeoutError):
         error.status = response.status
@@ -300,7 +300,7 @@ def described(error: E, response: Response) -> E:
 
 
 def keep_request_id(made: M, response: Response) -> M:
-    """Keep the id of the request on what it was answered with: no field of the record, so not compared either."""
+    """Keep the request id on the record of its answer. It is not a field, so records compare without it."""
     made.__dict__["_request_id"] = response.headers.get("x-request-id")
     return made
 
@@ -311,13 +311,13 @@ _REFERENCES: Final = ("chat", "chat_id", "project")
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that are not None, with the ids of records."""
+    """Return the values that are not None; ids replace records."""
     given = {name: value for name, value in values.items() if value is not None}
     return given | {name: identifier(name, given[name]) for name in _REFERENCES if name in given}
 
 
 def _query_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters of a query. Raises `StefanBrainError` for text that is no Unicode."""
+    """Return the parameters of a query. Raises `StefanBrainError` for text that UTF-8 cannot encode."""
     texts = {name: str(value) for name, value in _given(values).items()}
     try:
         "".join(texts.values()).encode()
@@ -342,7 +342,7 @@ def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
 
 
 def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The body with the caller's own fields; objects on both sides are joined, such as the `input` of a tool."""
+    """Return the body with the caller's own fields. Objects on both sides are merged, such as the `input` of a tool."""
     whole = _given(body)
     for name, value in extra.items():
         there = whole.get(name)
@@ -351,5 +351,5 @@ def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, 
 
 
 def _unencodable(error: UnicodeEncodeError) -> str:
-    """Why a text cannot be sent: it holds a lone surrogate."""
+    """Return why a text cannot be sent: it holds a lone surrogate."""
     return f"{error.object[error.start : error.end]!a} is half of a character"

@@ -265,7 +265,7 @@ class AsyncEventStream(Generic[Data]):
     def _queue(self, frames: list[ServerSentEvent]) -> bool:
         """Queue the events that are new. False at one before which events are missing.
 
-        One that cannot be read is told by `_advance`, after those before it were handed out.
+        `_advance` raises the error of an unreadable event when the caller has read the events before it.
         """
         last = self._waiting[-1].id if self._waiting else self.cursor
         for frame in frames:

@@ -41,11 +41,11 @@ class Wait:
 
     @property
     def core(self) -> Core:
-        """The core for the next poll: its deadline is the end of the wait, or 1 s from now for the last poll."""
+        """Return the core for the next poll. Its deadline is the end of the wait, or 1 s from now for the last poll."""
         return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
 
     async def look(self, request: ApiRequest) -> Response:
-        """One poll. Raises `JobTimeoutError` if the wait ended before an answer came."""
+        """Poll once. Raises `JobTimeoutError` if the wait ended before an answer came."""
         try:
             self._last = await self.core.send(request)
         except APIConnectionError as error:
@@ -68,7 +68,7 @@ class Wait:
 
 
 async def in_time(chat: ChatRef | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
-    """The result of `call`. Raises `JobTimeoutError` if no answer came before its deadline.
+    """Return the result of `call`. Raises `JobTimeoutError` if no answer came before its deadline.
 
     `job_id` is None for a start, which has no id yet.
     """
@@ -86,7 +86,7 @@ OnBusy = Literal["reject", "wait"]
 async def ended(core: Core, run_id: str, timeout: float | None, poll: float = RUN_POLL_SECONDS) -> Run[Any]:
     """Wait until the run has ended, and return it. Raises `JobTimeoutError` after `timeout` seconds.
 
-    Reads the run, then follows its events; if there is no event stream, reads the run every `poll` seconds.
+    Read the run, then follow its events. Without an event stream, read the run every `poll` seconds.
     """
     waiting, request = Wait(core, timeout, WaitNotice("run", run_id)), ApiRequest("runs.get", {"run_id": run_id})
     run: Run[Any] = core.read(Run, await waiting.look(request))
@@ -99,7 +99,7 @@ async def ended(core: Core, run_id: str, timeout: float | None, poll: float = RU
 
 
 async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float | None) -> T:
-    """The result of `start`. While the chat is busy, wait for the run that holds it and call `start` again.
+    """Return the result of `start`. While the chat is busy, wait for the run that holds it and call `start` again.
 
     Raises the last refusal (`agent_run_rejected`) after `timeout` seconds.
     """
@@ -121,7 +121,7 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
 
 
 async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
-    """Follow the run's events and return its record: ended, unless there is no event stream."""
+    """Follow the run's events and return its record, which has ended unless the service has no event stream."""
     await core.notify(WaitNotice("run", run.run_id, run.status))
     stream = AsyncEventStream(core, run)
     try:

@@ -20,7 +20,7 @@ _HEAD_END: Final = b"\r\n\r\n"
 
 
 class Unproved(Exception):
-    """The peer did not prove that it is the embedded service; the message says what it did instead."""
+    """The peer did not prove that it is the embedded service; the message says why."""
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Health:
     """One `/healthz` exchange: `request` is sent, the response is fed to `hear`, and `check` verifies its proof."""
 
     def __init__(self, host: str, port: int) -> None:
-        """`host` and `port` as they stand in the base URL; they make the `Host` header."""
+        """`host` and `port` are those of the base URL, and make the `Host` header."""
         self.nonce = proof.new_nonce()
         self.instance = ""
         self._proof: object = None

@@ -193,8 +193,8 @@ def _no_connection(proxy: Proxy, why: str, *, sent: bool = False, timed_out: boo
 def check_origin(response: httpx.Response, environment_url: str) -> None:
     """Raise `APIConnectionError` for an answer of the proxy instead of the service, and for one that nobody asked for.
 
-    That came in one packet with the answer before it. httpcore keeps such bytes for the next request; what comes later
-    it notices itself, and opens a new connection.
+    Such an answer comes in one packet with the answer before it: httpcore keeps these bytes for the next request. If
+    they come later, httpcore itself notices them and opens a new connection.
     """
     stream = response.extensions.get("network_stream")
     if stream is not None and stream.get_extra_info(UNREAD):
@@ -249,7 +249,7 @@ def check_arguments(transport: object, client: object, transport_kind: type, cli
 
 
 class _Made(NamedTuple):
-    """The client that `SyncIO` made, with its transport if that is ours, and what closes it."""
+    """A client that `SyncIO` made, its transport unless that is the caller's, and the finalizer that closes it."""
 
     client: httpx.Client
     transport: BlockingTransport | None

@@ -1,4 +1,4 @@
-"""What both kinds of I/O share: requests, responses, and how calls in flight are ended.
+"""Requests, responses and calls in flight, for both kinds of I/O.
 
 The methods of `SyncIO` never suspend, so `run_sync` can run a coroutine of the core to its end without an event loop
 or a thread; those of `AsyncIO` are awaited as usual.
@@ -66,7 +66,7 @@ OnBytes = Callable[[int, int | None], Any]
 async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
     """Call `hook`, if given, with `news`. With the async client it may be a coroutine function.
 
-    What it raises ends the call.
+    An exception of the hook ends the call.
     """
     if hook is not None and inspect.isawaitable(heard := hook(*news)):
         await heard
@@ -141,7 +141,7 @@ class InFlightRequests:
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never suspends, because it awaits nothing but `SyncIO`, and return its result.
 
-    Raises what it raises, and `RuntimeError` if it suspends.
+    Raises the exceptions of the coroutine, and `RuntimeError` if it suspends.
     """
     try:
         work.send(None)
