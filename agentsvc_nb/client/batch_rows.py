@@ -1,7 +1,7 @@
-"""The rows of a batch: the caller's DataFrame, a prompt and a key for each row, kept answers, and the new columns.
+"""The rows of a batch: the caller's DataFrame, a prompt and a key for each row, cached answers, and the new columns.
 
-The DataFrame may be of any library: pandas is handled here, the others (polars, pyarrow, modin, ...) through narwhals,
-which has no dependencies and is imported only for them. Index, order and library stay the same.
+pandas is handled here, other DataFrame libraries (polars, pyarrow, modin, ...) through narwhals, which is imported only
+for them. Index, order and library stay the same.
 """
 
 from __future__ import annotations
@@ -85,8 +85,7 @@ DataFrameAdapter = PandasAdapter | NarwhalsAdapter
 def adapt(frame: Any) -> DataFrameAdapter:
     """Wrap a DataFrame of any library.
 
-    Raises `StefanBrainError` for an object that is no DataFrame, and for one of another library than pandas if narwhals
-    is not installed.
+    Raises `StefanBrainError` for any other object, and for a DataFrame that needs narwhals if that is not installed.
     """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(frame, pandas.DataFrame):
@@ -100,8 +99,8 @@ def adapt(frame: Any) -> DataFrameAdapter:
         return NarwhalsAdapter(nw.from_native(frame, eager_only=True))
     except TypeError:
         raise StefanBrainError(
-            f"A {kind} is no DataFrame that can be asked over; nothing was sent.",
-            hint="Give a DataFrame of pandas, polars or pyarrow; collect() a lazy one first.",
+            f"A {kind} is not a DataFrame that can be asked over; nothing was sent.",
+            hint="Pass a DataFrame of pandas, polars or pyarrow. Call collect() on a lazy one first.",
         ) from None
 
 
@@ -114,7 +113,7 @@ REFERENCE: Final = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\
 def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
     """Return the columns that the prompt names, each once.
 
-    Raises `StefanBrainError` when it names none, or one that is not among `there`.
+    Raises `StefanBrainError` if it names none, or one that is not in `there`.
 
     >>> referenced_columns("Is {{text}} about {{ topic }}?", ["text", "topic", "price"])
     ['text', 'topic']
@@ -123,13 +122,13 @@ def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
     if not named:
         raise StefanBrainError(
             "The prompt names no column, so that each row would ask the same; nothing was sent.",
-            hint=f"Name one, as in: Classify {{{{{there[0] if there else 'text'}}}}}",
+            hint=f"Name one, for example: Classify {{{{{there[0] if there else 'text'}}}}}",
         )
     for name in named:
         if name not in there:
             raise StefanBrainError(
                 f"{{{{{name}}}}}: there is no such column; nothing was sent.",
-                hint=f"The columns are: {', '.join(there)}. \\{{{{{name}}}}} is sent as it stands.",
+                hint=f"The columns are: {', '.join(there)}. \\{{{{{name}}}}} is sent unchanged.",
             )
     return list(dict.fromkeys(named))
 
@@ -157,8 +156,8 @@ class BatchRow:
     """A row of a batch and its state.
 
     `key` identifies row, prompt and options. `tried` counts runs, `attempt` the requests for the current run, both
-    from 1. `day` is the UTC day of the current run's first request. `began` is when the row was last asked and `due`
-    when it may be asked again (client's clock, seconds). `microcents` is the cost of all its runs.
+    from 1. `day` is the UTC day of the current run's first request. The row last started at `began` and may start again
+    at `due` (client's clock, seconds). `microcents` is the cost of all its runs.
     """
 
     message: str
@@ -182,8 +181,8 @@ class BatchRow:
 def make_rows(frame: DataFrameAdapter, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[BatchRow]:
     """Return one `BatchRow` for each row of the DataFrame, with the prompt filled in.
 
-    `key` names the column that identifies rows; without one, rows with the same message are counted. `about` holds what
-    else the answer depends on, and goes into their keys. A row without any value for the prompt is ended at once.
+    `key` names the column that identifies rows. Without it, rows with the same message are numbered. `about` has the
+    other inputs of an answer, which become part of the rows' keys. A row without any value for the prompt is not asked.
     Raises `StefanBrainError` for an unknown column and for a key column whose values are not unique.
     """
     named = referenced_columns(prompt, frame.columns)
@@ -210,7 +209,7 @@ def _unique_values(frame: DataFrameAdapter, key: str) -> list[str]:
     texts = [str(value) for value in values]
     [(most_frequent, count)] = Counter(texts).most_common(1) or [("", 0)]
     if count > 1:
-        raise StefanBrainError(f"{most_frequent!r} stands twice in {key!r}, which is to be the key; nothing was sent.")
+        raise StefanBrainError(f"{most_frequent!r} is twice in {key!r}, which is to be the key; nothing was sent.")
     return texts
 
 
@@ -238,16 +237,16 @@ def _dtype(field: Any, definitions: Mapping[str, Any]) -> str:
         return _dtype(choices[0], definitions)
     kinds = field.get("type")
     kinds = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
-    return JSON_DTYPES.get(kinds[0], "object") if len(kinds) == 1 and isinstance(kinds[0], str) else "object"
+    return JSON_DTYPES.get(str(kinds[0]), "object") if len(kinds) == 1 else "object"
 
 
 def check_names(frame: DataFrameAdapter, names: Iterable[str], prefix: str) -> None:
-    """Raise `StefanBrainError` if a column of the answers would have the name of an existing one."""
+    """Raise `StefanBrainError` if the DataFrame has a column with the name of a new one."""
     for name in (*names, *ABOUT):
         if prefix + name in frame.columns:
             raise StefanBrainError(
                 f"The DataFrame has a column {prefix + name!r} already; nothing was sent.",
-                hint=f"Drop it, or have all new columns begin with something: prefix={'new_'!r}",
+                hint="Drop it, or set a prefix for all new columns, for example prefix='new_'.",
             )
 
 
@@ -271,14 +270,14 @@ def _answer(row: BatchRow, dtypes: Dtypes, shape: Shape | None) -> dict[str, Any
         return {"answer": row.run.output}
     data = row.run.with_shape(shape).data
     if isinstance(shape, type):
-        from pydantic import TypeAdapter  # here, for most programs need none
+        from pydantic import TypeAdapter  # here, because most programs need none
 
         data = TypeAdapter[Any](shape).dump_python(data, mode="json", by_alias=True)
     return {"answer": data} if "answer" in dtypes and "answer" not in (data or {}) else dict(data or {})
 
 
 def failure_reason(run: Run[Any], shape: Shape | None) -> str | None:
-    """Return why an ended run is no answer (it failed, or its output does not fit `shape`), or None."""
+    """Return why a run has no answer: it failed, or its output does not fit `shape`. Return None if it has one."""
     if run.status != "completed":
         why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
         return why or f"the run is {run.status}"
@@ -290,7 +289,7 @@ def failure_reason(run: Run[Any], shape: Shape | None) -> str | None:
 
 
 class ResultCache:
-    """Completed runs by the key of their row, in a file (mode 0600) to which each run adds one line of JSON."""
+    """Stores completed runs by the key of their row, one line of JSON per run, in a file with mode 0600."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Read the file, or create it. Raises `StefanBrainError` if it cannot be read and written."""

@@ -1,6 +1,6 @@
 """Download files of a chat: verified by SHA-256, resumed, and skipped if already there (docs/api/files.md).
 
-The tables that a run left are such files, too: `fetch_tables` reads them as DataFrames.
+`fetch_tables` reads the tables of a run, which are such files, as DataFrames.
 """
 
 from __future__ import annotations
@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
-_BLOCK_BYTES: Final = MIB // 2
-"""Chunks are collected to blocks of this size: on asyncio each write is a call in another thread."""
 _GAIN_BYTES: Final = MIB
-"""A connection that brought at least so much before it broke does not count as a failed attempt."""
+"""A connection that transferred at least so much before it broke does not count as a failed attempt."""
 
 
 async def download(
@@ -47,7 +45,7 @@ async def download(
     to: str | os.PathLike[str] | None = None,
     on_progress: OnBytes | None = None,
 ) -> bytes | Path:
-    """Return a file's bytes, or write them to `to` and return the path; see `files.download`."""
+    """Return a file's bytes, or write them to `to` and return the path. See `files.download`."""
     on_progress = hook("on_progress", on_progress)
     request, name = _request(core, path, chat), identifier("path", path)
     target = io.BytesIO() if to is None else await core.io.call(lambda: download_target(to, name))
@@ -57,12 +55,12 @@ async def download(
             await core.io.call(functools.partial(file.open, path.id, path.size_bytes))
         await core.repeat(request, file.attempt)
     finally:
-        file.leave()  # called directly, because a cancelled task cannot await `io.call`
+        file.leave()  # not in `io.call`, which a cancelled task cannot await
     return target if isinstance(target, Path) else target.getvalue()
 
 
 def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequest:
-    """The request for a file: at the address that its entry names, if that is the service's, else by chat and path."""
+    """Return the request for a file: by its entry's address if that is on the service, else by chat and path."""
     named = path.download_url if isinstance(path, WorkspaceFile) else ""
     if named and (link := core.origin.resolved(named)):
         return ApiRequest("files.download", link=link, stream=True)
@@ -78,7 +76,7 @@ async def head(core: Core, path: str | FileFacts, size: int, *, chat: ChatRef | 
         response = await core.attempt(request)
         content = bytearray()
         try:
-            # Stops after `size` bytes, because a server may ignore the range.
+            # A server may ignore the range and send more.
             while len(content) < size and (chunk := await core.read_chunk(response)) is not None:
                 content += chunk
         finally:
@@ -88,16 +86,16 @@ async def head(core: Core, path: str | FileFacts, size: int, *, chat: ChatRef | 
     try:
         return await core.repeat(replace(_request(core, path, chat), headers={"range": f"bytes=0-{size - 1}"}), attempt)
     except StefanBrainError as error:
-        if error.status == 416:  # an empty file has no first byte; a proxy says so without our code
+        if error.status == 416:  # an empty file has no first byte
             return b""
         raise
 
 
 class _Download:
-    """The download of one file, over as many requests as it takes: into memory, or a `.part` file next to `target`.
+    """Downloads one file with as many requests as it needs, into memory or a `.part` file next to `target`.
 
-    The part file is named by the content's hash, so that the next download of the same content continues it. Two that
-    run at once write the same bytes to the same offsets, so neither damages the other's file.
+    The part file's name contains the content's hash, so that a later download of the same content continues it. Two
+    downloads at once write the same bytes to the same offsets, so neither damages the other.
     """
 
     def __init__(self, core: Core, path: str, target: Path | io.BytesIO, on_progress: OnBytes | None) -> None:
@@ -109,14 +107,14 @@ class _Download:
         self._part: Path | None = None
         self._sha256: str | None = None
         self._digest = hashlib.sha256()
-        self._size = self._reported = 0
+        self._size = 0
         self._continued = False  # True while the file begins with unverified bytes of an earlier download
         self._spoiled = self._complete = False
 
     def open(self, sha256: str | None, size: int | None = None) -> None:
-        """Open the file for a content of this SHA-256 and size (None: unknown), and hash what a part file has of it.
+        """Open the file for a content of this SHA-256 and size, and hash the part of it that is already there.
 
-        Raises `OSError` if a symbolic link is in the place of the part file.
+        Raises `OSError` if the part file is a symbolic link.
         """
         self._sha256 = sha256
         if isinstance(self._target, io.BytesIO):
@@ -135,9 +133,9 @@ class _Download:
         self._complete = self._digest.hexdigest() == sha256
 
     async def attempt(self, request: ApiRequest) -> None:
-        """Request what is missing until the file is complete, then put it in its place.
+        """Request the missing bytes until the file is complete, then move it to its place.
 
-        Raises `APIConnectionError` when a connection broke before it brought `_GAIN_BYTES`.
+        Raises `APIConnectionError` if a connection broke before it transferred `_GAIN_BYTES`.
         """
         while not self._complete:
             before = self._size
@@ -150,7 +148,7 @@ class _Download:
         await self._core.io.call(self._finish)
 
     async def _fetch_rest(self, request: ApiRequest) -> None:
-        """Send one request for the missing bytes, and store and verify what arrives."""
+        """Send one request for the missing bytes, store them, and verify the whole."""
         rest = {}
         if self._size and self._sha256:
             rest = {"range": f"bytes={self._size}-", "if-range": f'"{self._sha256}"'}
@@ -169,12 +167,12 @@ class _Download:
                 if self._continued or self._complete:
                     return
             if sha256 and self._sha256 and sha256 != self._sha256:
-                changed = StefanBrainError(f"{self._path} has another content by now; list the chat's files again.")
-                raise described(changed, response)
+                changed = f"{self._path} has another content by now. List the chat's files again."
+                raise described(StefanBrainError(changed), response)
             start = response.headers.get("content-range", "")
             if response.status != 206 or not start.startswith(f"bytes {self._size}-"):
                 self._restart()
-            await self._read(response)
+            await self._store(response)
         finally:
             await self._core.io.close(response)
         expected = self._sha256 or sha256
@@ -184,33 +182,18 @@ class _Download:
             self._restart()
         else:
             self._spoiled = True
-            wrong = StefanBrainError(f"What came of {self._path} does not match its SHA-256; nothing was kept.")
+            wrong = StefanBrainError(f"The content of {self._path} does not match its SHA-256; nothing was kept.")
             raise described(wrong, response)
 
-    async def _read(self, response: Response) -> None:
+    async def _store(self, response: Response) -> None:
+        assert self._file
         length = response.headers.get("content-length", "")
         total = self._size + int(length) if length.isdigit() else None
-        self._reported = min(self._reported, self._size)
-        block = bytearray()
-        try:
-            while True:
-                chunk = await self._core.read_chunk(response)
-                block += chunk or b""
-                if block and (chunk is None or self._size + len(block) - self._reported >= _BLOCK_BYTES):
-                    full, block = block, bytearray()
-                    await self._core.io.call(functools.partial(self._write, full))
-                    self._reported = self._size
-                    await call_hook(self._on_progress, self._size, total)
-                if chunk is None:
-                    return
-        finally:
-            self._write(block)  # what a connection brought before it broke
-
-    def _write(self, block: bytearray) -> None:
-        if block and self._file:
-            self._digest.update(block)
-            self._file.write(block)
-            self._size += len(block)
+        while (chunk := await self._core.read_chunk(response)) is not None:
+            self._digest.update(chunk)
+            self._file.write(chunk)
+            self._size += len(chunk)
+            await call_hook(self._on_progress, self._size, total)
 
     def _restart(self) -> None:
         self._size, self._digest, self._continued = 0, hashlib.sha256(), False
@@ -218,7 +201,7 @@ class _Download:
             self._file.seek(0)
 
     def _finish(self) -> None:
-        """Cut off what an earlier, longer file left behind, and rename the part file to its target."""
+        """Cut the file to its size, because an earlier content may have been longer, and rename it to its target."""
         if self._file is None:
             return  # the target had this content already
         self._file.truncate(self._size)
@@ -231,7 +214,7 @@ class _Download:
                     raise
 
     def leave(self) -> None:
-        """Close the part file, and remove one that no later download could continue."""
+        """Close the part file. Delete it if no later download can continue it."""
         if self._part is not None and self._file is not None:
             self._file.close()
             if self._spoiled or self._sha256 is None or not self._size:
@@ -243,7 +226,7 @@ def _create_or_open(path: str, flags: int) -> int:
 
 
 def _matches(place: Path, sha256: str | None, size: int | None = None) -> bool:
-    """True if `place` is a file with this content; False without reading it if `size` is given and differs."""
+    """Return True if `place` is a file with this SHA-256. A file of another `size` is not read."""
     try:
         if sha256 is None or not place.is_file() or (size is not None and place.stat().st_size != size):
             return False
@@ -253,9 +236,7 @@ def _matches(place: Path, sha256: str | None, size: int | None = None) -> bool:
         return False
 
 
-# -- tables ---------------------------------------------------------------------------------------------------------
-#
-# As CSV with a Table Schema each (docs/api/files.md "Tables").
+# -- tables: CSV files with a Table Schema (docs/api/files.md "Tables") ---------------------------------------------
 
 TABLE: Final = "table"
 SCHEMA_ENDING: Final = ".schema.json"
@@ -279,7 +260,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def table_files(files: Iterable[WorkspaceFile]) -> list[tuple[WorkspaceFile, WorkspaceFile]]:
-    """Of the files of a run, return the CSV of each table and its schema, in the order in which they were written."""
+    """Return the CSV and the schema of each table of a run, in the order in which the run wrote them."""
     outputs: dict[str, tuple[list[WorkspaceFile], list[WorkspaceFile]]] = {}
     for file in files:
         if file.output is not None and file.output.type == TABLE:
@@ -289,7 +270,7 @@ def table_files(files: Iterable[WorkspaceFile]) -> list[tuple[WorkspaceFile, Wor
 
 
 async def fetch_tables(core: Core, chat: str, files: Iterable[WorkspaceFile], **attrs: Any) -> list[pd.DataFrame]:
-    """Download the tables among these files. Raises `StefanBrainError`, `ImportError` without pandas."""
+    """Download the tables among these files. Raises `StefanBrainError`, and `ImportError` without pandas."""
     frames = []
     for content, schema in table_files(files):
         data, types = await download(core, content, chat=chat), await download(core, schema, chat=chat)
@@ -300,9 +281,9 @@ async def fetch_tables(core: Core, chat: str, files: Iterable[WorkspaceFile], **
 
 
 def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
-    """Return CSV with a Table Schema as a DataFrame; its `attrs` have the `title` and the `units` of columns.
+    """Read CSV with a Table Schema as a DataFrame, whose `attrs` have the `title` and the `units` of columns.
 
-    Raises `StefanBrainError` for files that do not fit each other, and `ImportError` without pandas.
+    Raises `StefanBrainError` if the files do not fit each other, and `ImportError` without pandas.
     """
     try:
         document = read_json(schema)

@@ -308,9 +308,9 @@ def test_other_dataframes(service: RunningService, salt: str) -> None:
     with AgentService(service.api_key, service.base_url) as client:
         out = client.map(asked, ANSWER, schema=Label, salt=salt)
         empty = client.map(asked.head(0), ANSWER, schema=Label, salt=salt)
-        with pytest.raises(StefanBrainError, match=r"collect\(\) a lazy one"):
+        with pytest.raises(StefanBrainError, match=r"collect\(\) on a lazy one"):
             client.map(asked.lazy(), ANSWER)
-        with pytest.raises(StefanBrainError, match=r"A builtins\.list is no DataFrame"):
+        with pytest.raises(StefanBrainError, match=r"A builtins\.list is not a DataFrame"):
             client.map([{"text": "one"}], ANSWER)
     assert isinstance(out, pl.DataFrame)
     assert out["label"].to_list() == ["one", None, "three"]
@@ -331,7 +331,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("say {{txt}}", {}, "no such column"),
     ("say it", {}, "names no column"),
     ("say {{text}}", {"key": "id"}, "no column 'id'"),
-    ("say {{text}}", {"key": "text"}, "'a' stands twice"),
+    ("say {{text}}", {"key": "text"}, "'a' is twice"),
     ("say {{text}}", {"key": "part"}, "has no 'part'"),
     ("say {{text}}", {"prefix": "my_"}, "column 'my_answer' already"),
     ("say {{text}}", {"max_concurrency": 0}, "from 1 on"),

@@ -133,7 +133,7 @@ def test_stop_keeps_what_is_there(kernel: Any, mine: str, monkeypatch: pytest.Mo
         ("--each df --new-chat", "--each and --new-chat exclude each other"),
         ("--each df --file nothing.csv", "There is no file nothing.csv"),
         ("--each df --schema rows", "one answer a row"),
-        ("--each text", "is no DataFrame"),
+        ("--each text", "is not a DataFrame"),
         ("--each df --key none", "no column 'none'"),
     ],
 )
