@@ -180,7 +180,7 @@ class Core:
         return await self.repeat(request, self.attempt)
 
     def read(self, model: type[M], response: Response) -> M:
-        """Return the body of a response as `model`. Raises `StefanBrainError`, which names the field of a wrong type."""
+        """Return the body of a response as `model`. Raises `StefanBrainError` that names the field of a wrong type."""
         try:
             made = read(model, response.body, self.origin.base_url + response.path, response.status)
         except StefanBrainError as error:
@@ -217,8 +217,8 @@ class Core:
             request = replace(request, attempt=request.attempt + 1, waited=wait)
 
     async def attempt(self, request: ApiRequest) -> Response:
-        """Send the request once. If the embedded service is gone or no longer knows the key, reconnect and send the request
-        again, provided that is safe."""
+        """Send the request once. If the embedded service is gone or no longer knows the key, reconnect and send the
+        request again, provided that is safe."""
         try:
             return await self._send_once(request)
         except APIConnectionError as error:
@@ -327,8 +327,10 @@ def _query_texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
-    """A body as JSON, with the `extra` fields of the caller. Raises `StefanBrainError` (`invalid_json`) for values that
-    JSON has not: dates, NaN, what refers to itself."""
+    """Return a body as JSON, with the `extra` fields of the caller.
+
+    Raises `StefanBrainError` (`invalid_json`) for values that JSON does not have: dates, NaN, circular references.
+    """
     try:
         whole = _with_extra(body, extra)
         return json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
