@@ -42,7 +42,7 @@ def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
 
 
 def event_pages(client: AgentService, run_id: str, after: int = 0) -> Iterator[EventPage]:
-    """The pages of the events with an id over `after` that there are by now.
+    """Yield pages of the run's events so far, from the first with an id over `after`.
 
     Raises as `client.runs.events`, and `StefanBrainError` for pages that would never end.
     """
@@ -56,7 +56,7 @@ def event_pages(client: AgentService, run_id: str, after: int = 0) -> Iterator[E
 
 
 def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
-    """The run's calls that wait for approval now, by call id, oldest first. Raises as `event_pages`."""
+    """Return the calls that wait for approval now, by call id, oldest first. Raises as `event_pages`."""
     run = Watched(client, run_id)
     run.look()
     return run.waiting
@@ -64,7 +64,7 @@ def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
 
 @dataclass(slots=True)
 class Watched:
-    """A run as of the last event that was read: its status, and the calls that wait for approval."""
+    """A run's status, and its calls that wait for approval, at the last call of `look`."""
 
     client: AgentService
     run_id: str

@@ -1,5 +1,5 @@
-"""Functions that the agent of a run may call: described for its start, and executed where the run is followed, each
-call once (docs/api/client-tools.md)."""
+"""Functions that the agent of a run may call. The program that reads the run executes each call once
+(docs/api/client-tools.md)."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ Function = Callable[..., Any]
 Answer = dict[str, Any]
 """The body of an answer."""
 LEAVING_SECONDS: Final = 2.0
-"""How long the end of a stream may take to tell the service of a function that was interrupted."""
+"""How long a stream may take at its end to report an interrupted function to the service."""
 current_call: ContextVar[ClientCallWaiting] = ContextVar("agentsvc_client_call")
-"""The call that a function is executed for, while it is."""
+"""The call that is being executed."""
 _NAME: Final = re.compile(ids.CLIENT_TOOL)
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 @dataclass(frozen=True)
 class CallAnswer:
-    """What a function returns that has more to say than a value: content blocks, and `failed`, why it failed."""
+    """A function may return this instead of a value: content blocks, and in `failed` the reason of a failure."""
 
     content: list[dict[str, Any]]
     failed: str = ""
 
 
 class ClientTool:
-    """A function that the agent of a run may call; its name, docstring and signature tell the agent how.
+    """A function that the agent of a run may call. Its name, docstring and signature tell the agent how.
 
     Args:
-        function: takes its arguments by name; what it returns is text, or anything that JSON has.
-        effect: whether a call changes something; where the operator wants it, somebody approves such a call first.
+        function: takes its arguments by name, and returns text or a value that JSON can represent.
+        effect: True if a call changes something. The service may require approval for such a call.
 
-    Raises `StefanBrainError` (`invalid_client_tool`) for a function that cannot be described.
+    Raises `StefanBrainError` (`invalid_client_tool`) for a function without a docstring or JSON Schema.
 
     >>> ClientTool(look_up, effect=False)  # doctest: +SKIP
     """
@@ -66,7 +66,7 @@ class ClientTool:
         self.effect = effect
         self.name: str = getattr(function, "__name__", type(function).__name__)
         if not _NAME.fullmatch(self.name):
-            raise _invalid(self.name, "its name must have lower-case letters, digits and `_` alone")
+            raise _invalid(self.name, "its name may have only lower-case letters, digits and `_`")
         self.description = (inspect.getdoc(function) or "").strip()
         if not self.description or len(self.description) > limits.CLIENT_TOOL_CHARS:
             raise _invalid(self.name, f"it needs a docstring, of at most {limits.CLIENT_TOOL_CHARS:,} characters")
@@ -85,7 +85,7 @@ class ClientTool:
         return {name: getattr(self, name) for name in ("name", "description", "input_schema", "effect")}
 
     def __call__(self, given: Any) -> Any:
-        """Call the function with an input. Raises what it raises."""
+        """Call the function with an input."""
         return validate_call(self.function)(**given)
 
 
@@ -105,7 +105,7 @@ def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[C
 
 
 def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -> bool:
-    """Return True if a start that took so many seconds has made this run, and did not replay it."""
+    """Return True if a start that took so many seconds created this run, and did not replay it."""
     if not key:
         return True
     try:
@@ -120,7 +120,7 @@ class ClientCalls:
 
     def __init__(self, core: Core, run_id: str, tools: Sequence[ClientTool]) -> None:
         self._core = copy.copy(core)
-        self._core.deadline = math.inf  # what was done is told, also when reading takes too long
+        self._core.deadline = math.inf  # the service gets the answer even if reading the run takes too long
         self.tools = tools
         self._run_id = run_id
         self._tools = {tool.name: tool for tool in tools}
@@ -130,20 +130,20 @@ class ClientCalls:
         self._unsent: dict[str, None] = {}
 
     def note(self, event: ClientCallWaiting) -> None:
-        """Note a call, which `work` executes, or whose answer it repeats."""
+        """Queue a call. `work` executes it, or repeats its answer."""
         if event.tool in self._tools:
             self._asked.append(event)
 
     async def work(self) -> None:
-        """Execute what was asked, in this thread, and send the answers. What can't be sent now is sent the next time.
+        """Execute the queued calls in this thread, and send the answers. Unsent answers are sent the next time.
 
-        Raises what interrupts a function, such as `KeyboardInterrupt`.
+        Raises exceptions that interrupt a function, such as `KeyboardInterrupt`.
         """
         try:
             while self._asked:
                 try:
                     event = self._asked.popleft()
-                except IndexError:  # another thread was quicker
+                except IndexError:  # another thread took it
                     break
                 try:
                     await self._execute(event)
@@ -155,10 +155,10 @@ class ClientCalls:
         except StefanBrainError as error:
             if not transient(error):
                 raise
-            log.info("the service does not take the answer of a client tool now: %s", error.code or error.status)
+            log.info("the service does not accept the answer of a client tool now: %s", error.code or error.status)
 
     async def leave(self) -> None:
-        """Tell the service of functions that were interrupted, if that can be done at once."""
+        """Report interrupted functions to the service, if that takes less than 2 seconds."""
         if self._unsent:
             with suppress(StefanBrainError):
                 await self._send(self._core.within(LEAVING_SECONDS))
@@ -166,9 +166,9 @@ class ClientCalls:
     async def _execute(self, event: ClientCallWaiting) -> None:
         call_id = event.call_id
         if call_id in self._answers:
-            self._unsent[call_id] = None  # asked once more: the same answer
+            self._unsent[call_id] = None  # called again: send the same answer
             return
-        # An event may be old: another program, or this one before it was started anew, may have answered it.
+        # An event may be old: another program, or an earlier process of this one, may have answered it.
         if call_id in self._begun or not await self._prolong(call_id):
             return
         mine = object()
@@ -183,14 +183,14 @@ class ClientCalls:
             self._unsent[call_id] = None
 
     async def _result(self, event: ClientCallWaiting) -> Answer:
-        """Call the function. Every 40 seconds until it returns, tell the service that it still works."""
+        """Call the function. Until it returns, prolong the call every 40 seconds."""
         tool = self._tools[event.tool]
         current_call.set(event)
 
         async def still_works() -> None:
             with suppress(StefanBrainError):
                 await self._prolong(event.call_id)
-                # The calls of the same step that come after this one wait, too, whether or not they have been read.
+                # Prolong later calls of the same step as well, because they wait for this one.
                 query = {"after": event.id, "limit": limits.PAGE_MAX}
                 page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self._run_id}, query))
                 for each in page.data:
@@ -204,12 +204,12 @@ class ClientCalls:
             wrong = error.errors(include_url=False, include_input=False)
             return _failed("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong[:3]))
         except Exception as error:
-            # Its type and text: where in the caller's files it was raised is nobody else's business.
+            # Only its type and text: a traceback would show the caller's files to the service.
             log.info("the client tool %s raised %s", tool.name, type(error).__name__)
             return _failed(f"{type(error).__name__}: {error}")
 
     async def _prolong(self, call_id: str) -> bool:
-        """Return True if the call still waits; then it does so for 120 seconds from now."""
+        """Let the call wait for 120 more seconds. Return False if it does not wait any more."""
         return await self._post(self._core, call_id, {"pending": True})
 
     async def _send(self, core: Core) -> None:
@@ -219,12 +219,12 @@ class ClientCalls:
             except StefanBrainError as error:
                 if error.code not in ("invalid_call_result", "call_result_too_large", "invalid_json"):
                     raise
-                self._answers[call_id] = _failed(f"Its result can't be taken: {error.message}")
+                self._answers[call_id] = _failed(f"The service refused its result: {error.message}")
                 await self._post(core, call_id, self._answers[call_id])
             self._unsent.pop(call_id, None)
 
     async def _post(self, core: Core, call_id: str, body: dict[str, Any]) -> bool:
-        """Send an answer. Return False if the call does not wait for it any more, or is not this key's."""
+        """Send an answer. Return False if the call does not wait any more, or belongs to another key."""
         at = {"run_id": self._run_id, "call_id": call_id}
         try:
             await core.ask(ClientCall, ApiRequest("runs.answer", at, body=body))
@@ -236,7 +236,7 @@ class ClientCalls:
 
 
 def _answer(made: Any) -> Answer:
-    """Return the answer for what a function returned: text as it is, anything else as JSON, nothing for None."""
+    """Return the answer for a function's value: text unchanged, other values as JSON, no content for None."""
     body: Answer
     if isinstance(made, CallAnswer):
         body = (_failed(made.failed) if made.failed else {}) | {"content": made.content}
@@ -248,9 +248,9 @@ def _answer(made: Any) -> Answer:
         data = to_json(body, inf_nan_mode="null")
     except (PydanticSerializationError, ValueError, RecursionError):
         kind = type(made).__name__
-        return _failed(f"It returned a {kind} that JSON has not: return text, numbers, lists or dictionaries.")
+        return _failed(f"It returned a {kind}, not a JSON value. Return text, numbers, lists or dictionaries.")
     if len(data) > limits.CALL_RESULT_BYTES:
-        return _failed(f"Its result has {len(data):,} bytes, and may have {limits.CALL_RESULT_BYTES:,}: return less.")
+        return _failed(f"Its result has {len(data):,} bytes, more than {limits.CALL_RESULT_BYTES:,}: return less.")
     answer: Answer = json.loads(data)
     return answer
 
