@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+import httpx
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService
@@ -223,6 +224,20 @@ def test_a_closed_client_ends_those_who_follow_a_run(call: str) -> None:
         assert client.runs.get(RUN_ID).run_id == RUN_ID, "used again, it opens connections again"
         client.close()
         assert server.left()
+
+
+@pytest.mark.parametrize("face", ["blocking", "async"])
+def test_a_client_of_ones_own_that_is_closed_is_an_error_of_ours(face: str) -> None:
+    async def get() -> None:
+        http = httpx.AsyncClient()
+        await http.aclose()
+        await AsyncAgentService(KEY, http_client=http).runs.get(RUN_ID)
+
+    http = httpx.Client()
+    http.close()
+    with pytest.raises(APIConnectionError, match="The client was closed") as raised:
+        asyncio.run(get()) if face == "async" else AgentService(KEY, http_client=http).runs.get(RUN_ID)
+    assert (raised.value.closed, raised.value.sent, raised.value.attempts) == (True, False, 1)
 
 
 def test_a_stream_that_nobody_waits_for_goes_on_after_its_client_was_closed() -> None:

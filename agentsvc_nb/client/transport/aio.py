@@ -97,6 +97,10 @@ class AsyncIO(Clocks):
                     await response.aclose()
                     raise
                 return to_response(response, request, bytes(whole))
+        except RuntimeError:
+            if not client.is_closed:
+                raise
+            raise client_closed(sent=False) from None
         finally:
             in_flight.calls.discard(stopper)
 

@@ -321,6 +321,10 @@ class SyncIO(Clocks):
         except FAILURES as error:
             failed = failure(error, self._environment_url, request.ends)
             raise client_closed(sent=getattr(failed, "sent", True)) if stopper.stopped else failed from None
+        except RuntimeError:
+            if not client.is_closed:  # closed by another thread, or by the caller who gave it
+                raise
+            raise client_closed(sent=False) from None
         except KeyboardInterrupt:
             self._interrupted(stopper)
             raise
