@@ -92,12 +92,6 @@ def test_an_answer_of_the_proxy_is_no_connection(
             connect(session(), url)
 
 
-def test_a_proxy_that_is_away_is_named(environment: pytest.MonkeyPatch) -> None:
-    environment.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    with pytest.raises(APIConnectionError, match=r"through the proxy named by ALL_PROXY: .*refused"):
-        FACES["blocking"]("http://far.test", lambda client: client.models.list(), max_retries=0)
-
-
 def test_an_answer_of_the_service_through_a_proxy_stays_its_own(environment: pytest.MonkeyPatch) -> None:
     def away(seen: Seen) -> Reply:
         return answer({"error": {"code": "unavailable"}}, 503, x_request_id="req_1")

@@ -145,15 +145,6 @@ def test_the_text_of_a_stream_alone(face: str) -> None:
         assert FACES[face](server.origin, awaited if face == "async" else sync) == (spoken, "done")
 
 
-def test_a_stream_that_is_never_entered_sends_nothing() -> None:
-    async def drop(client: Any) -> None:
-        client.runs.attach(RUN_ID)
-
-    with CuttingServer(2) as server:
-        FACES["async"](server.origin, drop)
-        assert not server.seen
-
-
 # -- on scripted answers -------------------------------------------------------------------------------------------
 
 
