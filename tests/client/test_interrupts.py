@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -223,6 +224,25 @@ def test_a_closed_client_ends_those_who_follow_a_run(call: str) -> None:
         assert call == "wait" or error.last_event_id == 2
         assert client.runs.get(RUN_ID).run_id == RUN_ID, "used again, it opens connections again"
         client.close()
+        assert server.left()
+
+
+def test_a_connection_that_is_opened_as_the_client_is_closed_is_not_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, connecting, go_on = socket.create_connection, threading.Event(), threading.Event()
+
+    def slowly(*arguments: Any, **more: Any) -> socket.socket:
+        connecting.set()
+        assert go_on.wait(10)
+        return connect(*arguments, **more)
+
+    monkeypatch.setattr(socket, "create_connection", slowly)
+    with CuttingServer(3) as server:
+        client = AgentService(KEY, server.origin)
+        caller = in_thread(lambda: client.runs.get(RUN_ID))
+        assert connecting.wait(10)
+        client.close()
+        go_on.set()
+        closed(caller.exception(10))
         assert server.left()
 
 

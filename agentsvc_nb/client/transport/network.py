@@ -85,6 +85,7 @@ class _Stream(httpcore.NetworkStream):
         if isinstance(timeout, Timeout) and timeout.stopper:
             timeout.stopper.waits(lambda: shut_down(self))
             if timeout.stopper.stopped:
+                shut_down(self)  # httpcore reads on for an answer
                 raise httpcore.WriteError("the call was ended")
         if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
             self._stream.write(buffer, timeout)
@@ -111,6 +112,7 @@ class _Backend(httpcore.SyncBackend):
 
     def __init__(self, secret: Secret | None) -> None:
         self.opened: WeakRegistry[_Stream] = WeakRegistry()
+        self.closed = False
         self._secret = secret
 
     def connect_tcp(
@@ -130,12 +132,14 @@ class _Backend(httpcore.SyncBackend):
                 failed = error
                 continue
             stream = _Stream(raw, self.opened)
-            if self._secret:
-                try:
+            try:
+                if self._secret:
                     _prove(stream, host, port, self._secret, timeout)
-                except BaseException:
-                    stream.close()
-                    raise
+                if self.closed:
+                    raise httpcore.ConnectError("the client was closed")
+            except BaseException:
+                stream.close()
+                raise
             return stream
         raise failed or httpcore.ConnectError("the host has no address")
 
@@ -171,7 +175,9 @@ class BlockingTransport(httpx.BaseTransport):
             stream.close()
 
     def close(self) -> None:
+        self._backend.closed = True
         self._pool.close()
+        self.abandon()  # a connection that another thread has just opened is not known to the pool yet
 
 
 class _Body(httpx.SyncByteStream):
