@@ -185,8 +185,8 @@ class Mock:
             with self._lock:
                 self._sockets.append(sock)
                 thread = threading.Thread(target=self._serve, args=(sock, len(self._threads)), daemon=True)
+                thread.start()
                 self._threads.append(thread)
-            thread.start()
 
     def _serve(self, sock: socket.socket, number: int) -> None:
         wire = Wire(self, sock, number)
