@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from typing import Self, Unpack
 
 import httpx
@@ -17,7 +18,7 @@ from agentsvc_nb.client.transport.http import SyncIO
 from agentsvc_nb.client.transport.io import run_sync
 
 
-class _Client(Resource):
+class _Client(Resource, ABC):
     """The part that both clients share; `_use` makes the resources on a core."""
 
     @property
@@ -50,8 +51,9 @@ class _Client(Resource):
         other._use(self._core.configured(options))
         return other
 
+    @abstractmethod
     def _use(self, core: Core) -> None:
-        raise NotImplementedError
+        """Make the resources on a core."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r})"

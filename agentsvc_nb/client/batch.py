@@ -174,7 +174,7 @@ async def map_(
 
 
 Outcome: TypeAlias = "tuple[BatchRow, Run[Any] | None, Exception | None]"  # as text: pydantic would build the model
-"""A row that was asked once, its run if one started, and the exception if it failed."""
+"""An asked row, its run if one started, and its exception if it failed."""
 LOOK_SECONDS: Final = 0.25
 """How often to look for rows that may start. On some systems Ctrl-C does not end a longer wait."""
 ESTIMATE_ROWS: Final = 5
@@ -227,7 +227,7 @@ class Batch:
                 if run := self.cache.get(row.key):
                     self._settle(row, run)
             self._waiting = deque(row for row in self._waiting if not row.ended)
-        if self._done and not self._waiting:  # no row will be asked, so the loop below reports nothing
+        if self._done and not self._waiting:  # no row is left to ask, so the loop below reports nothing
             await self._report()
         # This loop retries, not the core of each row: all rows would retry at once, and call hooks in threads.
         core = copy.copy(self.core)

@@ -277,7 +277,7 @@ def parse_event(data: Any) -> RunEvent:
 
 
 def _parse_id(number: object) -> int:
-    """Return an id that is no JSON integer: its digits as a text, or 7.0."""
+    """Read an id that is not a JSON integer, such as "7" or 7.0."""
     if isinstance(number, float) and number.is_integer():
         return int(number)
     if isinstance(number, str) and number.isascii() and number.isdigit():

@@ -55,7 +55,7 @@ class AsyncFiles(Resource):
         """
         if not files:
             return Listing([], StagedFile)
-        core = self._core.scoped(options)  # first, because the deadline covers the conversion of large content, too
+        core = self._core.scoped(options)  # the deadline includes the time to convert large content
         query = {"chat_id": chat, "session": session, "project": optional("project", project)}
         on_sent = hook("on_progress", on_progress)
         request = ApiRequest("files.upload", query=query, files=parts(files, "too_many_files"), on_sent=on_sent)

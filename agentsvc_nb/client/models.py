@@ -225,7 +225,7 @@ class HasTables(Model):
         return found
 
     def with_tables(self, fetch: Callable[[], list[pd.DataFrame]]) -> Self:
-        """Set how `tables` are fetched, and return the record. That is no field: neither compared nor pickled."""
+        """Set how `tables` are fetched, and return the record. Comparing and pickling ignore it."""
         self.__dict__["_fetch_tables"] = fetch
         return self
 

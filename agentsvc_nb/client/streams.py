@@ -194,7 +194,7 @@ class AsyncEventStream(Generic[Data]):
             self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
     async def _advance(self) -> bool:
-        """Execute client tools, connect, or read what comes next. Return False after the last event.
+        """Execute client tools, connect, or read the next chunk. Return False after the last event.
 
         Raises as `_next`.
         """

@@ -201,7 +201,7 @@ def check_origin(response: httpx.Response, environment_url: str) -> None:
         raise APIConnectionError("The connection brought a response that belongs to no request, and was closed.")
     status = response.status_code
     if environment_url and (proxy := is_from_proxy(environment_url, status, response.headers)):
-        # A gateway may have lost the connection in the middle. What asks for a password has not passed anything on.
+        # A gateway may lose the connection midway. A proxy that asks for a password (407) has forwarded nothing.
         raise _no_connection(proxy, f"{status} {response.reason_phrase}".strip(), sent=status != 407)
 
 

@@ -31,7 +31,7 @@ _WRITE_BYTES: Final = 16 * 1024
 
 
 UNREAD: Final = "nothing was read since the last write"
-"""What `get_extra_info` of our connections is asked for."""
+"""The name under which `get_extra_info` of our connections returns this fact."""
 
 
 class Timeout(float):
