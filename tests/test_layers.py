@@ -17,6 +17,7 @@ OWN_TRANSACTIONS = {"access.py", "maintenance.py"}
 
 def test_use_cases_alone_open_transactions() -> None:
     modules = [path for room in ("http", "web", "runner") for path in (SERVICE / room).rglob("*.py")]
+    modules += SERVICE.glob("*/routes.py")
     opening = {path.name for path in modules if re.search(r"\blambda tx\b|\bTx\b", path.read_text())}
     assert opening == OWN_TRANSACTIONS
 

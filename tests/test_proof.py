@@ -430,7 +430,7 @@ def test_a_proof_is_of_the_address_that_the_connection_came_to(data: Path) -> No
 OLDER = """
 import sys
 from agentsvc_nb.cli import main
-from agentsvc_nb.service.http.endpoints import developer
+from agentsvc_nb.service.runs.run_routes import developer
 developer._proof = lambda *given: None
 sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0"]))
 """

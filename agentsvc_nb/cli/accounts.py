@@ -17,11 +17,11 @@ from agentsvc_nb.cli.colours import word_coloured
 from agentsvc_nb.cli.connection import json_option, print_either, print_json
 
 if TYPE_CHECKING:
+    from agentsvc_nb.service.accounts.account_records import KeyRecord
+    from agentsvc_nb.service.accounts.accounts import AccountBalance
+    from agentsvc_nb.service.accounts.feedback_records import FeedbackRecord
     from agentsvc_nb.service.plan import ServicePlan
     from agentsvc_nb.service.ports import Tx
-    from agentsvc_nb.service.records.accounts import KeyRecord
-    from agentsvc_nb.service.records.feedback import FeedbackRecord
-    from agentsvc_nb.service.usecases.accounts import AccountBalance
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -74,12 +74,12 @@ def _create_key(args: argparse.Namespace) -> int:
 
 
 def _list_keys(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.records import accounts
+    from agentsvc_nb.service.accounts import account_records
+    from agentsvc_nb.service.accounts.accounts import ACCOUNT
     from agentsvc_nb.service.times import rfc3339
-    from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
     with arguments.database(args.data) as database:
-        found = database.read(lambda tx: accounts.all_keys(tx, ACCOUNT))
+        found = database.read(lambda tx: account_records.all_keys(tx, ACCOUNT))
     if args.json:
         print_json([_key_facts(key) for key in found])
         return 0
@@ -96,7 +96,7 @@ def _list_keys(args: argparse.Namespace) -> int:
 
 
 def _change_key(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.usecases import accounts
+    from agentsvc_nb.service.accounts import accounts
 
     changes: dict[str, Callable[..., KeyRecord]] = {
         "suspend": accounts.suspend_key,
@@ -147,7 +147,7 @@ def _add_account(commands: Subparsers, data: Parser) -> None:
 
 
 def _restrict(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.usecases import accounts
+    from agentsvc_nb.service.accounts import accounts
 
     until = None if args.minutes is None else arguments.now() + args.minutes * 60_000
     restrict = {"suspend": accounts.suspend, "throttle": accounts.throttle}[args.restriction]
@@ -155,26 +155,26 @@ def _restrict(args: argparse.Namespace) -> int:
 
 
 def _resume(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.usecases import accounts
+    from agentsvc_nb.service.accounts import accounts
 
     return _change_account(args, accounts.resume)
 
 
 def _set_plan(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.usecases import accounts
+    from agentsvc_nb.service.accounts import accounts
 
     return _change_account(args, lambda tx, account: accounts.set_plan(tx, account, args.value == "on"))
 
 
 def _reconcile(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.usecases import accounts
+    from agentsvc_nb.service.accounts import accounts
 
     return _change_account(args, accounts.reconcile)
 
 
 def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) -> int:
     """Change the account and print its new state."""
-    from agentsvc_nb.service.usecases.accounts import ACCOUNT
+    from agentsvc_nb.service.accounts.accounts import ACCOUNT
 
     with arguments.database(args.data) as database:
         database.write_now(lambda tx: change(tx, ACCOUNT))
@@ -182,9 +182,9 @@ def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) 
 
 
 def _print_account(args: argparse.Namespace) -> int:
+    from agentsvc_nb.service.accounts import accounts
     from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.times import rfc3339
-    from agentsvc_nb.service.usecases import accounts
     from agentsvc_nb.wire.runs import CENT
 
     folder = arguments.existing_folder(args.data)
@@ -259,11 +259,11 @@ def add_feedback_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _list_reports(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.records import feedback
-    from agentsvc_nb.service.usecases.accounts import ACCOUNT
+    from agentsvc_nb.service.accounts import feedback_records
+    from agentsvc_nb.service.accounts.accounts import ACCOUNT
 
     with arguments.database(args.data) as database:
-        found = database.read(lambda tx: feedback.page(tx, ACCOUNT, args.status, REPORTS_LISTED))
+        found = database.read(lambda tx: feedback_records.page(tx, ACCOUNT, args.status, REPORTS_LISTED))
     if args.json:
         print_json([record.public() for record in found])
         return 0
@@ -273,7 +273,7 @@ def _list_reports(args: argparse.Namespace) -> int:
 
 
 def _reply_to_report(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.usecases import feedback
+    from agentsvc_nb.service.accounts import feedback
 
     now = arguments.now()
     with arguments.database(args.data) as database:
@@ -283,7 +283,7 @@ def _reply_to_report(args: argparse.Namespace) -> int:
 
 
 def _close_report(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.usecases import feedback
+    from agentsvc_nb.service.accounts import feedback
 
     with arguments.database(args.data) as database:
         record = database.write_now(lambda tx: feedback.close(tx, args.id))

@@ -25,16 +25,18 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from agentsvc_nb import embedded
 from agentsvc_nb.cli.findings import Finding, fail, note, ok, warn
 from agentsvc_nb.extras import pip_install
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
 from agentsvc_nb.service.plan import plan_of
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable, Tx
-from agentsvc_nb.service.records import files, leases, newest
+from agentsvc_nb.service.runs import lease_records
 from agentsvc_nb.service.serve import PORT
+from agentsvc_nb.service.sql import newest
 from agentsvc_nb.service.store import database_of, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
 from agentsvc_nb.service.store.contents import blobs_of, contents_place
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.settings import Settings, SettingsError
 from agentsvc_nb.wire.proxies import settings_at_fault
@@ -257,7 +259,7 @@ def _secret(folder: DataFolder) -> Iterator[Finding]:
 
 def _workers(folder: DataFolder) -> Iterator[Finding]:
     """Whether a process executes the runs of a database that several share, and all have the same contents."""
-    living = _read(folder, leases.living)
+    living = _read(folder, lease_records.living)
     settings = _settings(folder)
     if living is None or settings is None:
         return
@@ -280,7 +282,7 @@ def _workers(folder: DataFolder) -> Iterator[Finding]:
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
     """Check that the blob of each file exists, with the content of its name. Reads all of them, but for those in S3,
     whose names are listed."""
-    expected = _read(folder, files.referenced_contents)
+    expected = _read(folder, file_records.referenced_contents)
     settings = _settings(folder)
     if settings is not None and settings.blobs is not None:
         yield _check_bucket(settings, expected or set())

@@ -13,9 +13,9 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.connection import json_option, print_either
 
 if TYPE_CHECKING:
+    from agentsvc_nb.service.files.file_records import Content
+    from agentsvc_nb.service.media.media_records import MediaRecord
     from agentsvc_nb.service.ports import Blobs
-    from agentsvc_nb.service.records.files import Content
-    from agentsvc_nb.service.records.media import MediaRecord
     from agentsvc_nb.wire.resources import MediaKind
 
 _COPY_BYTES: Final = 1024 * 1024
@@ -52,8 +52,8 @@ def _add_media(args: argparse.Namespace) -> int:
 
 
 def _add_page(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.usecases import media
-    from agentsvc_nb.service.usecases.accounts import ACCOUNT
+    from agentsvc_nb.service.accounts.accounts import ACCOUNT
+    from agentsvc_nb.service.media import media
 
     now = arguments.now()
     with arguments.database(args.data) as database:
@@ -77,11 +77,11 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     import asyncio
     from dataclasses import replace
 
+    from agentsvc_nb.service.accounts.accounts import ACCOUNT
+    from agentsvc_nb.service.media import media
+    from agentsvc_nb.service.media.media_records import Facts
     from agentsvc_nb.service.plan import plan_of
-    from agentsvc_nb.service.records.media import Facts
     from agentsvc_nb.service.store.contents import blobs_of
-    from agentsvc_nb.service.usecases import media
-    from agentsvc_nb.service.usecases.accounts import ACCOUNT
 
     # A service that runs would not count what this process left in its cache: nothing is left there.
     settings = replace(plan_of(arguments.existing_folder(args.data).path).settings, blobs_cache_bytes=0)
@@ -112,7 +112,7 @@ def _media_type(file: Path) -> str:
 
 async def _store(blobs: Blobs, file: Path, media_type: str) -> Content:
     from agentsvc_nb.documents import media_types
-    from agentsvc_nb.service.records.files import Content
+    from agentsvc_nb.service.files.file_records import Content
 
     blob = blobs.create()
     try:

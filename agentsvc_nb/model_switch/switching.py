@@ -26,7 +26,7 @@ from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire.runs import CENT
 
 if TYPE_CHECKING:
-    from agentsvc_nb.service.records.runs import RunRecord
+    from agentsvc_nb.service.runs.run_records import RunRecord
 
 AskKey = Callable[[str], str]
 """Prompts for a key without echo, and returns it."""
@@ -321,8 +321,8 @@ def _others(folder: DataFolder, model: str) -> list[RunRecord]:
     if not folder.has_database():
         return []
     from agentsvc_nb.service.keyring import open_beside
-    from agentsvc_nb.service.records import runs
+    from agentsvc_nb.service.runs import run_records
 
     offered = plan_of(folder.path, model, embedded=True).settings.offered
     with open_beside(folder) as database:
-        return [run for run in database.read(runs.active) if run.model not in offered]
+        return [run for run in database.read(run_records.active) if run.model not in offered]

@@ -22,6 +22,9 @@ from agentsvc_nb.agents import choose, offer
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.schemas import SchemaValidator
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts.money import DatabaseRateLimiter
+from agentsvc_nb.service.files import files
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import metrics, readiness
 from agentsvc_nb.service.http.access import Access, KnownKeys
@@ -35,19 +38,18 @@ from agentsvc_nb.service.mcp.oauth import routing as oauth
 from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.mcp.tools import ToolServers
 from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
-from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, DatabaseCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.shared import SharedSignals, SharedWorkers, Sharing
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
+from agentsvc_nb.service.runs.lease_records import ProcessRecord
 from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.contents import blobs_of, contents_place
 from agentsvc_nb.service.telemetry import choose_tracing
-from agentsvc_nb.service.usecases import UseCaseContext, accounts, files
-from agentsvc_nb.service.usecases.money import DatabaseRateLimiter
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.service.web.routing import pages
 from agentsvc_nb.setting_values import model_id
 from agentsvc_nb.settings import Settings

@@ -21,9 +21,9 @@ from typing import IO, Annotated, Any, BinaryIO, Final
 from pydantic import Field, TypeAdapter
 
 from agentsvc_nb import __version__
+from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.mcp.servers import OwnServers
-from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs, is_intact
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
@@ -98,7 +98,7 @@ def back_up(folder: DataFolder, file: Path, progress: Progress, *, contents: boo
 
 
 def _copied(folder: DataFolder, copy: Path) -> set[str]:
-    """Copy the database, check the copy and bring it to this version's schema, which `records.files` queries; the
+    """Copy the database, check the copy and bring it to this version's schema, which `files.file_records` queries; the
     hashes of the blobs that it names. Raises `BackupError`."""
     try:
         sqlite.copy(folder.database, copy)
@@ -109,7 +109,7 @@ def _copied(folder: DataFolder, copy: Path) -> set[str]:
     try:
         if damage is not None:
             raise BackupError(f"The database {folder.database} is damaged ({damage}); nothing was written.")
-        return database.read(files.referenced_contents)
+        return database.read(file_records.referenced_contents)
     finally:
         database.close()
 

@@ -7,12 +7,12 @@ import contextlib
 import time
 from collections.abc import Iterator
 
+from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import DatabaseEngine, StoreUnusable, Tx
 from agentsvc_nb.service.store import database_of
-from agentsvc_nb.service.usecases import accounts
 
 
 class _Now:

@@ -165,7 +165,7 @@ class ToolContext(Meter, Protocol):
     """
 
     def charge(self, kind: str) -> None:
-        """Count a unit that is billed (`usecases.money.PER_USE`) once it was made, however the tool ends."""
+        """Count a unit that is billed (`accounts.money.PER_USE`) once it was made, however the tool ends."""
         ...
 
     @property
@@ -245,7 +245,7 @@ class Described(Protocol):
 
     def max_charges(self, given: Any) -> Mapping[str, int]:
         """The most units that a call with the `Input` `given` is billed for, by kind; they are held before it begins
-        (`usecases.money.PER_USE`)."""
+        (`accounts.money.PER_USE`)."""
         ...
 
 

@@ -14,9 +14,9 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.service.accounts import usage_records
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.service.keyring import open_beside
-from agentsvc_nb.service.records import usage
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.tools.find_angles import Angle
 from agentsvc_nb.wire import limits
@@ -218,7 +218,7 @@ def test_a_question_of_a_tool_that_is_cut_off_has_cost_too() -> None:
 def billed(service: RunningService) -> int:
     """Tokens, of all keys."""
     with open_beside(service.folder) as database:
-        lines = database.read(lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+        lines = database.read(lambda tx: usage_records.by_key_and_month(tx, ACCOUNT))
     return sum(line.quantity for line in lines if line.kind == "tokens")
 
 

@@ -20,11 +20,11 @@ from functools import partial
 from pathlib import Path
 
 from agentsvc_nb.documents.indexing import indexed_text
+from agentsvc_nb.service.chats import chat_records
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
-from agentsvc_nb.service.records import chats
-from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.usecases import files
 from tests.bench.corpus import Corpus, Made
 from tests.databases import PostgresServer
 
@@ -51,7 +51,7 @@ class Ours:
     def __init__(self, database: DatabaseEngine, count: int) -> None:
         self._database = database
         self._index = database.index
-        create = partial(chats.create, account=ACCOUNT, project=None, label=None, now=1)
+        create = partial(chat_records.create, account=ACCOUNT, project=None, label=None, now=1)
         self._chats = [self._database.write_now(create).id for _ in range(count)]
 
     def put(self, chat: int, made: Sequence[Made]) -> None:

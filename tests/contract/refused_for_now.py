@@ -10,8 +10,8 @@ from typing import Final
 
 import httpx
 
-from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.routes import V1
 from tests import databases

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 import httpx
 
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
+from agentsvc_nb.service.files.file_records import Content
 from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.media import media_records
+from agentsvc_nb.service.media.media import add_page as add_page
+from agentsvc_nb.service.media.media_records import Facts
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import media
-from agentsvc_nb.service.records.files import Content
-from agentsvc_nb.service.records.media import Facts
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
-from agentsvc_nb.service.usecases.media import add_page as add_page
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
 from tests.contract.conftest import Wire
@@ -73,7 +73,7 @@ class ServiceFixture:
         """A new video that has its transcript."""
         content = Content("film.mp4", "video/mp4", 1, "0" * 64)
         facts = Facts("video", "test", transcript=TRANSCRIPT)
-        return operate(self.service, lambda tx: media.insert(tx, ACCOUNT, content, facts, 0)).id
+        return operate(self.service, lambda tx: media_records.insert(tx, ACCOUNT, content, facts, 0)).id
 
     def called(self) -> tuple[str, str]:
         """The ids of a run that has ended, and of a call of it, which needed no approval."""

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.resources import SCOPES, Scope
 from agentsvc_nb.wire.routes import ROUTES, Route

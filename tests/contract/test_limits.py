@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.runs import run_records
+from agentsvc_nb.service.runs.runs import check_capacity
 from agentsvc_nb.service.store.migrations import migrate
 from agentsvc_nb.service.store.sqlite import SqliteTx
-from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
-from agentsvc_nb.service.usecases.runs import check_capacity
 from agentsvc_nb.testing import running_service
 from tests import databases
 from tests.contract.conftest import Opened, code
@@ -160,7 +160,7 @@ def test_an_account_below_its_share_may_start_in_a_full_service() -> None:
 
 
 def _active(tx: Tx, account: str, number: int) -> None:
-    runs.insert(
+    run_records.insert(
         tx,
         run_id=f"run{number}",
         account=account,

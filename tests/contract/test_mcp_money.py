@@ -10,9 +10,8 @@ import httpx
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.records import usage
-from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
+from agentsvc_nb.service.accounts import accounts, usage_records
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.limits import MB, MCP_BODY_BYTES
 from agentsvc_nb.wire.routes import MCP
@@ -37,7 +36,7 @@ def refusal(found: dict[str, Any]) -> str:
 
 def billed(service: RunningService) -> dict[tuple[str, str], int]:
     """Micro-cents by pool and kind."""
-    lines = operate(service, lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+    lines = operate(service, lambda tx: usage_records.by_key_and_month(tx, ACCOUNT))
     return {(line.pool, line.kind): line.microcents for line in lines}
 
 

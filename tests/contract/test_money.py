@@ -13,16 +13,16 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agentsvc_nb.service.accounts import accounts, usage_records
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
+from agentsvc_nb.service.accounts.usage_records import Spent, UsageRecord
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobEnding
+from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import usage
-from agentsvc_nb.service.records.jobs import JobEnding
-from agentsvc_nb.service.records.usage import Spent, UsageRecord
-from agentsvc_nb.service.usecases import accounts, jobs
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.jobs import Submit
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import CENT
@@ -44,7 +44,7 @@ def refused(wire: Wire, message: str = "say hello", **fields: object) -> httpx.R
 
 def billed(service: RunningService, kind: str) -> int:
     """Micro-cents of that kind, over all keys and months."""
-    lines = in_database(service, lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+    lines = in_database(service, lambda tx: usage_records.by_key_and_month(tx, ACCOUNT))
     return sum(line.microcents for line in lines if line.kind == kind)
 
 
@@ -180,7 +180,7 @@ def test_the_bill_of_a_key_is_by_month_and_kind(opened: Opened) -> None:
         wire = opened(service)
         for _ in range(2):
             wire.finish("usage 100 20")
-        lines = in_database(service, lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+        lines = in_database(service, lambda tx: usage_records.by_key_and_month(tx, ACCOUNT))
         assert [(line.kind, line.quantity, line.microcents, line.pool) for line in lines] == [
             ("tokens", 240, 24_000, "wallet")
         ]
@@ -336,4 +336,6 @@ def pictures(count: int) -> dict[str, object]:
 
 def held(service: RunningService) -> int:
     with open_beside(service.folder) as database:
-        return database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet") + usage.held(tx, ACCOUNT, "plan"))
+        return database.read(
+            lambda tx: usage_records.held(tx, ACCOUNT, "wallet") + usage_records.held(tx, ACCOUNT, "plan")
+        )

@@ -11,8 +11,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Wire, code
 from tests.contract.refused_for_now import PICTURE

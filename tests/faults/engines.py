@@ -26,10 +26,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from agentsvc_nb.service.accounts import idempotency
+from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.jobs import job_records
+from agentsvc_nb.service.media import media_records
 from agentsvc_nb.service.ports import Channel, DatabaseEngine, Index, Row, StoreAway, StoreBusy, Tx
-from agentsvc_nb.service.records import files, idempotency, jobs, leases, media, run_events, runs, tool_calls
 from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.runs import call_records, event_records, lease_records, run_records
 from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
 
@@ -67,10 +71,12 @@ NOWHERE = Point("never", "", 0)
 
 def names() -> dict[str, str]:
     """The names of the SQL statements (`runs.claim`) by their text, read from the loaded modules."""
-    modules = (files, jobs, media, idempotency, run_events, runs, tool_calls)
-    named = {module.__name__.rpartition(".")[2]: module._sql for module in modules} | {"landing_pages": media._pages}
+    modules = (file_records, job_records, media_records, idempotency, event_records, run_records, call_records)
+    named = {module.__name__.rpartition(".")[2]: module._sql for module in modules} | {
+        "landing_pages": media_records._pages
+    }
     found = {sql: f"{file}.{name}" for file, statements in named.items() for name, sql in statements.items()}
-    return {**found, leases._sql["claim_run"]: "runs.claim"}  # in a database that processes share
+    return {**found, lease_records._sql["claim_run"]: "runs.claim"}  # in a database that processes share
 
 
 class WatchedTx:

@@ -11,9 +11,9 @@ from typing import Final, TypeVar
 
 from agentsvc_nb.agents.port import Agent, RunContext
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.records import run_events
-from agentsvc_nb.service.records.runs import Ending
-from agentsvc_nb.service.usecases import runs as run_usecases
+from agentsvc_nb.service.runs import event_records
+from agentsvc_nb.service.runs import runs as run_usecases
+from agentsvc_nb.service.runs.run_records import Ending
 from tests.faults.engines import WatchedTx, WrappedDatabase
 
 T = TypeVar("T")
@@ -66,5 +66,5 @@ class LateWritersDatabase(WrappedDatabase):
 
 
 def _write_late(tx: Tx, run_id: str, attempt: int) -> None:
-    run_events.append(tx, run_id, attempt, "text.delta", {"text": LATE}, 0)
+    event_records.append(tx, run_id, attempt, "text.delta", {"text": LATE}, 0)
     run_usecases.end(tx, run_id, attempt, Ending("completed", output=LATE), "", 0)

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Final
 
+from agentsvc_nb.service.accounts import idempotency
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import responses
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import idempotency, run_events, runs
-from agentsvc_nb.service.records.runs import Ending
 from agentsvc_nb.service.runner.runs import RunRunner
+from agentsvc_nb.service.runs import attempts, event_records, run_records
+from agentsvc_nb.service.runs import runs as run_usecases
+from agentsvc_nb.service.runs.run_records import Ending
 from agentsvc_nb.service.store import migrations
-from agentsvc_nb.service.usecases import attempts
-from agentsvc_nb.service.usecases import runs as run_usecases
 from agentsvc_nb.wire.runs import ACTIVE
 
 
@@ -53,7 +53,7 @@ def _busy_chat_unseen() -> None:
     from agentsvc_nb.service.store import sqlite
 
     _replace(sqlite, "migrate", migrate)
-    _replace(runs, "active_of_chat", lambda tx, chat: None)
+    _replace(run_records, "active_of_chat", lambda tx, chat: None)
 
 
 def _key_unseen() -> None:
@@ -79,7 +79,7 @@ def _key_after_busy() -> None:
     start = run_usecases._start
 
     def busy_first(tx: Tx, context: Any, key: Any, given: Any, now: int) -> Any:
-        for run in runs.active(tx):
+        for run in run_records.active(tx):
             label = tx.one("SELECT label FROM chat WHERE id = :id", id=run.chat)
             if label and label["label"] == given.where.session:
                 raise ApiError("agent_run_rejected", top={"activeRunId": run.run_id})
@@ -96,14 +96,14 @@ def _no_recovery() -> None:
 
 
 def _cancelling_not_recovered() -> None:
-    def recover(tx: Tx, origin: str, model: str, now: int) -> list[runs.RunRecord]:
-        return [run for run in runs.active(tx) if run.status != "cancelling"]
+    def recover(tx: Tx, origin: str, model: str, now: int) -> list[run_records.RunRecord]:
+        return [run for run in run_records.active(tx) if run.status != "cancelling"]
 
     _replace(attempts, "_recover", recover)
 
 
 def _cancel_frees_at_once() -> None:
-    def end_at_once(tx: Tx, record: runs.RunRecord, origin: str, now: int) -> runs.RunRecord:
+    def end_at_once(tx: Tx, record: run_records.RunRecord, origin: str, now: int) -> run_records.RunRecord:
         if record.status in ACTIVE:
             return run_usecases.end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
         return record
@@ -113,28 +113,28 @@ def _cancel_frees_at_once() -> None:
 
 def _resume_untold() -> None:
     async def resume(context: Any, run_id: str, attempt: int) -> Any:
-        return await context.write(lambda tx: runs.resume(tx, run_id, attempt))
+        return await context.write(lambda tx: run_records.resume(tx, run_id, attempt))
 
     _replace(attempts, "resume", resume)
 
 
 def _resumed_without_what_was_said() -> None:
-    checkpoint = runs.checkpoint
+    checkpoint = run_records.checkpoint
     _replace(
-        runs,
+        run_records,
         "checkpoint",
         lambda tx, run_id, attempt, state, hold: checkpoint(tx, run_id, attempt, {**state, "said": ""}, hold),
     )
 
 
 def _end_untold() -> None:
-    note = run_events.note
+    note = event_records.note
 
     def without_last_words(tx: Tx, run_id: str, event_id: int, type: str, *rest: Any) -> None:
         if type != "run.ended":
             note(tx, run_id, event_id, type, *rest)
 
-    _replace(run_events, "note", without_last_words)
+    _replace(event_records, "note", without_last_words)
 
 
 def _stream_from_the_start() -> None:
@@ -153,18 +153,20 @@ MUTANTS: Final = {
     "replay-meets-its-own-409": Mutant(_key_after_busy, "a key gives its run"),
     "no-recovery-at-start": Mutant(_no_recovery, "nothing is stuck"),
     "cancelling-is-not-recovered": Mutant(_cancelling_not_recovered, "nothing is stuck"),
-    "no-fence-on-append": Mutant(lambda: _rewrite(runs, "next_events", _OWN, ""), "a late worker|comes once, and last"),
-    "no-fence-on-finish": Mutant(lambda: _rewrite(runs, "finish", _OWN, ""), "a late worker|an ended run"),
+    "no-fence-on-append": Mutant(
+        lambda: _rewrite(run_records, "next_events", _OWN, ""), "a late worker|comes once, and last"
+    ),
+    "no-fence-on-finish": Mutant(lambda: _rewrite(run_records, "finish", _OWN, ""), "a late worker|an ended run"),
     "no-terminal-guard": Mutant(
-        lambda: _rewrite(runs, "finish", " AND status IN ('queued', 'running', 'cancelling')", ""),
+        lambda: _rewrite(run_records, "finish", " AND status IN ('queued', 'running', 'cancelling')", ""),
         "a late worker|an ended run never changes",
     ),
     "events-after-the-end": Mutant(
-        lambda: _rewrite(runs, "next_events", "ended_at IS NULL", "TRUE"),
+        lambda: _rewrite(run_records, "next_events", "ended_at IS NULL", "TRUE"),
         "a late worker|comes once, and last",
     ),
     "event-ids-with-gaps": Mutant(
-        lambda: _rewrite(runs, "next_events", "last_event + :events", "last_event + :events + (last_event = 6)"),
+        lambda: _rewrite(run_records, "next_events", "last_event + :events", "last_event + :events + (last_event = 6)"),
         "dense from 1",
     ),
     "cancel-frees-the-chat-at-once": Mutant(_cancel_frees_at_once, "never overlap"),
@@ -172,10 +174,10 @@ MUTANTS: Final = {
     "resume-forgets-what-was-said": Mutant(_resumed_without_what_was_said, "the output is the text that counts"),
     "run-ended-is-not-written": Mutant(_end_untold, "an ended run says so"),
     "cancel-is-not-written-down": Mutant(
-        lambda: _rewrite(runs, "cancelling", "status = 'running'", "FALSE"), "a cancel leaves no run going on"
+        lambda: _rewrite(run_records, "cancelling", "status = 'running'", "FALSE"), "a cancel leaves no run going on"
     ),
     "a-page-repeats-its-cursor": Mutant(
-        lambda: _rewrite(runs, "events", "id > :after", "id >= :after"), "a page goes on|a stream goes on|dense"
+        lambda: _rewrite(run_records, "events", "id > :after", "id >= :after"), "a page goes on|a stream goes on|dense"
     ),
     "a-stream-starts-over": Mutant(_stream_from_the_start, "a stream goes on"),
 }

@@ -11,13 +11,14 @@ from typing import TypeVar
 import pytest
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.http import responses
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import run_events, runs
-from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts
-from agentsvc_nb.service.usecases import runs as run_usecases
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.service.runs import attempts, event_records, run_records
+from agentsvc_nb.service.runs import runs as run_usecases
+from agentsvc_nb.service.runs.runs import Start
+from agentsvc_nb.service.use_cases import UseCaseContext
 from tests import databases
 from tests.faults.engines import WrappedDatabase
 from tests.service.contexts import use_case
@@ -47,10 +48,10 @@ def context(tmp_path: Path) -> Iterator[UseCaseContext]:
     database.close()
 
 
-def begun(context: UseCaseContext) -> runs.RunRecord:
+def begun(context: UseCaseContext) -> run_records.RunRecord:
     """A run at work, with two events."""
 
-    async def begin() -> runs.RunRecord | None:
+    async def begin() -> run_records.RunRecord | None:
         key, _ = await context.write(lambda tx: accounts.create_key(tx, context.clock, name="incident"))
         run = await run_usecases.start(context, key, Start("hello", ChatSelector(), "scripted", context.now))
         return await attempts.claim(context, run.run_id)
@@ -77,7 +78,7 @@ def test_an_event_between_the_snapshot_and_the_wait_is_sent_at_once(context: Use
     assert isinstance(database, InterruptedDatabase)
 
     def append(tx: Tx) -> int | None:
-        return run_events.append(tx, run.run_id, run.attempt, "progress", {"done": 1}, 0)
+        return event_records.append(tx, run.run_id, run.attempt, "progress", {"done": 1}, 0)
 
     def write() -> None:  # as a worker would, while the reader is held up
         worker = threading.Thread(target=lambda: database.write_now(append))

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.service.backup import back_up
+from agentsvc_nb.service.files import file_records
+from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import files
-from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from tests.waiting import PATIENCE_SECONDS, until
@@ -37,7 +37,7 @@ def big_service(folder: DataFolder) -> None:
 
     def put(tx: Tx) -> None:
         for content in contents:
-            files.put(tx, "chat_a", content.file_name, content, Author("upload"), 1)
+            file_records.put(tx, "chat_a", content.file_name, content, Author("upload"), 1)
 
     database = SqliteDatabase(folder.database).open()
     database.write_now(put)

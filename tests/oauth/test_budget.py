@@ -7,8 +7,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from agentsvc_nb.service.records import usage
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
+from agentsvc_nb.service.accounts import usage_records
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from tests.contract.mcp_caller import McpCaller
 from tests.contract.service_fixture import operate
 from tests.contract.signing import signed_in
@@ -97,5 +97,5 @@ def test_a_run_stops_where_its_connectors_budget_ends(tmp_path: Any) -> None:
         with caller(poor, poor.token(browser, {"budget": "2"})) as mcp:
             found = mcp.call("ask", message="\n".join([picture] * 4))
         assert code_of(found) == "limit_reached"
-        lines = operate(poor.service, lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+        lines = operate(poor.service, lambda tx: usage_records.by_key_and_month(tx, ACCOUNT))
         assert [(line.kind, line.quantity) for line in lines] == [("picture", 2)]

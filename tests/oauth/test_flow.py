@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.usecases import accounts
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.routes import AUTHORIZATION_SERVER, MCP, PROTECTED_RESOURCE, TOKEN, V1
 from tests.contract.mcp_caller import ELICITS, McpCaller

@@ -27,7 +27,7 @@ from agentsvc_nb.documents.engine.messages import (
 )
 from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.documents.search_query import matches, parse
-from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.service.runner.workspace import ChatTables
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool

@@ -10,7 +10,7 @@ from agentsvc_nb.service.ports import DatabaseEngine as Engine
 from agentsvc_nb.service.runner.signals import LocalSignals
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.usecases import UseCaseContext
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.settings import Settings
 
 

@@ -23,10 +23,10 @@ from agentsvc_nb.cli.service import ProgressPrinter
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.service.backup import BackupError, back_up, restore
+from agentsvc_nb.service.files import file_records
+from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
 from agentsvc_nb.service.mcp.servers import OwnServers
-from agentsvc_nb.service.records import files
-from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
@@ -111,7 +111,7 @@ def folder(tmp_path: Path) -> DataFolder:
     for text in ("one", "two"):
         blob = blobs.put(text.encode())
         content = Content(f"{text}.txt", "text/plain", blob.size_bytes, blob.sha256)
-        database.write_now(lambda tx, c=content: files.put(tx, "chat_a", c.file_name, c, Author("upload"), 1))  # type: ignore[misc]
+        database.write_now(lambda tx, c=content: file_records.put(tx, "chat_a", c.file_name, c, Author("upload"), 1))  # type: ignore[misc]
     database.close()
     made.key.write_text("svc_sk_secret")
     return made

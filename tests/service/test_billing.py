@@ -7,25 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.records import chats, usage
-from agentsvc_nb.service.records.runs import Ending, RunRecord
-from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.accounts import accounts, usage_records
+from agentsvc_nb.service.accounts.usage_records import Spent
+from agentsvc_nb.service.chats import chat_records
+from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.runner.storage import SystemClock
-from agentsvc_nb.service.usecases import accounts, attempts, runs
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.service.runs import attempts, runs
+from agentsvc_nb.service.runs.run_records import Ending, RunRecord
+from agentsvc_nb.service.runs.runs import Start
 from tests import databases
 from tests.service.contexts import use_case
 
 NOW = 1_700_000_000_000
 
 
-def finished(path: Path, code: str) -> tuple[RunRecord, list[usage.UsageRecord]]:
+def finished(path: Path, code: str) -> tuple[RunRecord, list[usage_records.UsageRecord]]:
     """A run that failed with `code` after it had used 1,500 tokens for 70 micro-cents, and its account's bill."""
     database = databases.opened(path / "db.sqlite3")
     try:
         key, _ = database.write_now(lambda tx: accounts.create_key(tx, SystemClock(), name="billed"))
-        chat = database.write_now(lambda tx: chats.create(tx, key.account, None, None, NOW)).id
+        chat = database.write_now(lambda tx: chat_records.create(tx, key.account, None, None, NOW)).id
         given = Start("hello", ChatSelector(chat=chat), "scripted", NOW)
         ending = Ending("failed", last_error=code, steps=3, spent=Spent(1_000, 500, 70))
 
@@ -38,7 +39,7 @@ def finished(path: Path, code: str) -> tuple[RunRecord, list[usage.UsageRecord]]
 
         ended = asyncio.run(work())
         assert ended is not None
-        return ended, database.read(lambda tx: usage.by_key_and_month(tx, key.account))
+        return ended, database.read(lambda tx: usage_records.by_key_and_month(tx, key.account))
     finally:
         database.close()
 

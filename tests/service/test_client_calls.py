@@ -13,17 +13,18 @@ import pytest
 
 from agentsvc_nb.agents.scripted import Scripted
 from agentsvc_nb.documents.schemas import SchemaValidator
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts.account_records import KeyRecord
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.ports import DatabaseEngine
-from agentsvc_nb.service.records.accounts import KeyRecord
-from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runs import attempts, client_calls, runs, tool_calls
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.service.usecases import accounts, attempts, client_calls, runs, tool_calls
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome
 from agentsvc_nb.wire.limits import CALL_WAIT_MAX_SECONDS, CALL_WAIT_SECONDS

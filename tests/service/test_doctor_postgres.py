@@ -12,10 +12,10 @@ import pytest
 
 from agentsvc_nb.cli import checks
 from agentsvc_nb.cli.findings import Finding
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store.postgres import PostgresDatabase
-from agentsvc_nb.service.usecases import accounts
 from tests import databases
 
 SECRET: Final = "a" * 32
@@ -118,7 +118,7 @@ def test_contents_in_a_folder_that_are_missing_come_from_its_backup(
     folder: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENTSVC_BLOBS", "")
-    monkeypatch.setattr(files, "referenced_contents", lambda tx: {"0" * 64})
+    monkeypatch.setattr(file_records, "referenced_contents", lambda tx: {"0" * 64})
     (found,) = failed("contents", folder)
     assert (found.what, "backup of the folder" in found.fix) == ("1 of 1 contents of files are missing", True)
 

@@ -13,14 +13,14 @@ from agentsvc_nb.documents import indexing
 from agentsvc_nb.documents.child_process import Limits, NoAnswer
 from agentsvc_nb.documents.indexing import DocumentReader, IndexedText
 from agentsvc_nb.documents.media_types import OFFICE
+from agentsvc_nb.service.chats import chat_records
+from agentsvc_nb.service.files import file_records as records
+from agentsvc_nb.service.files import files as usecase
+from agentsvc_nb.service.files.file_records import Author, FileRecord
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import chats
-from agentsvc_nb.service.records import files as records
-from agentsvc_nb.service.records.files import Author, FileRecord
 from agentsvc_nb.service.runner.storage import Readings, Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.usecases import files as usecase
 from tests import databases
 from tests.documents.word_files import paragraph, word_file
 from tests.notebook import samples
@@ -103,7 +103,7 @@ class Folder:
         self.blobs = LocalBlobs(folder / "blobs")
         self.storage = contexts.storage(self.database, folder / "blobs")
         self.use_case = self.storage.use_case
-        self.chat = self.database.write_now(lambda tx: chats.create(tx, "acct_1", None, None, 1).id)
+        self.chat = self.database.write_now(lambda tx: chat_records.create(tx, "acct_1", None, None, 1).id)
         self.workspace = ChatWorkspace(self.storage, self.chat)
 
     def found(self, q: str) -> list[str]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.service.accounts import feedback
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.service.usecases import feedback
 from agentsvc_nb.wire.resources import NewFeedback
 from tests import databases
 from tests.service.contexts import use_case

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.http.responses import Streams
+from agentsvc_nb.service.runs import attempts, runs
+from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.store.postgres import PostgresDatabase
-from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, runs
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.service.use_cases import UseCaseContext
 from tests import databases
 from tests.service import contexts
 

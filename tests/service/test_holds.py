@@ -22,23 +22,24 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from pydantic import BaseModel
 
 from agentsvc_nb.documents.schemas import SchemaValidator
+from agentsvc_nb.service.accounts import accounts, money, usage_records
+from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
+from agentsvc_nb.service.accounts.usage_records import Pool, Spent
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.records import runs as run_records
-from agentsvc_nb.service.records import usage
-from agentsvc_nb.service.records.accounts import KeyRecord
-from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
-from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.records.usage import Pool, Spent
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
+from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import LiveRunContext
 from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.runs import attempts, run_records, runs, tool_calls
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.runs.runs import Start
+from agentsvc_nb.service.runs.tool_calls import DirectCall
 from agentsvc_nb.service.times import utc_month
-from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, jobs, money, runs, tool_calls
-from agentsvc_nb.service.usecases.accounts import ACCOUNT
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.jobs import Submit
-from agentsvc_nb.service.usecases.runs import Start
-from agentsvc_nb.service.usecases.tool_calls import DirectCall
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Outcome, ToolContext, ToolDeclaration, ToolInput, WorkFailure
 from agentsvc_nb.wire.runs import CENT
@@ -213,12 +214,12 @@ class Money(RuleBasedStateMachine):
         self.due = self.billed("wallet") + self.billed("plan")
 
     def billed(self, pool: str, key: str | None = None) -> int:
-        lines = self.database.read(lambda tx: usage.by_key_and_month(tx, ACCOUNT))
+        lines = self.database.read(lambda tx: usage_records.by_key_and_month(tx, ACCOUNT))
         assert {line.month for line in lines} <= {utc_month(NOW)}
         return sum(line.microcents for line in lines if line.pool == pool and (key is None or self.counts(line, key)))
 
     @staticmethod
-    def counts(line: usage.UsageRecord, key: str) -> bool:
+    def counts(line: usage_records.UsageRecord, key: str) -> bool:
         return line.key_id == key and line.kind == "tokens"
 
     @invariant()
@@ -233,7 +234,7 @@ class Money(RuleBasedStateMachine):
 
     @invariant()
     def what_is_held_covers_what_is_being_spent(self, next_call: int = 0) -> None:
-        in_wallet, in_plan = self.database.read(lambda tx: [usage.held(tx, ACCOUNT, pool) for pool in POOLS])
+        in_wallet, in_plan = self.database.read(lambda tx: [usage_records.held(tx, ACCOUNT, pool) for pool in POOLS])
         direct = self.database.read(lambda tx: tx.all("SELECT hold_microcents FROM direct_call"))
         assert [row["hold_microcents"] for row in direct] == [CENT] * len(self.direct)
         needed = len(self.direct) * CENT + next_call
@@ -265,7 +266,12 @@ class Money(RuleBasedStateMachine):
         self.no_limit_is_crossed_by_more_than_a_call()
         for run in self.database.read(run_records.active):
             raise AssertionError(f"{run.run_id} is stuck")
-        assert self.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet") + usage.held(tx, ACCOUNT, "plan")) == 0
+        assert (
+            self.database.read(
+                lambda tx: usage_records.held(tx, ACCOUNT, "wallet") + usage_records.held(tx, ACCOUNT, "plan")
+            )
+            == 0
+        )
 
 
 TestMoney = Money.TestCase
@@ -297,8 +303,8 @@ MUTANTS: Final[dict[str, tuple[Any, str, Callable[[Any], Any]]]] = {
     "no hold for a run's priced tool": (LiveRunContext, "hold_charges", lambda _: nothing),
     "no hold for a job's model": (jobs, "hold", lambda _: nothing),
     "no hold for a job's pictures": (money, "check", without_charges),
-    "no hold for a direct call": (usage, "begin_direct_call", lambda _: lambda *given: None),
-    "a direct call releases others": (usage, "_sql", also("end_direct_call", " WHERE call_id = :call_id", "")),
+    "no hold for a direct call": (usage_records, "begin_direct_call", lambda _: lambda *given: None),
+    "a direct call releases others": (usage_records, "_sql", also("end_direct_call", " WHERE call_id = :call_id", "")),
     "a priced call releases tokens": (run_records, "_sql", also("release_charges", "SET", "SET hold_microcents = 0,")),
     "a checkpoint releases what is spent": (
         run_records,
@@ -329,7 +335,7 @@ def test_a_checkpoint_after_a_priced_tool_holds_nothing_unasked() -> None:
     try:
         money.run(context.hold_charges(HOLD_CENTS * CENT))
         money.run(context.checkpoint({}))
-        assert money.database.read(lambda tx: usage.held(tx, ACCOUNT, "wallet")) == HOLD_CENTS * CENT
+        assert money.database.read(lambda tx: usage_records.held(tx, ACCOUNT, "wallet")) == HOLD_CENTS * CENT
         stored = money.database.read(lambda tx: run_records.get(tx, run.run_id))
         assert stored is not None
         assert stored.hold_microcents == 0

@@ -12,22 +12,22 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb.service.accounts import account_records, accounts, usage_records
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobEnding
+from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.ports import StoreUnusable
-from agentsvc_nb.service.records import accounts as account_records
-from agentsvc_nb.service.records import leases as lease_records
-from agentsvc_nb.service.records import usage
-from agentsvc_nb.service.records.jobs import JobEnding
-from agentsvc_nb.service.records.leases import ProcessRecord
-from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import shared
 from agentsvc_nb.service.runner.shared import AWAY_SECONDS, RENEWED_SECONDS, SharedSignals, SharedWorkers, Sharing
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
+from agentsvc_nb.service.runs import attempts, lease_records, leases, runs, tool_calls
+from agentsvc_nb.service.runs.lease_records import ProcessRecord
+from agentsvc_nb.service.runs.leases import InHand
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.store.postgres import PostgresDatabase
-from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, jobs, leases, runs, tool_calls
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.jobs import Submit
-from agentsvc_nb.service.usecases.leases import InHand
-from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from tests import databases
@@ -252,17 +252,17 @@ def test_the_direct_call_of_a_dead_process_holds_nothing_and_of_a_frozen_one_is_
         assert key is not None
         given = Submit("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=10**9)
         await leases.begin(one, of(one))
-        held = await one.read(lambda tx: usage.held(tx, run.account, "wallet"))
+        held = await one.read(lambda tx: usage_records.held(tx, run.account, "wallet"))
         call = await tool_calls.begin_call(one, key, given)
         await leases.begin(two, of(two))
-        assert await two.read(lambda tx: usage.held(tx, run.account, "wallet")) == held + 10**9
+        assert await two.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == held + 10**9
         with leases_that_end_at_once(monkeypatch):
             await leases.renew(one, of(one), NOTHING)
         await leases.renew(two, of(two), NOTHING)
-        assert await two.read(lambda tx: usage.held(tx, run.account, "wallet")) == held
+        assert await two.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == held
         await tool_calls.end_call(one, call, {"web_search": 1})
         await tool_calls.end_call(one, call, {"web_search": 1})
-        bill = await two.read(lambda tx: usage.by_key_and_month(tx, run.account))
+        bill = await two.read(lambda tx: usage_records.by_key_and_month(tx, run.account))
         assert [(line.kind, line.quantity) for line in bill] == [("web_search", 1)]
 
     asyncio.run(work())

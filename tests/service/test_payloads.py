@@ -16,16 +16,17 @@ from pydantic import BaseModel
 from agentsvc_nb.client.events import parse_event
 from agentsvc_nb.client.sse import EventDecoder
 from agentsvc_nb.service import payloads
+from agentsvc_nb.service.accounts.money import Bill
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.files import files
 from agentsvc_nb.service.http.responses import frame
-from agentsvc_nb.service.records.jobs import JobRecord
+from agentsvc_nb.service.jobs import jobs as job_usecases
+from agentsvc_nb.service.jobs.job_records import JobRecord
+from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.usecases import chats, files
-from agentsvc_nb.service.usecases import jobs as job_usecases
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.jobs import Submit
-from agentsvc_nb.service.usecases.money import Bill
 from agentsvc_nb.tools.port import Outcome, ToolContext, ToolDeclaration, ToolInput
 from agentsvc_nb.wire.limits import (
     DELTA_CHARS,

@@ -15,10 +15,10 @@ from functools import partial
 import psycopg
 import pytest
 
+from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.ports import StoreAway, StoreUnusable, Tx
-from agentsvc_nb.service.records import chats
-from agentsvc_nb.service.records.leases import LEASE_MS
 from agentsvc_nb.service.runner.shared import RENEW_SECONDS
+from agentsvc_nb.service.runs.lease_records import LEASE_MS
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.store.postgres import IDLE_SECONDS, LOCK_SECONDS, PostgresDatabase
@@ -226,7 +226,7 @@ def test_a_newer_schema_that_only_adds_is_served_also_by_who_is_at_work(
     database: PostgresDatabase, address: str
 ) -> None:
     def make(tx: Tx, project: str) -> str:
-        return chats.create_project(tx, "account", project, "", 0).id
+        return chat_records.create_project(tx, "account", project, "", 0).id
 
     for number in range(5):  # prepared by now
         database.write_now(partial(make, project=f"before {number}"))
@@ -235,7 +235,7 @@ def test_a_newer_schema_that_only_adds_is_served_also_by_who_is_at_work(
     with contextlib.closing(PostgresDatabase(address).open()) as later:
         for each, projects in ((database, 6), (later, 7)):
             each.write_now(partial(make, project=f"after {projects}"))
-            assert len(each.read(lambda tx: chats.projects(tx, "account"))) == projects
+            assert len(each.read(lambda tx: chat_records.projects(tx, "account"))) == projects
     assert database.look().schema == 99
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.records import load
+from agentsvc_nb.service.sql import load
 from agentsvc_nb.service.store.sqlite import SqliteDatabase, beside
 
 pytestmark = pytest.mark.sqlite("reads SQLite's query plans")

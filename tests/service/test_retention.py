@@ -13,11 +13,12 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.documents.engine.process import TableProcess
+from agentsvc_nb.service.accounts import idempotency
+from agentsvc_nb.service.accounts.idempotency import IdempotencyScope
+from agentsvc_nb.service.files import file_records
+from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
-from agentsvc_nb.service.records import files, idempotency
-from agentsvc_nb.service.records.files import Author, Content
-from agentsvc_nb.service.records.idempotency import IdempotencyScope
 from agentsvc_nb.service.runner.maintenance import BATCH, DAY_MS, HOUR_MS, Retention
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
@@ -68,10 +69,10 @@ def test_expired_uploads_go_with_their_contents(store: Store) -> None:
     now = store.clock.ms
 
     def stage(tx: Tx) -> None:
-        files.put(tx, "chat_a", "uploads/attached.txt", attached, Author("upload"), now)
-        files.stage(tx, "upload_attached", "acct", attached, now, now + DAY_MS)
-        files.stage(tx, "upload_later", "acct", later, now, now + 3 * DAY_MS)
-        files.stage(tx, "upload_staged", "acct", staged, now, now + DAY_MS)
+        file_records.put(tx, "chat_a", "uploads/attached.txt", attached, Author("upload"), now)
+        file_records.stage(tx, "upload_attached", "acct", attached, now, now + DAY_MS)
+        file_records.stage(tx, "upload_later", "acct", later, now, now + 3 * DAY_MS)
+        file_records.stage(tx, "upload_staged", "acct", staged, now, now + DAY_MS)
 
     store.database.write_now(stage)
     store.clock.ms += DAY_MS + HOUR_MS
@@ -86,7 +87,7 @@ def test_expired_uploads_go_with_their_contents(store: Store) -> None:
 def test_the_content_of_a_version_stays_as_long_as_the_version(store: Store) -> None:
     contents = [store.put(f"content {number}") for number in range(FILE_VERSIONS_MAX + 2)]
     for content in contents:
-        store.database.write_now(lambda tx, c=content: files.put(tx, "chat_a", "a.txt", c, Author("output"), 1))  # type: ignore[misc]
+        store.database.write_now(lambda tx, c=content: file_records.put(tx, "chat_a", "a.txt", c, Author("output"), 1))  # type: ignore[misc]
     store.clock.ms += 2 * DAY_MS
     store.sweep()
     assert [store.has(content) for content in contents] == [False, *[True] * (FILE_VERSIONS_MAX + 1)]
@@ -157,7 +158,7 @@ def test_every_table_that_names_contents_is_asked(store: Store) -> None:
         columns = "SELECT 1 FROM pragma_table_info(:table) WHERE name LIKE '%sha256%'"
         return [table for table in tables if tx.one(columns, table=table)]
 
-    assert store.database.read(with_contents) == sorted(files.WITH_CONTENTS)
+    assert store.database.read(with_contents) == sorted(file_records.WITH_CONTENTS)
 
 
 def test_a_start_sweeps() -> None:

@@ -12,13 +12,13 @@ import pytest
 
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.documents.schemas import SchemaValidator
-from agentsvc_nb.service.records import run_events, runs
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases import runs as run_usecases
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.service.runs import event_records, run_records
+from agentsvc_nb.service.runs import runs as run_usecases
+from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.runs import TERMINAL, AnswerBasis
 from tests import databases
@@ -79,13 +79,13 @@ async def finished(folder: Path, script: Script, cancel: bool = False) -> tuple[
     run = await run_usecases.start(context, key, Start("hello", ChatSelector(), "saying", context.now))
     with context.signals.watch(run.run_id) as watch:
         runner.wake(run.run_id)
-        while (record := database.read(lambda tx: runs.get(tx, run.run_id))) and record.status not in TERMINAL:
+        while (record := database.read(lambda tx: run_records.get(tx, run.run_id))) and record.status not in TERMINAL:
             if cancel and record.last_event > 2:
                 await run_usecases.cancel(context, key.account, run.run_id)
                 runner.interrupt(run.run_id)
                 cancel = False
             assert await watch.wait(PATIENCE_SECONDS), "the run is stuck"
-    events, _ = database.read(lambda tx: run_events.events(tx, run.run_id, 0, 100, 10**9))
+    events, _ = database.read(lambda tx: event_records.events(tx, run.run_id, 0, 100, 10**9))
     database.close()
     storage.tables.close()
     return record, events

@@ -20,16 +20,17 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from agentsvc_nb.agents.scripted import Scripted
 from agentsvc_nb.documents.schemas import SchemaValidator
+from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.records import chats, run_events, runs
-from agentsvc_nb.service.records.runs import Ending
+from agentsvc_nb.service.chats import chat_records
+from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import SystemClock
-from agentsvc_nb.service.usecases import accounts, attempts
-from agentsvc_nb.service.usecases import runs as run_usecases
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.service.runs import attempts, event_records, run_records
+from agentsvc_nb.service.runs import runs as run_usecases
+from agentsvc_nb.service.runs.run_records import Ending
+from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.runs import ACTIVE, TERMINAL
 from tests import databases
@@ -54,15 +55,15 @@ class RunStates(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.key, _ = self.write(lambda tx: accounts.create_key(tx, SystemClock(), name="model"))
         account = self.key.account
-        self.chats = [self.write(lambda tx: chats.create(tx, account, None, None, NOW)).id for _ in range(2)]
+        self.chats = [self.write(lambda tx: chat_records.create(tx, account, None, None, NOW)).id for _ in range(2)]
         self.by_key: dict[tuple[str, str], str] = {}
         self.ended: dict[str, Any] = {}
 
     def teardown(self) -> None:
-        for run in self.read(runs.active):
+        for run in self.read(run_records.active):
             if run.status == "queued":
                 assert self.run(attempts.claim(self.context, run.run_id))
-            found = self.read(lambda tx, run=run: runs.get(tx, run.run_id))
+            found = self.read(lambda tx, run=run: run_records.get(tx, run.run_id))
             ended = self.run(attempts.finish(self.context, found.run_id, found.attempt, Ending("completed")))
             assert ended, "a run is stuck"
         self.check()
@@ -83,7 +84,7 @@ class RunStates(RuleBasedStateMachine):
     def start(self, chat: int, key: str | None) -> None:
         where = ChatSelector(chat=self.chats[chat])
         given = Start("hello", where, "scripted", NOW, idempotency_key=key)
-        busy = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
+        busy = self.read(lambda tx: run_records.active_of_chat(tx, self.chats[chat]))
         known = self.by_key.get((self.chats[chat], key)) if key else None
 
         def begin() -> Any:
@@ -105,7 +106,7 @@ class RunStates(RuleBasedStateMachine):
 
     @rule(target=attempts, chat=st.integers(0, 1))
     def claim(self, chat: int) -> tuple[str, int]:
-        run = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
+        run = self.read(lambda tx: run_records.active_of_chat(tx, self.chats[chat]))
         claimed = run and self.run(attempts.claim(self.context, run.run_id))
         return (claimed.run_id, claimed.attempt) if claimed else ("none", 0)
 
@@ -115,19 +116,19 @@ class RunStates(RuleBasedStateMachine):
         record = self.run(attempts.resume(self.context, *attempt))
         if record is None:
             return attempt
-        assert self.write(lambda tx: run_events.append(tx, attempt[0], attempt[1], "text.delta", {}, NOW)) is None
+        assert self.write(lambda tx: event_records.append(tx, attempt[0], attempt[1], "text.delta", {}, NOW)) is None
         return record.run_id, record.attempt
 
     @rule(attempt=attempts)
     def append(self, attempt: tuple[str, int]) -> None:
-        current = self.read(lambda tx: runs.get(tx, attempt[0]))
-        written = self.write(lambda tx: run_events.append(tx, *attempt, "text.delta", {"text": "x"}, NOW))
+        current = self.read(lambda tx: run_records.get(tx, attempt[0]))
+        written = self.write(lambda tx: event_records.append(tx, *attempt, "text.delta", {"text": "x"}, NOW))
         owns = current is not None and current.attempt == attempt[1] and current.status in ACTIVE
         assert (written is not None) == owns
 
     @rule(attempt=attempts, status=st.sampled_from(sorted(TERMINAL)))
     def finish(self, attempt: tuple[str, int], status: str) -> None:
-        current = self.read(lambda tx: runs.get(tx, attempt[0]))
+        current = self.read(lambda tx: run_records.get(tx, attempt[0]))
         basis = {"basis": "nothing"} if status == "completed" else None
         record = self.run(attempts.finish(self.context, *attempt, Ending(status, basis=basis)))
         owns = current is not None and current.attempt == attempt[1] and current.status in ACTIVE
@@ -135,7 +136,7 @@ class RunStates(RuleBasedStateMachine):
 
     @rule(chat=st.integers(0, 1))
     def cancel(self, chat: int) -> None:
-        run = self.read(lambda tx: runs.active_of_chat(tx, self.chats[chat]))
+        run = self.read(lambda tx: run_records.active_of_chat(tx, self.chats[chat]))
         if run is not None:
             record = self.run(run_usecases.cancel(self.context, self.key.account, run.run_id))
             assert record.status in ("cancelled", "cancelling")
@@ -148,14 +149,14 @@ class RunStates(RuleBasedStateMachine):
     @invariant()
     def check(self) -> None:
         every = self.read(lambda tx: [row["run_id"] for row in tx.all("SELECT run_id FROM run")])
-        found = [self.read(lambda tx, one=one: runs.get(tx, one)) for one in every]
+        found = [self.read(lambda tx, one=one: run_records.get(tx, one)) for one in every]
         for chat in self.chats:
             assert sum(run.chat == chat and run.status in ACTIVE for run in found) <= 1
         for run in found:
             self.check_run(run)
 
     def check_run(self, run: Any) -> None:
-        events, _ = self.read(lambda tx: run_events.events(tx, run.run_id, 0, 10_000, 10**9))
+        events, _ = self.read(lambda tx: event_records.events(tx, run.run_id, 0, 10_000, 10**9))
         assert [event.id for event in events] == list(range(1, len(events) + 1))
         ends = [event.id for event in events if event.type == "run.ended"]
         assert ends == ([len(events)] if run.status in TERMINAL else [])
@@ -182,7 +183,7 @@ def test_a_run_that_is_cancelled_before_a_new_server_goes_on_with_it_ends(tmp_pa
         runner.interrupt(run.run_id)
         with context.signals.watch(run.run_id) as watch:
             runner.wake(run.run_id)
-            while database.read(lambda tx: runs.status(tx, run.run_id)) != "cancelled":
+            while database.read(lambda tx: run_records.status(tx, run.run_id)) != "cancelled":
                 assert await watch.wait(PATIENCE_SECONDS), "the run is stuck"
 
     asyncio.run(recover_and_cancel())

@@ -14,20 +14,20 @@ from pydantic import BaseModel
 
 from agentsvc_nb.agents.scripted import Scripted
 from agentsvc_nb.documents.schemas import SchemaValidator
+from agentsvc_nb.service.accounts import account_records, accounts, usage_records
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.jobs import job_records
+from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.ports import DatabaseEngine
-from agentsvc_nb.service.records import accounts as account_records
-from agentsvc_nb.service.records import jobs, run_events, usage
-from agentsvc_nb.service.records import runs as run_records
-from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import supervisor, tool_context
 from agentsvc_nb.service.runner.event_log import PIECES_AT_ONCE, EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Readings, Storage
-from agentsvc_nb.service.usecases import accounts, attempts, chats, runs, tool_calls
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.jobs import Submit
-from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.service.runs import attempts, event_records, run_records, runs, tool_calls
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput
 from agentsvc_nb.wire.limits import DELTA_CHARS
@@ -108,7 +108,7 @@ async def claimed(storage: Storage) -> RunRecord:
 
 
 def written(database: DatabaseEngine, run: RunRecord) -> str:
-    found, _ = database.read(lambda tx: run_events.events(tx, run.run_id, 0, 1_000, 10**9))
+    found, _ = database.read(lambda tx: event_records.events(tx, run.run_id, 0, 1_000, 10**9))
     return "".join(json.loads(event.payload)["text"] for event in found if event.type == "text.delta")
 
 
@@ -146,7 +146,7 @@ def test_what_is_said_while_thoughts_are_written_is_written_after_a_cancel(
         speaking.cancel()
         await asyncio.wait([speaking])
         await log.append("warning", {})
-        found, _ = database.read(lambda tx: run_events.events(tx, run.run_id, 0, 1_000, 10**9))
+        found, _ = database.read(lambda tx: event_records.events(tx, run.run_id, 0, 1_000, 10**9))
         assert [event.type for event in found[-4:]] == ["text.delta", "thinking.delta", "text.delta", "warning"]
         assert written(database, run) == "ac"
 
@@ -210,12 +210,12 @@ def test_a_call_that_is_broken_off_is_billed(
             await runs.cancel(storage.use_case, run.account, run.run_id)
             worker.interrupt(run.run_id)
         await working
-        (line,) = database.read(lambda tx: usage.by_key_and_month(tx, run.account))
+        (line,) = database.read(lambda tx: usage_records.by_key_and_month(tx, run.account))
         assert (line.kind, line.quantity) == ("web_search", 1)
         found = await runs.find(storage.use_case, run.run_id)
         assert found is not None
         assert found.status == ("failed" if fails and not full else "cancelled")
-        assert database.read(lambda tx: usage.held(tx, run.account, "wallet")) == 0
+        assert database.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == 0
 
     monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0.1)
     asyncio.run(work())
@@ -265,7 +265,7 @@ async def stopped(worker: RunRunner) -> None:
 
 
 async def billed(storage: Storage, run: RunRecord) -> dict[str, int]:
-    found = await storage.use_case.read(lambda tx: usage.by_key_and_month(tx, run.account))
+    found = await storage.use_case.read(lambda tx: usage_records.by_key_and_month(tx, run.account))
     return {line.kind: line.quantity for line in found}
 
 
@@ -280,10 +280,12 @@ def test_a_job_that_is_cancelled_as_the_service_stops_is_billed(storage: Storage
         )
         worker.wake(run.run_id)
         await tool.charged.wait()
-        (job,) = await storage.use_case.read(jobs.active)
-        await storage.use_case.write(lambda tx: jobs.cancelling(tx, job.job_id))  # its tool is not told before the stop
+        (job,) = await storage.use_case.read(job_records.active)
+        await storage.use_case.write(
+            lambda tx: job_records.cancelling(tx, job.job_id)
+        )  # its tool is not told before the stop
         await stopped(worker)
-        ended = await storage.use_case.read(lambda tx: jobs.get(tx, job.job_id))
+        ended = await storage.use_case.read(lambda tx: job_records.get(tx, job.job_id))
         assert ended is not None
         assert ended.status == "cancelled"
         assert await billed(storage, run) == {"web_search": 1}

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.documents.indexing import indexed_text
+from agentsvc_nb.service.chats import chat_records
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import Author, Content
+from agentsvc_nb.service.files.files import INDEX_BATCH
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import chats
-from agentsvc_nb.service.records.files import Author, Content
 from agentsvc_nb.service.runner import workspace
 from agentsvc_nb.service.runner.workspace import FOUND_MAX, ChatWorkspace
 from agentsvc_nb.service.store import sqlite
-from agentsvc_nb.service.usecases import DEAR_SECONDS, files
-from agentsvc_nb.service.usecases.files import INDEX_BATCH
+from agentsvc_nb.service.use_cases import DEAR_SECONDS
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
@@ -40,7 +41,7 @@ class Chat:
         self.database = databases.opened(folder / "db.sqlite3")
         self.storage = contexts.storage(self.database, folder / "blobs")
         self.use_case = self.storage.use_case
-        self.id = self.database.write_now(lambda tx: chats.create(tx, ACCOUNT, None, None, 1).id)
+        self.id = self.database.write_now(lambda tx: chat_records.create(tx, ACCOUNT, None, None, 1).id)
 
     def put(self, texts: dict[str, str], output: str | None = None) -> None:
         author = Author("output", output_id=output, output_type="report") if output else Author("upload")

@@ -14,7 +14,7 @@ import pytest
 
 from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import runs
+from agentsvc_nb.service.runs import run_records
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
@@ -111,9 +111,9 @@ def test_messages_and_checkpoints_of_an_older_folder_are_kept(
     monkeypatch.undo()
     newer = SqliteDatabase(tmp_path / "db.sqlite3").open()
     try:
-        assert newer.read(lambda tx: runs.message(tx, "r")) == message
-        assert newer.read(lambda tx: runs.saved(tx, "r")) == {"said": "so far"}
-        (run,) = newer.read(runs.active)
+        assert newer.read(lambda tx: run_records.message(tx, "r")) == message
+        assert newer.read(lambda tx: run_records.saved(tx, "r")) == {"said": "so far"}
+        (run,) = newer.read(run_records.active)
         assert run.message_chars == len(message.encode())
     finally:
         newer.close()

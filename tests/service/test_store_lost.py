@@ -9,18 +9,17 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb.service.accounts import account_records
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.jobs import job_records, jobs
+from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.ports import CommitLost, StoreAway
-from agentsvc_nb.service.records import accounts as account_records
-from agentsvc_nb.service.records import jobs as job_records
-from agentsvc_nb.service.records import run_events
-from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.usecases import attempts, jobs
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.service.runs import attempts, event_records
+from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.tools.echo_job import EchoJob
 from agentsvc_nb.tools.port import ToolServices
 from tests.faults.history import counted_text
@@ -72,7 +71,7 @@ def test_a_run_goes_on_from_its_checkpoint(
 
 
 async def events(storage: Storage, run: RunRecord) -> list[dict[str, Any]]:
-    found, _ = await storage.use_case.read(lambda tx: run_events.events(tx, run.run_id, 0, 1_000, 10**9))
+    found, _ = await storage.use_case.read(lambda tx: event_records.events(tx, run.run_id, 0, 1_000, 10**9))
     return [{"id": each.id, "type": each.type, "payload": json.loads(each.payload)} for each in found]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import tools

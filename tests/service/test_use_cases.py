@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.records import runs as run_records
-from agentsvc_nb.service.records.accounts import KeyRecord
-from agentsvc_nb.service.records.runs import Ending
-from agentsvc_nb.service.records.usage import Spent
-from agentsvc_nb.service.usecases import UseCaseContext, accounts, attempts, chats, jobs, runs
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.jobs import AskRequest, Submit
-from agentsvc_nb.service.usecases.runs import Start
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.jobs import AskRequest, Submit
+from agentsvc_nb.service.runs import attempts, run_records, runs
+from agentsvc_nb.service.runs.run_records import Ending
+from agentsvc_nb.service.runs.runs import Start
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.limits import MB
 from tests import databases
 from tests.service.contexts import NoWorkers, SetClock, use_case

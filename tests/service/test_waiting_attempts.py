@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.records.usage import Spent
+from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.usecases import attempts, runs, tool_calls
+from agentsvc_nb.service.runs import attempts, runs, tool_calls
+from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.tools.port import Outcome
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from tests.service.test_run_worker import claimed, database, storage

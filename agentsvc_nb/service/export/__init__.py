@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.disk import disk_fault, write_private
 from agentsvc_nb.service.export import contents, rows
 from agentsvc_nb.service.export.contents import ContentDiffers, Copied
 from agentsvc_nb.service.export.rows import RowsDiffer, TargetInUse
+from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import check_secret
 from agentsvc_nb.service.moved import NAME, ExportError, Mark
 from agentsvc_nb.service.plan import BLOBS, KeptSettings
 from agentsvc_nb.service.ports import BlobsUnavailable, CommitLost, StoreAway, StoreBusy, Tx
-from agentsvc_nb.service.records import files
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.postgres import PostgresDatabase
@@ -29,7 +30,6 @@ from agentsvc_nb.service.store.postgres_tx import PostgresTx
 from agentsvc_nb.service.store.s3.bucket import Bucket
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.service.usecases import accounts
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is in all."""
@@ -86,7 +86,7 @@ def export(folder: DataFolder, target: Target, of_contents: Progress, of_rows: P
         mark = _mark_for(folder, target)
         with _told(), contextlib.closing(_database_of(folder, target)) as there:
             bucket = _claimed(folder, target, there, source, mark)
-            named = database.read(files.referenced_contents)
+            named = database.read(file_records.referenced_contents)
             copied = asyncio.run(contents.copy(LocalBlobs(folder.blobs), bucket, named, of_contents))
             count = _copied(there, source, mark, of_rows)
         _write(folder, replace(mark, moved_at=rfc3339(time.time_ns() // 1_000_000)))

@@ -13,11 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
+from agentsvc_nb.service.accounts import accounts, money
+from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord, SessionRecord
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.ports import Clock, Database
-from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord, SessionRecord
-from agentsvc_nb.service.usecases import UseCaseContext, accounts, money
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.limits import SESSION_SECONDS
 from agentsvc_nb.wire.routes import AUTHORIZE
 

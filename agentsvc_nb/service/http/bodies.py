@@ -16,11 +16,11 @@ from starlette.requests import Request
 
 from agentsvc_nb.documents import json_reading
 from agentsvc_nb.documents.child_process import NoChild
+from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.chats.chats import check as check_where
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.usecases import accounts
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.chats import check as check_where
 from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids, proof
 from agentsvc_nb.wire.limits import (

@@ -12,11 +12,11 @@ from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.files.file_records import FileRecord
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import EventStreamResponse
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import Blobs, BlobsUnavailable
-from agentsvc_nb.service.records.files import FileRecord
 
 log = logging.getLogger(__name__)
 Range = tuple[int, int]

@@ -12,18 +12,18 @@ from starlette.responses import Response
 
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.documents.schemas import SchemaValidator
+from agentsvc_nb.service.accounts.account_records import KeyRecord, SessionRecord
+from agentsvc_nb.service.accounts.accounts import KeyDirectory
+from agentsvc_nb.service.accounts.money import RateLimiter
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.ports import Blobs
-from agentsvc_nb.service.records.accounts import KeyRecord, SessionRecord
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import DatabaseCheck
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.usecases import UseCaseContext
-from agentsvc_nb.service.usecases.accounts import KeyDirectory
-from agentsvc_nb.service.usecases.money import RateLimiter
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import Tool
 from agentsvc_nb.wire.resources import CreatedKey

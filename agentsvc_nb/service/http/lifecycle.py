@@ -19,7 +19,7 @@ from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import Tally, fields, new_request_id
 from agentsvc_nb.service.telemetry.tracing import Span
-from agentsvc_nb.service.usecases import UseCaseContext
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.limits import BODY_BYTES_PER_SECOND, DISCARD_BYTES, DISCARD_SECONDS
 
 log = logging.getLogger(__name__)

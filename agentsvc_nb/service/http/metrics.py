@@ -17,9 +17,9 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.http.routing import answered, unknown_path
+from agentsvc_nb.service.runs import observing
 from agentsvc_nb.service.telemetry import metrics
 from agentsvc_nb.service.telemetry.metrics import Labels, Metric, gauge
-from agentsvc_nb.service.usecases import observing
 from agentsvc_nb.settings import Settings
 
 PATH: Final = "/metrics"

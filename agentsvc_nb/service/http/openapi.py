@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from agentsvc_nb.service.usecases.media import LABELS
+from agentsvc_nb.service.media.media import LABELS
 from agentsvc_nb.wire.codes import CODES, ErrorType
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 from agentsvc_nb.wire.models import Model

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.http.context import Services
-from agentsvc_nb.service.usecases import observing
+from agentsvc_nb.service.runs import observing
 
 PATH: Final = "/readyz"
 SECONDS: Final = 2.0

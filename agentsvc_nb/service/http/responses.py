@@ -16,7 +16,8 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.payloads import StoredEvent
-from agentsvc_nb.service.usecases import UseCaseContext, runs
+from agentsvc_nb.service.runs import runs
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.limits import STREAM_PING_SECONDS, STREAM_RETRY_MS
 from agentsvc_nb.wire.models import Model
 

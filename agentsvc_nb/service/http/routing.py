@@ -13,20 +13,24 @@ from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
+from agentsvc_nb.service.accounts import money
+from agentsvc_nb.service.accounts import routes as account_routes
+from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.disk import disk_fault
-from agentsvc_nb.service.http import access
+from agentsvc_nb.service.files import routes as file_routes
+from agentsvc_nb.service.http import access, models
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
-from agentsvc_nb.service.http.endpoints import developer, files, lists, models, runs, tools
 from agentsvc_nb.service.http.responses import refusal
+from agentsvc_nb.service.jobs import routes as job_routes
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreBusy
-from agentsvc_nb.service.records.accounts import AccountRecord, KeyRecord
-from agentsvc_nb.service.usecases import money
+from agentsvc_nb.service.runs import list_routes
+from agentsvc_nb.service.runs import routes as run_routes
 from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.routes import ROUTES, Route
 
-_ENDPOINTS: Final = (developer, files, lists, models, runs, tools)
+_ENDPOINTS: Final = (account_routes, file_routes, list_routes, models, run_routes, job_routes)
 log = logging.getLogger(__name__)
 
 

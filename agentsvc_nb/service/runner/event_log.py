@@ -10,12 +10,12 @@ from itertools import takewhile
 from typing import Any, Final
 
 from agentsvc_nb.service import payloads
+from agentsvc_nb.service.files.file_records import Author
 from agentsvc_nb.service.ports import STORE_LOST, CommitLost
-from agentsvc_nb.service.records.files import Author
-from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import attempts
+from agentsvc_nb.service.runs import attempts
+from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
 
 SOON_SECONDS: Final = 0.01

@@ -10,16 +10,17 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
+from agentsvc_nb.service.accounts.money import price_of
+from agentsvc_nb.service.files.file_records import Author, FileRecord
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import STORE_LOST
-from agentsvc_nb.service.records.files import Author, FileRecord
-from agentsvc_nb.service.records.jobs import JobEnding, JobRecord
 from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
-from agentsvc_nb.service.usecases import jobs, runs, tool_calls
-from agentsvc_nb.service.usecases.money import price_of
+from agentsvc_nb.service.runs import runs, tool_calls
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.wire.limits import MESSAGE_CHARS

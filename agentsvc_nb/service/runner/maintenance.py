@@ -15,9 +15,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Final, Protocol
 
+from agentsvc_nb.service.accounts import idempotency
+from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import files, idempotency
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import DamageSearch
@@ -59,7 +60,7 @@ class Retention:
         """Remove all present garbage."""
         now = self._storage.use_case.now
         expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
-        uploads = await self._all(lambda tx: files.expire_uploads(tx, expired, BATCH))
+        uploads = await self._all(lambda tx: file_records.expire_uploads(tx, expired, BATCH))
         keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
         await asyncio.to_thread(self._storage.tables.sweep)
         blobs = await self._remove_blobs(now - BLOB_AGE_MS)  # last: their store may be away for long
@@ -77,7 +78,7 @@ class Retention:
         database = self._storage.use_case.database
 
         async def named() -> set[str]:
-            return await asyncio.to_thread(database.read, files.referenced_contents)
+            return await asyncio.to_thread(database.read, file_records.referenced_contents)
 
         with self._unless_backed_up() as free:
             return await self._storage.blobs.collect(before, named) if free else 0

@@ -11,18 +11,21 @@ from typing import Any, Final
 
 from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
 from agentsvc_nb.documents.schemas import SchemaValidator
-from agentsvc_nb.service.records.files import Author
-from agentsvc_nb.service.records.runs import Ending, RunRecord
-from agentsvc_nb.service.records.tool_calls import CallRecord
-from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.accounts import money
+from agentsvc_nb.service.accounts.money import cost_microcents
+from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.chats import projects
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import Author
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.spans import ModelCalls
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import attempts, files, money, projects, runs, tool_calls
-from agentsvc_nb.service.usecases.money import cost_microcents
+from agentsvc_nb.service.runs import attempts, runs, tool_calls
+from agentsvc_nb.service.runs.call_records import CallRecord
+from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry

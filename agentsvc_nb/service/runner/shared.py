@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from agentsvc_nb.service.ports import Channel, DatabaseEngine
-from agentsvc_nb.service.records.leases import ProcessRecord
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
+from agentsvc_nb.service.runs import leases
+from agentsvc_nb.service.runs.lease_records import ProcessRecord
 from agentsvc_nb.service.store.migrations import SchemaTooNew
-from agentsvc_nb.service.usecases import UseCaseContext, leases
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire import ids
 
 log = logging.getLogger(__name__)

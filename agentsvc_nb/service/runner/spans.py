@@ -7,10 +7,11 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from agentsvc_nb.service import payloads
-from agentsvc_nb.service.records.runs import RunRecord
+from agentsvc_nb.service.runs import observing
+from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Span
-from agentsvc_nb.service.usecases import UseCaseContext, observing
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import Outcome
 from agentsvc_nb.wire.runs import CENT
 

@@ -19,9 +19,10 @@ from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.indexing import DocumentReader, IndexedText, indexed_text
 from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.documents.texts import has_text, is_quick, read_quick
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import Content, FileRecord, UploadRecord
 from agentsvc_nb.service.ports import Blob, Blobs
-from agentsvc_nb.service.records.files import Content, FileRecord, UploadRecord
-from agentsvc_nb.service.usecases import UseCaseContext, files
+from agentsvc_nb.service.use_cases import UseCaseContext
 
 log = logging.getLogger(__name__)
 

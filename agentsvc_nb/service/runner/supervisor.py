@@ -9,7 +9,7 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from agentsvc_nb.service.disk import disk_fault
-from agentsvc_nb.service.usecases.attempts import LostRun
+from agentsvc_nb.service.runs.attempts import LostRun
 from agentsvc_nb.tools.support import stopping
 
 T = TypeVar("T")

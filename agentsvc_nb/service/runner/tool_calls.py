@@ -15,19 +15,22 @@ from pydantic import BaseModel, ValidationError
 from agentsvc_nb.agents.port import ClientTool
 from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service import payloads
+from agentsvc_nb.service.accounts.money import price_of
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import Author, FileRecord
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.ports import STORE_LOST
-from agentsvc_nb.service.records.files import Author, FileRecord
-from agentsvc_nb.service.records.jobs import JobRecord
-from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.records.tool_calls import CallRecord, State
 from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
+from agentsvc_nb.service.runs import client_calls, tool_calls
+from agentsvc_nb.service.runs.call_records import CallRecord, State
+from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.service.usecases import UseCaseContext, client_calls, files, jobs, tool_calls
-from agentsvc_nb.service.usecases.money import price_of
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import LIMIT_REACHED, Outcome, Tool, WorkFailure, always_waits, repeatable
 from agentsvc_nb.tools.support import stopping

@@ -16,15 +16,16 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel
 
 from agentsvc_nb.service import payloads
+from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.chats.chat_records import ChatRecord
+from agentsvc_nb.service.files.file_records import Author, FileRecord
+from agentsvc_nb.service.media import media
+from agentsvc_nb.service.media.media_records import Facts
 from agentsvc_nb.service.new_ids import new_id
-from agentsvc_nb.service.records.chats import ChatRecord
-from agentsvc_nb.service.records.files import Author, FileRecord
-from agentsvc_nb.service.records.media import Facts
-from agentsvc_nb.service.records.usage import MICROCENTS_MAX, Spent
 from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import attempts, media
+from agentsvc_nb.service.runs import attempts
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import SUMMARY
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, RESULT_BYTES

@@ -23,9 +23,10 @@ from agentsvc_nb.documents.engine.messages import (
 )
 from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.documents.tables.profiles import TableProfile, file_names, named
-from agentsvc_nb.service.records.files import Author, FileRecord
+from agentsvc_nb.service.chats import projects
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import Author, FileRecord
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.usecases import files, projects
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.tools.workspace_port import COMPUTED, WorkspaceEntry

@@ -12,7 +12,7 @@ from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper
 
 from agentsvc_nb.service.ports import Row
-from agentsvc_nb.service.records import in_postgres
+from agentsvc_nb.service.sql import in_postgres
 from agentsvc_nb.tools.support.stopping import ReadTime
 
 psycopg.adapters.register_dumper(int, Int8Dumper)  # one type for all integers, as all columns of integers have

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 from agentsvc_nb.documents.indexing import TOP_LEVEL
 from agentsvc_nb.documents.search_query import Query
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.records import listed
+from agentsvc_nb.service.sql import listed
 
 M = TypeVar("M")
 """A query as the database's index takes it."""

@@ -15,13 +15,15 @@ from starlette.responses import RedirectResponse, Response
 from agentsvc_nb.documents.safe_text import blocks
 from agentsvc_nb.documents.tables.texts import TextTable, is_delimited, parse_text
 from agentsvc_nb.documents.texts import is_cut
-from agentsvc_nb.service.http import bodies, endpoints
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import FileRecord
+from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.ports import Blobs
-from agentsvc_nb.service.records.files import FileRecord
-from agentsvc_nb.service.records.runs import RunRecord
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.usecases import chats, files, runs
+from agentsvc_nb.service.runs import run_routes, runs
+from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire.limits import EVENT_ID_MAX
 from agentsvc_nb.wire.text import is_number
@@ -81,7 +83,7 @@ async def file(context: RequestContext) -> Response:
     """A file's bytes: a picture is shown, anything else is downloaded, and its scripts are disabled."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path, bodies.file_version(context))
-    response = await endpoints.file_response(
+    response = await run_routes.file_response(
         context, record, "inline" if record.media_type in _PICTURES else "attachment"
     )
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
@@ -92,15 +94,15 @@ async def approve(context: RequestContext) -> Response:
     """Approve or refuse a waiting call, as the button says, and redirect to the run in its chat."""
     form = await bodies.read_form_fields(context.request)
     verdicts = {"approve": True, "refuse": False}
-    await endpoints.decide_approval(
+    await run_routes.decide_approval(
         context, {"approved": verdicts.get(form.get("verdict", "")), "reason": form.get("reason")}
     )
-    return RedirectResponse(_anchor(await endpoints.named_run(context)), 303)
+    return RedirectResponse(_anchor(await run_routes.named_run(context)), 303)
 
 
 async def events(context: RequestContext) -> Response:
     """The run's events, which the page's script follows."""
-    return await endpoints.run_events(context)
+    return await run_routes.run_events(context)
 
 
 async def show_sent(context: RequestContext) -> Response:
@@ -112,7 +114,7 @@ async def show_sent(context: RequestContext) -> Response:
 
 async def stop(context: RequestContext) -> Response:
     """Cancel a run, and redirect to it in its chat."""
-    return RedirectResponse(_anchor(await endpoints.cancel_run(context)), 303)
+    return RedirectResponse(_anchor(await run_routes.cancel_run(context)), 303)
 
 
 async def _place(context: RequestContext, chat: str, run_id: str) -> str:

@@ -8,6 +8,8 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from agentsvc_nb.service.accounts import oauth
+from agentsvc_nb.service.accounts.oauth import Consent, OAuthError
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import access, bodies
 from agentsvc_nb.service.http.context import RequestContext
@@ -15,8 +17,6 @@ from agentsvc_nb.service.mcp.oauth import clients, redirects, requests
 from agentsvc_nb.service.mcp.oauth.clients import Client, Unusable
 from agentsvc_nb.service.mcp.oauth.endpoints import own_origin
 from agentsvc_nb.service.mcp.oauth.requests import ASKED, Asked, Parameters
-from agentsvc_nb.service.usecases import oauth
-from agentsvc_nb.service.usecases.oauth import Consent, OAuthError
 from agentsvc_nb.service.web import content_policy, failure, render
 from agentsvc_nb.wire.limits import KEY_BUDGET_CENTS_MAX
 

@@ -13,12 +13,13 @@ from typing import Any, Final, get_args
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from agentsvc_nb.service.accounts import accounts, feedback
+from agentsvc_nb.service.accounts.usage_records import UsageRecord
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import access, bodies
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.records.usage import UsageRecord
+from agentsvc_nb.service.runs import leases
 from agentsvc_nb.service.terms import TERMS_TEXT, TERMS_VERSION
-from agentsvc_nb.service.usecases import accounts, feedback, leases
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, KEY_NAME_CHARS

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import psycopg
 
-from agentsvc_nb.service import records
+from agentsvc_nb.service import sql
 from agentsvc_nb.service.store.postgres_tx import translated
 from tests.bench.process import cpu_seconds
 from tests.cluster.cluster import DURABLE, Cluster
@@ -104,8 +104,8 @@ def _children(pid: int) -> list[int]:
 
 def _named() -> dict[str, str]:
     """The file and name of each named statement, by its text as `_alike` has it."""
-    files = sorted(path.stem for path in Path(records.__file__).parent.glob("*.sql"))
-    named = ((f"{file}.{name}", sql) for file in files for name, sql in records.load(file).items())
+    files = sorted(path.stem for path in Path(sql.__file__).parent.glob("*.sql"))
+    named = ((f"{file}.{name}", sql) for file in files for name, sql in sql.load(file).items())
     return {_alike(translated(sql).decode()): name for name, sql in named}
 
 

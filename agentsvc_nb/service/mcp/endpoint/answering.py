@@ -7,6 +7,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from agentsvc_nb.service.accounts import money
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.access import credential_of
@@ -14,7 +15,6 @@ from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.mcp.endpoint import counting, fixtures, methods
 from agentsvc_nb.service.mcp.endpoint.protocol import PARSE_ERROR, Asked, Fault, Faulty, asked
 from agentsvc_nb.service.telemetry.metrics import OTHER
-from agentsvc_nb.service.usecases import money
 from agentsvc_nb.wire.limits import JSON_MAX_BYTES, MCP_BODY_BYTES
 
 _TOO_LARGE: Final = (

@@ -12,20 +12,21 @@ from typing import Any, Final
 from agentsvc_nb.agents import direct_call
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.endpoints import runs as run_endpoints
-from agentsvc_nb.service.http.endpoints import tools as tool_endpoints
 from agentsvc_nb.service.http.multipart import MultipartForm
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs import routes as tool_endpoints
+from agentsvc_nb.service.jobs.job_records import JobRecord
+from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.mcp.endpoint import catalog, reading, results, schemas, tasks
 from agentsvc_nb.service.mcp.endpoint.protocol import INVALID_PARAMS, Asked, Fault, notification
 from agentsvc_nb.service.mcp.endpoint.tasks import Work
 from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.ports import StoreBusy
-from agentsvc_nb.service.records.jobs import JobRecord
-from agentsvc_nb.service.usecases import jobs, runs
-from agentsvc_nb.service.usecases.chats import ChatSelector
-from agentsvc_nb.service.usecases.jobs import Submit
+from agentsvc_nb.service.runs import routes as run_endpoints
+from agentsvc_nb.service.runs import runs
 from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Described, Tool

@@ -8,6 +8,9 @@ from typing import Any, Final
 
 from agentsvc_nb.documents import search_query
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import FileRecord
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.mcp.endpoint import results
 from agentsvc_nb.service.mcp.endpoint.catalog import (
@@ -21,10 +24,8 @@ from agentsvc_nb.service.mcp.endpoint.catalog import (
 )
 from agentsvc_nb.service.mcp.endpoint.protocol import INVALID_PARAMS, Asked, Fault
 from agentsvc_nb.service.mcp.messages import Message
-from agentsvc_nb.service.records.files import FileRecord
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.service.usecases import chats, files
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import MCP_CHATS_MAX, MCP_CONTENT_BYTES, MCP_READ_CHARS, PAGE_MAX

@@ -10,7 +10,10 @@ from urllib.parse import quote, unquote
 from pydantic import BaseModel
 
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import FileRecord
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.mcp.endpoint.catalog import (
     Answered,
     Approval,
@@ -21,11 +24,9 @@ from agentsvc_nb.service.mcp.endpoint.catalog import (
     WithData,
 )
 from agentsvc_nb.service.mcp.messages import Message
-from agentsvc_nb.service.records.files import FileRecord
-from agentsvc_nb.service.records.jobs import JobRecord
-from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.records.tool_calls import CallRecord
-from agentsvc_nb.service.usecases import files, tool_calls
+from agentsvc_nb.service.runs import tool_calls
+from agentsvc_nb.service.runs.call_records import CallRecord
+from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools.port import without_nulls
 from agentsvc_nb.wire import ids

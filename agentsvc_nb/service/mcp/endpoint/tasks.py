@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.mcp.endpoint import results
 from agentsvc_nb.service.mcp.endpoint.protocol import INTERNAL_ERROR, INVALID_PARAMS, Asked, Fault
 from agentsvc_nb.service.mcp.messages import Message
-from agentsvc_nb.service.records.jobs import JobRecord
-from agentsvc_nb.service.records.runs import RunRecord
-from agentsvc_nb.service.records.tool_calls import CallRecord
+from agentsvc_nb.service.runs import runs, tool_calls
+from agentsvc_nb.service.runs.call_records import CallRecord
+from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.service.usecases import jobs, runs, tool_calls
-from agentsvc_nb.service.usecases.chats import ChatSelector
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import Verdict
 from agentsvc_nb.wire.text import exact

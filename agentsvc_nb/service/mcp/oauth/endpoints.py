@@ -7,14 +7,14 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentsvc_nb.service.accounts import oauth
+from agentsvc_nb.service.accounts.oauth import OAuthError
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.responses import answer_json
 from agentsvc_nb.service.mcp.oauth import metadata, requests
 from agentsvc_nb.service.mcp.oauth.requests import Parameters
-from agentsvc_nb.service.usecases import oauth
-from agentsvc_nb.service.usecases.oauth import OAuthError
 
 _FORM = "application/x-www-form-urlencoded"
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentsvc_nb.service.accounts.oauth import OAuthError, Redemption
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.mcp.oauth import redirects
 from agentsvc_nb.service.mcp.oauth.clients import Client
 from agentsvc_nb.service.mcp.oauth.metadata import SCOPES, resource
-from agentsvc_nb.service.usecases.oauth import OAuthError, Redemption
 
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")

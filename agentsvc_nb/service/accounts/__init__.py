@@ -1,0 +1,1 @@
+"""Accounts: keys, sessions, money and feedback."""

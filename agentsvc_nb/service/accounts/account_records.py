@@ -1,0 +1,227 @@
+"""Accounts with their request counters, API keys, browser sessions, and the values of the table `meta`, as rows.
+
+Of keys and sessions a hash of the secret is stored, never the secret.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.sql import load, record
+from agentsvc_nb.service.times import rfc3339
+from agentsvc_nb.wire.resources import ApiKey
+
+_sql = load("accounts/accounts")
+
+State = Literal["active", "throttled", "suspended"]
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRecord:
+    """An account. `state` holds until `state_until` (ms), or until the operator changes it; `review_since` (ms) is set
+    while the wallet waits for reconciliation."""
+
+    id: str
+    state: State = "active"
+    state_until: int | None = None
+    plan: bool = True
+    review_since: int | None = None
+
+    def state_at(self, now: int) -> State:
+        """`state`, or `active` once it has expired."""
+        over = self.state_until is not None and self.state_until <= now
+        return "active" if over else self.state
+
+
+def get(tx: Tx, account: str) -> AccountRecord:
+    """The account; one without a row has the defaults."""
+    row = tx.one(_sql["get"], id=account)
+    return AccountRecord(account) if row is None else record(AccountRecord, row, plan=bool(row["plan"]))
+
+
+def set_state(tx: Tx, account: str, state: State, until: int | None) -> None:
+    _ensure(tx, account)
+    tx.run(_sql["set_state"], id=account, state=state, state_until=until)
+
+
+def set_plan(tx: Tx, account: str, plan: bool) -> None:
+    _ensure(tx, account)
+    tx.run(_sql["set_plan"], id=account, plan=int(plan))
+
+
+def set_review(tx: Tx, account: str, since: int | None) -> None:
+    _ensure(tx, account)
+    tx.run(_sql["set_review"], id=account, since=since)
+
+
+def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
+    """Count one request of `subject` (the id of a key or account) against the limit `span`; the number counted since
+    `begins` (ms)."""
+    row = tx.one(_sql["count"], subject=subject, span=span, begins=begins)
+    assert row is not None
+    requests: int = row["requests"]
+    return requests
+
+
+def _ensure(tx: Tx, account: str) -> None:
+    tx.run(_sql["ensure"], id=account)
+
+
+_sessions = load("accounts/sessions")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A browser session's row, by the hash of its secret. Times are in ms."""
+
+    digest: str
+    account: str
+    created_at: int
+    expires_at: int
+
+
+def insert_session(tx: Tx, digest: str, account: str, now: int, expires_at: int) -> None:
+    tx.run(_sessions["insert"], digest=digest, account=account, now=now, expires_at=expires_at)
+
+
+def session_of(tx: Tx, digest: str, now: int) -> SessionRecord | None:
+    """The session; None when it is unknown or has expired."""
+    row = tx.one(_sessions["get"], digest=digest, now=now)
+    return None if row is None else record(SessionRecord, row)
+
+
+def remove_session(tx: Tx, digest: str) -> None:
+    tx.run(_sessions["remove"], digest=digest)
+
+
+def remove_expired_sessions(tx: Tx, now: int) -> None:
+    tx.run(_sessions["remove_expired"], now=now)
+
+
+_keys = load("accounts/keys")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """A key. Empty `scopes` means all scopes (docs/api/accounts.md "Scopes").
+
+    One that a connector got by OAuth has the connector's `client_id`, is valid until `expires_at` (ms), and for the
+    endpoint at `resource` alone.
+    """
+
+    id: str
+    account: str
+    name: str
+    prefix: str
+    digest: str
+    member: bool
+    scopes: tuple[str, ...]
+    budget_cents: int | None
+    created_at: int
+    suspended_at: int | None
+    revoked_at: int | None
+    client_id: str | None = None
+    expires_at: int | None = None
+    resource: str | None = None
+
+    @property
+    def opens(self) -> tuple[str, ...]:
+        """The scopes that open routes. A connector's token opens MCP alone, whatever it may do there."""
+        return self.scopes if self.client_id is None else ("mcp",)
+
+    def expired(self, now: int) -> bool:
+        return self.expires_at is not None and self.expires_at <= now
+
+    def public(self) -> ApiKey:
+        return ApiKey(
+            id=self.id,
+            name=self.name,
+            prefix=self.prefix,
+            scopes=list(self.scopes),
+            monthly_budget_cents=self.budget_cents,
+            status="active" if self.suspended_at is None else "suspended",
+            created_at=rfc3339(self.created_at),
+            client_id=self.client_id,
+            expires_at=None if self.expires_at is None else rfc3339(self.expires_at),
+        )
+
+
+def insert_key(
+    tx: Tx,
+    *,
+    id: str,
+    account: str,
+    name: str,
+    prefix: str,
+    digest: str,
+    member: bool,
+    scopes: tuple[str, ...],
+    budget_cents: int | None,
+    now: int,
+    client_id: str | None = None,
+    expires_at: int | None = None,
+    resource: str | None = None,
+) -> KeyRecord:
+    row = tx.one(
+        _keys["insert"],
+        id=id,
+        account=account,
+        name=name,
+        prefix=prefix,
+        digest=digest,
+        member=int(member),
+        scopes=json.dumps(scopes),
+        budget_cents=budget_cents,
+        now=now,
+        client_id=client_id,
+        expires_at=expires_at,
+        resource=resource,
+    )
+    assert row is not None
+    return _key_record(row)
+
+
+def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:
+    row = tx.one(_keys["by_digest"], digest=digest)
+    return None if row is None else _key_record(row)
+
+
+def get_key(tx: Tx, account: str, id: str) -> KeyRecord | None:
+    row = tx.one(_keys["get"], id=id, account=account)
+    return None if row is None else _key_record(row)
+
+
+def all_keys(tx: Tx, account: str) -> list[KeyRecord]:
+    """Every key, revoked ones included, oldest first."""
+    return [_key_record(row) for row in tx.all(_keys["all"], account=account)]
+
+
+def find_keys(tx: Tx, account: str, text: str) -> list[KeyRecord]:
+    """Keys that are not revoked, with this id, name or displayed prefix."""
+    return [_key_record(row) for row in tx.all(_keys["find"], account=account, text=text)]
+
+
+def suspend_key(tx: Tx, id: str, at: int | None) -> None:
+    """Suspend the key from `at` (ms); None ends the suspension."""
+    tx.run(_keys["suspend"], id=id, at=at)
+
+
+def revoke_key(tx: Tx, id: str, at: int) -> None:
+    tx.run(_keys["revoke"], id=id, at=at)
+
+
+def meta(tx: Tx, name: str) -> str | None:
+    row = tx.one(_keys["meta"], name=name)
+    return None if row is None else row["value"]
+
+
+def set_meta(tx: Tx, name: str, value: str) -> None:
+    """Store `value` under `name`, unless the name has a value already."""
+    tx.run(_keys["set_meta"], name=name, value=value)
+
+
+def _key_record(row: Row) -> KeyRecord:
+    return record(KeyRecord, row, member=bool(row["member"]), scopes=tuple(json.loads(row["scopes"])))

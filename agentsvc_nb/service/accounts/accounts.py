@@ -1,0 +1,315 @@
+"""Accounts, their keys, and the sessions of signed-in browsers."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from agentsvc_nb.service.accounts import account_records, usage_records
+from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord, SessionRecord
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.new_ids import MEMBER_PREFIX, new_id, new_key
+from agentsvc_nb.service.ports import Clock, Tx
+from agentsvc_nb.service.terms import TERMS_VERSION
+from agentsvc_nb.service.times import utc_month
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire.limits import SESSION_SECONDS
+from agentsvc_nb.wire.resources import SCOPES, CreatedKey, NewKey
+
+ACCOUNT = "acct_local"
+"""The id of a self-hosted service's only account."""
+
+_PREFIX_CHARS = len(MEMBER_PREFIX) + 4
+
+
+class KeyDirectory(Protocol):
+    """Looks up the API keys of requests."""
+
+    async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
+        """The key with this secret, and its account. Raises what `find_key` raises."""
+        ...
+
+
+def create_key(
+    tx: Tx,
+    clock: Clock,
+    *,
+    name: str,
+    account: str = ACCOUNT,
+    scopes: tuple[str, ...] = (),
+    budget_cents: int | None = None,
+    member: bool = False,
+    shared_secret: str | None = None,
+    client_id: str | None = None,
+    expires_at: int | None = None,
+    resource: str | None = None,
+) -> tuple[KeyRecord, str]:
+    """Create a key; the key and its secret, of which only a hash is stored, made with `shared_secret` or else the
+    database's own. The last three are a connector's (`KeyRecord`). Raises `ApiError("invalid_scope")`."""
+    check_scopes(scopes)
+    secret = new_key(member)
+    record = account_records.insert_key(
+        tx,
+        id=new_id("key"),
+        account=account,
+        name=name,
+        prefix=secret[:_PREFIX_CHARS],
+        digest=_digest(shared_secret or own_secret(tx), secret),
+        member=member,
+        scopes=scopes,
+        budget_cents=budget_cents,
+        now=clock.now(),
+        client_id=client_id,
+        expires_at=expires_at,
+        resource=resource,
+    )
+    return record, secret
+
+
+def own_secret(tx: Tx) -> str:
+    """The secret with which a folder's own database hashes its keys, created at first use; `set_meta` keeps an existing
+    one."""
+    account_records.set_meta(tx, "pepper", secrets.token_hex(32))
+    pepper = account_records.meta(tx, "pepper")
+    assert pepper is not None
+    return pepper
+
+
+def known_own_secret(tx: Tx) -> str | None:
+    """`own_secret`, if it was created."""
+    return account_records.meta(tx, "pepper")
+
+
+def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
+    """Whether this is the secret with which the database's keys are hashed; the first that is asked about is."""
+    fingerprint = _digest(shared_secret, "agentsvc")
+    account_records.set_meta(tx, "secret", fingerprint)
+    return account_records.meta(tx, "secret") == fingerprint
+
+
+def knows_shared_secret(tx: Tx, shared_secret: str) -> bool:
+    """Whether the database's keys, if it has any, are hashed with this secret. Nothing is stored."""
+    return account_records.meta(tx, "secret") in (None, _digest(shared_secret, "agentsvc"))
+
+
+def check_terms(accepted: object, version: object) -> None:
+    """Check that the current developer terms are accepted.
+
+    Raises `developer_terms_not_accepted` or `developer_terms_version_mismatch`, with the required version.
+    """
+    required = {"requiredDeveloperTermsVersion": TERMS_VERSION}
+    if accepted is not True:
+        raise ApiError("developer_terms_not_accepted", top=required)
+    if version != TERMS_VERSION:
+        raise ApiError("developer_terms_version_mismatch", top=required)
+
+
+async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
+    """Create a key for a signed-in user; only this answer holds its secret. The caller has checked the terms."""
+    name, budget, scopes = given.name, given.monthly_budget_cents, tuple(dict.fromkeys(given.scopes or ()))
+    record, secret = await context.write(
+        lambda tx: create_key(
+            tx,
+            context.clock,
+            name=name,
+            scopes=scopes,
+            budget_cents=budget,
+            shared_secret=context.settings.shared_secret,
+        )
+    )
+    return CreatedKey(**record.public().model_dump(), key=secret)
+
+
+async def list_keys(context: UseCaseContext, account: str) -> list[KeyRecord]:
+    """The account's keys, including deleted ones, because bills name them."""
+    return await context.read(lambda tx: account_records.all_keys(tx, account))
+
+
+async def list_usage(context: UseCaseContext, account: str) -> list[usage_records.UsageRecord]:
+    """The lines of the account's bill, by month and key."""
+    return await context.read(lambda tx: usage_records.by_key_and_month(tx, account))
+
+
+def check_scopes(scopes: Sequence[str]) -> None:
+    """Raises `invalid_scope` for an unknown scope, which is never ignored (docs/api/accounts.md "Scopes")."""
+    unknown = [scope for scope in scopes if scope not in SCOPES]
+    if unknown:
+        raise ApiError("invalid_scope", f"Unknown scope {unknown[0]!r}: use {', '.join(SCOPES)}.")
+
+
+def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[KeyRecord, AccountRecord]:
+    """The key with this secret, and its account. `shared_secret` as for `create_key`.
+
+    Raises `unauthorized` for an unknown, malformed or revoked key, `key_suspended`, and `plan_access_required`.
+    """
+    pepper = shared_secret or account_records.meta(tx, "pepper")
+    # Without a pepper no key was ever created.
+    record = account_records.key_by_digest(tx, _digest(pepper, secret)) if pepper else None
+    if record is None or record.revoked_at is not None:
+        raise ApiError("unauthorized")
+    if record.suspended_at is not None:
+        raise ApiError("key_suspended")
+    account = account_records.get(tx, record.account)
+    if not account.plan:
+        raise ApiError("plan_access_required")
+    return record, account
+
+
+def check_time(key: KeyRecord, now: int) -> None:
+    """Raises `unauthorized` for a key whose time is over."""
+    if key.expired(now):
+        raise ApiError("unauthorized", "The token's time is over: sign in again.")
+
+
+def suspend_key(tx: Tx, text: str, now: int) -> KeyRecord:
+    """Suspend the key with this id, name or prefix: its requests are refused with `key_suspended`.
+
+    Raises `key_not_found`, also when several keys match.
+    """
+    return _set_suspended(tx, text, now)
+
+
+def resume_key(tx: Tx, text: str, now: int) -> KeyRecord:
+    """End the suspension of a key. Raises what `suspend_key` raises."""
+    return _set_suspended(tx, text, None)
+
+
+def revoke_key(tx: Tx, text: str, now: int) -> KeyRecord:
+    """Revoke the key for good: its requests are refused with `unauthorized`. Raises what `suspend_key` raises."""
+    key = _named(tx, text)
+    account_records.revoke_key(tx, key.id, now)
+    return replace(key, revoked_at=now)
+
+
+async def get_key(context: UseCaseContext, account: str, id: str) -> KeyRecord:
+    """The key with this id. Raises `key_not_found` for an unknown or deleted key."""
+    return await context.read(lambda tx: _key_of(tx, account, id))
+
+
+async def delete_key(context: UseCaseContext, account: str, id: str) -> None:
+    """Revoke the key for good. Its row stays, because bills name it. Raises `key_not_found`."""
+    now = context.now
+    await context.write(lambda tx: account_records.revoke_key(tx, _key_of(tx, account, id).id, now))
+
+
+def _key_of(tx: Tx, account: str, id: str) -> KeyRecord:
+    record = account_records.get_key(tx, account, id)
+    if record is None or record.revoked_at is not None:
+        raise ApiError("key_not_found")
+    return record
+
+
+def _set_suspended(tx: Tx, text: str, at: int | None) -> KeyRecord:
+    key = _named(tx, text)
+    account_records.suspend_key(tx, key.id, at)
+    return replace(key, suspended_at=at)
+
+
+def _named(tx: Tx, text: str) -> KeyRecord:
+    found = account_records.find_keys(tx, ACCOUNT, text.rstrip(".…"))
+    if not found:
+        raise ApiError("key_not_found", f"No key has the id, name or prefix {text!r}.")
+    if len(found) > 1:
+        raise ApiError("key_not_found", f"{len(found)} keys are called {text!r}: give one of {_ids(found)}.")
+    return found[0]
+
+
+def _ids(found: list[KeyRecord]) -> str:
+    return ", ".join(key.id for key in found)
+
+
+def _digest(pepper: str, secret: str) -> str:
+    """The keyed hash under which a key is stored."""
+    return hmac.new(pepper.encode(), secret.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class AccountBalance:
+    """An account with its money in micro-cents: `wallet` is all that the wallet was ever billed, `plan` what the plan
+    pool was billed this month, and `held` the sum of the holds."""
+
+    account: AccountRecord
+    wallet: int
+    plan: int
+    held: int
+
+
+def standing(tx: Tx, account: str, now: int) -> AccountBalance:
+    """The account with its money at the time `now` (ms)."""
+    return AccountBalance(
+        account_records.get(tx, account),
+        usage_records.of_pool(tx, account, "wallet"),
+        usage_records.of_pool(tx, account, "plan", utc_month(now)),
+        usage_records.held(tx, account, "wallet") + usage_records.held(tx, account, "plan"),
+    )
+
+
+def suspend(tx: Tx, account: str, until: int | None = None) -> None:
+    """Refuse the account's requests with `user_suspended`, until `until` (ms) or `resume`."""
+    account_records.set_state(tx, account, "suspended", until)
+
+
+def throttle(tx: Tx, account: str, until: int | None = None) -> None:
+    """Refuse the account's requests with `user_throttled`, until `until` (ms) or `resume`."""
+    account_records.set_state(tx, account, "throttled", until)
+
+
+def resume(tx: Tx, account: str) -> None:
+    """End a suspension or throttling."""
+    account_records.set_state(tx, account, "active", None)
+
+
+def set_plan(tx: Tx, account: str, plan: bool) -> None:
+    """Set whether the account has the plan. Without it every request is refused with `plan_access_required`."""
+    account_records.set_plan(tx, account, plan)
+
+
+def reconcile(tx: Tx, account: str) -> None:
+    """Let the wallet be used again, once the operator has settled the cost of a model call without token counts."""
+    account_records.set_review(tx, account, None)
+
+
+_TTL_MS: Final = SESSION_SECONDS * 1000
+
+
+async def open_session(context: UseCaseContext) -> str:
+    """Open a session and return its secret, for the cookie. Deletes expired sessions in the same transaction."""
+    secret, now = secrets.token_urlsafe(32), context.now
+
+    def use(tx: Tx) -> None:
+        # Signing in is the only time when sessions are added, so a table of old ones cannot grow.
+        account_records.remove_expired_sessions(tx, now)
+        account_records.insert_session(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
+
+    await context.write(use)
+    return secret
+
+
+async def find_session(context: UseCaseContext, secret: str) -> SessionRecord | None:
+    """The session with this secret; None when it is unknown or has expired."""
+    now = context.now
+    return await context.read_single(lambda tx: account_records.session_of(tx, digest(secret), now))
+
+
+async def close_session(context: UseCaseContext, session: SessionRecord) -> None:
+    await context.write(lambda tx: account_records.remove_session(tx, session.digest))
+
+
+async def open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:
+    """Those of `digests` whose sessions are still open."""
+    now = context.now
+    return await context.read(lambda tx: {digest for digest in digests if account_records.session_of(tx, digest, now)})
+
+
+def digest(secret: str) -> str:
+    """The hash under which a session is stored. It needs no salt: a secret of 256 random bits cannot be guessed."""
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
+
+
+def is_token(given: str, token: str) -> bool:
+    """True if `given` is the sign-in link's token, compared in constant time. Always False for an empty `token`."""
+    return bool(token) and secrets.compare_digest(given.encode(errors="surrogateescape"), token.encode())

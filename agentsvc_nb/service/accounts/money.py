@@ -1,0 +1,267 @@
+"""Checks before a start and before each call that costs (wallet, budget, plan pool), request rates, and charges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from agentsvc_nb.service.accounts import account_records, usage_records
+from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord
+from agentsvc_nb.service.accounts.usage_records import Payer, Pool, Spent
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.ports import Database, Tx
+from agentsvc_nb.service.times import month_end, rfc3339, utc_month
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.port import LIMIT_REACHED, WorkFailure
+from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
+from agentsvc_nb.wire.runs import CENT
+
+PER_USE: Final = {"picture": CENT, "web_search": CENT}
+"""The price of one use in micro-cents, by kind. Billed to the wallet or the plan, and counted in connectors' budgets,
+never in a key's."""
+
+_HIGHER: Final = (
+    "Resume the run to go on from here: it may cost as much again, or the `max_cents` that you name. A start on a "
+    f"hosted model that names none may cost {HOSTED_RUN_CENTS} cents."
+)
+_CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
+
+
+def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
+    """The price of tokens of an agent without a language model; 0 for other models, whose agents report their price.
+
+    The table's cents per million tokens are micro-cents per token.
+
+    >>> cost_microcents("offline", 1_000, 500)
+    150000
+    """
+    price_in, price_out = _CENTS_PER_MILLION.get(model, (0, 0))
+    return input_tokens * price_in + output_tokens * price_out
+
+
+def price_per_million(model: str) -> tuple[float, float] | None:
+    """Cents a million tokens of input and of output of an agent without a language model; None for other models."""
+    return _CENTS_PER_MILLION.get(model)
+
+
+def price_of(charges: Mapping[str, int]) -> int:
+    """The price of per-use charges in micro-cents; `charges` has the quantity of each kind in `PER_USE`.
+
+    >>> price_of({"picture": 3})
+    3000000
+    """
+    return sum(quantity * PER_USE[kind] for kind, quantity in charges.items())
+
+
+def whole_cents(microcents: int) -> int:
+    """Micro-cents as whole cents, rounded down, as the wire has them.
+
+    >>> whole_cents(1_999_999)
+    1
+    """
+    return microcents // CENT
+
+
+MINUTE_MS: Final = 60_000
+DAY_MS: Final = 24 * 60 * MINUTE_MS
+
+
+def check_account(account: AccountRecord, now: int, *, held: bool = False) -> None:
+    """Raises `user_suspended` or `user_throttled`, with the time when that state ends, if it has one.
+
+    `held`: the request is open already; throttling refuses new requests only.
+    """
+    state = account.state_at(now)
+    if state == "suspended" or (state == "throttled" and not held):
+        code = f"user_{state}"
+        if account.state_until is None:
+            raise ApiError(code)
+        raise ApiError(code, headers=retry_after(account.state_until, now), reset_at=rfc3339(account.state_until))
+
+
+class RateLimiter(Protocol):
+    """Counts requests against the rate limits."""
+
+    async def count(self, key: KeyRecord, now: int) -> None:
+        """Count a request of this key. Raises the `ApiError` of the limit that it exceeds."""
+        ...
+
+
+class DatabaseRateLimiter:
+    """`RateLimiter` with its counters in the database. Counts only what has a limit."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
+        self._per_minute = settings.rate_per_minute
+        self._per_minute_user = settings.rate_per_minute_user
+        self._per_day = settings.rate_per_day
+
+    async def count(self, key: KeyRecord, now: int) -> None:
+        if (self._per_minute, self._per_minute_user, self._per_day) == (None, None, None):
+            return
+        refusal = await self._database.write(lambda tx: self._count(tx, key, now))
+        if refusal is not None:
+            raise refusal
+
+    def _count(self, tx: Tx, key: KeyRecord, now: int) -> ApiError | None:
+        """The refusal, or None. Returned rather than raised, because raising would roll back the count."""
+        for code, subject, length, limit in (
+            ("request_per_minute", key.id, MINUTE_MS, self._per_minute),
+            ("request_per_minute_user", key.account, MINUTE_MS, self._per_minute_user),
+            ("request_per_day", key.account, DAY_MS, self._per_day),
+        ):
+            if limit is None:
+                continue
+            begins = now - now % length
+            observed = account_records.count_request(tx, subject, code, begins)
+            if observed > limit:
+                return _refusal(code, limit, observed, begins + length, now)
+        return None
+
+
+def _refusal(code: str, limit: int, observed: int, reset: int, now: int) -> ApiError:
+    return ApiError(code, headers=retry_after(reset, now), limit=limit, observed=observed, reset_at=rfc3339(reset))
+
+
+def retry_after(reset: int, now: int) -> dict[str, str]:
+    """The `Retry-After` header until `reset` (ms). Rounded up, so that a client that waits is not refused again."""
+    return {"Retry-After": str(max(1, -(-(reset - now) // 1000)))}
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """The account, key and pool that pay for a start, and the hold on the pool. A `usage.Payer`."""
+
+    account: str
+    key_id: str
+    pool: Pool
+    hold_microcents: int = 0
+
+
+def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcents: int = 0) -> Bill:
+    """Check that the key may start work now; the bill that the work goes on. `charges_microcents` is what its per-use
+    charges may come to.
+
+    Raises `api_wallet_exhausted`, `api_wallet_reconciliation_required`, `api_key_budget_exhausted` and, for member
+    tokens, `monthly_usage_limit_reached`. Of those only what connectors got has a budget.
+    """
+    hold = max(settings.run_hold_cents * CENT, charges_microcents)
+    bill = Bill(key.account, key.id, "plan" if key.member else "wallet", hold)
+    if key.member:
+        _check_plan(tx, bill, settings.plan_pool_cents, now)
+        _check_budget(tx, bill, key, now)
+    else:
+        if settings.wallet_cents is not None and account_records.get(tx, bill.account).review_since is not None:
+            raise ApiError("api_wallet_reconciliation_required")
+        _check_wallet(tx, bill, settings.wallet_cents)
+        _check_budget(tx, bill, key, now)
+    return bill
+
+
+def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, charges: int = 0) -> None:
+    """Check that work in progress may hold so many more micro-cents for tokens and for per-use charges. What it holds
+    already must be no more than what it has spent (docs/decisions/0037). Raises `WorkFailure("limit_reached")`.
+    """
+    if not tokens + charges:
+        return
+    bill = Bill(payer.account, payer.key_id, payer.pool, tokens + charges)
+    try:
+        key = account_records.get_key(tx, payer.account, payer.key_id)
+        if payer.pool == "plan":
+            _check_plan(tx, bill, settings.plan_pool_cents, now)
+            # On the plan only a connector's budget counts (docs/decisions/0077-oauth-for-connectors.md).
+            key = key if key is not None and key.client_id is not None else None
+        else:
+            _check_wallet(tx, bill, settings.wallet_cents)
+        # A key's budget counts tokens alone, a connector's all that costs (docs/api/accounts.md "Budgets").
+        if key is not None and (tokens or key.client_id is not None):
+            _check_budget(tx, bill, key, now)
+    except ApiError as refusal:
+        cost = f"The next call may cost {bill.hold_microcents / CENT:,.2f} cents."
+        raise WorkFailure(LIMIT_REACHED, f"{cost} {refusal.message}") from None
+
+
+def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> None:
+    """Check that a run or a job of it can pay its next call. No call may cross the limit.
+
+    Args:
+        max_microcents: the limit; None for no limit.
+        spent: what the work came to so far, in micro-cents.
+        next_call: the most that the next call may cost, in micro-cents.
+
+    Raises:
+        WorkFailure: `limit_reached`.
+    """
+    if max_microcents is None or (spent < max_microcents and spent + next_call <= max_microcents):
+        return
+    told = f"The run may cost {max_microcents / CENT:,.2f} cents and has come to {spent / CENT:,.2f}"
+    told += f"; its next call may cost {next_call / CENT:,.2f}." if next_call else "."
+    raise WorkFailure(LIMIT_REACHED, f"{told} {_HIGHER}")
+
+
+def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
+    """Bill calls of a language model. One without token counts puts the wallet under review."""
+    if tokens := spent.input_tokens + spent.output_tokens:
+        usage_records.add(tx, payer, utc_month(now), "tokens", tokens, spent.cost_microcents)
+    if spent.uncounted:
+        _require_review(tx, payer, now)
+
+
+def bill_charges(tx: Tx, payer: Payer, charges: Mapping[str, int], now: int) -> None:
+    """Bill per-use charges: `charges` has the quantity of each kind in `PER_USE`."""
+    for kind, quantity in charges.items():
+        if quantity:
+            usage_records.add(tx, payer, utc_month(now), kind, quantity, quantity * PER_USE[kind])
+
+
+def _require_review(tx: Tx, payer: Payer, now: int) -> None:
+    """Block the wallet until the operator reconciles it (`accounts.reconcile`): a model call came without token counts,
+    so its cost is unknown."""
+    if payer.pool == "wallet":
+        account_records.set_review(tx, payer.account, now)
+
+
+def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
+    """Raises when the wallet has no room for the bill's hold. None is unlimited credit."""
+    if credit_cents is None:
+        return
+    spent = usage_records.of_pool(tx, bill.account, "wallet") + usage_records.held(tx, bill.account, "wallet")
+    room = credit_cents * CENT - spent
+    # The wallet needs room for the whole hold. Of a budget or a plan only something must be left, so that the call that
+    # crosses the limit may finish (docs/decisions/0037).
+    if room < bill.hold_microcents or room <= 0:
+        raise ApiError("api_wallet_exhausted")
+
+
+def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
+    """Raises when the bills of the month and the holds use up the key's budget: those of the key's tokens, and of a
+    connector all of any key that it got. None is no budget."""
+    budget_cents = key.budget_cents
+    if budget_cents is None:
+        return
+    if key.client_id is None:
+        billed = usage_records.tokens_of_key(tx, bill.account, bill.key_id, bill.pool, utc_month(now))
+        held = usage_records.tokens_held_of_key(tx, bill.account, bill.key_id, bill.pool)
+    else:
+        billed = usage_records.of_client(tx, bill.account, key.client_id, bill.pool, utc_month(now))
+        held = usage_records.held_of_client(tx, bill.account, key.client_id, bill.pool)
+    if billed + held >= budget_cents * CENT:
+        room = "What the key's active runs and jobs hold leaves no room in its monthly budget."
+        facts = {
+            "budget_cents": budget_cents,
+            "billed_cents": whole_cents(billed),
+            "held_cents": whole_cents(held),
+            "resets_at": rfc3339(month_end(now)),
+        }
+        raise ApiError("api_key_budget_exhausted", room if billed < budget_cents * CENT else None, key_budget=facts)
+
+
+def _check_plan(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
+    """Raises when the month's plan bills and the holds use up the plan pool. None is an unlimited pool."""
+    if pool_cents is None:
+        return
+    spent = usage_records.of_pool(tx, bill.account, "plan", utc_month(now))
+    if spent + usage_records.held(tx, bill.account, "plan") >= pool_cents * CENT:
+        facts = {"limit_cents": pool_cents, "used_cents": whole_cents(spent), "resets_at": rfc3339(month_end(now))}
+        raise ApiError("monthly_usage_limit_reached", plan_usage=facts)

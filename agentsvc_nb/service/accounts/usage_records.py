@@ -1,0 +1,143 @@
+"""Bills and holds as rows, in micro-cents (docs/api/accounts.md "Money")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal, Protocol
+
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.sql import load, record
+
+_sql = load("accounts/usage")
+
+Pool = Literal["wallet", "plan"]
+"""What a start is billed to: the account's prepaid wallet or, for member tokens, the plan's monthly pool."""
+
+
+TOKENS_MAX: Final = 10**12
+"""The most tokens that are counted for one run or job: a model may report any number, and the sum must fit the
+database's integers. `MICROCENTS_MAX` does the same for the cost."""
+MICROCENTS_MAX: Final = 10**15
+
+
+class Payer(Protocol):
+    """What usage is billed to: the account, key and pool of a start, run or job."""
+
+    @property
+    def account(self) -> str: ...
+    @property
+    def key_id(self) -> str: ...
+    @property
+    def pool(self) -> Pool: ...
+
+
+@dataclass(slots=True)
+class Spent:
+    """Tokens and cost of language model calls so far; `uncounted`: a call came without its token counts.
+
+    >>> spent = Spent()
+    >>> spent.use(1_000, 500, 150_000)
+    >>> spent
+    Spent(input_tokens=1000, output_tokens=500, cost_microcents=150000, uncounted=False)
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_microcents: int = 0
+    uncounted: bool = False
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        """Add one call."""
+        self.input_tokens = min(self.input_tokens + input_tokens, TOKENS_MAX)
+        self.output_tokens = min(self.output_tokens + output_tokens, TOKENS_MAX)
+        self.cost_microcents = min(self.cost_microcents + microcents, MICROCENTS_MAX)
+
+    def __add__(self, other: Spent) -> Spent:
+        """What both came to."""
+        found = replace(self, uncounted=self.uncounted or other.uncounted)
+        found.use(other.input_tokens, other.output_tokens, other.cost_microcents)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRecord:
+    """One line of the bill; `quantity` counts tokens, pictures or searches, as `kind` says."""
+
+    key_id: str
+    month: str
+    pool: Pool
+    kind: str
+    quantity: int
+    microcents: int
+
+
+def add(tx: Tx, payer: Payer, month: str, kind: str, quantity: int, microcents: int) -> None:
+    tx.run(
+        _sql["add"],
+        account=payer.account,
+        key_id=payer.key_id,
+        pool=payer.pool,
+        month=month,
+        kind=kind,
+        quantity=quantity,
+        microcents=microcents,
+    )
+
+
+def of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
+    """Micro-cents billed to the pool, in all or in one billing month."""
+    return _sum(tx, _sql["of_pool"], account=account, pool=pool, month=month)
+
+
+def tokens_of_key(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
+    """Micro-cents billed to the pool for the key's tokens in the month. A key's budget counts no per-use charges
+    (docs/api/accounts.md "Budgets")."""
+    return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, pool=pool, month=month)
+
+
+def held(tx: Tx, account: str, pool: Pool) -> int:
+    """Micro-cents held by the account's active runs, jobs and direct calls in the pool."""
+    return _sum(tx, _sql["held"], account=account, pool=pool)
+
+
+def tokens_held_of_key(tx: Tx, account: str, key_id: str, pool: Pool) -> int:
+    """Micro-cents that the key's active runs and jobs hold in the pool for tokens."""
+    return _sum(tx, _sql["tokens_held_of_key"], account=account, key_id=key_id, pool=pool)
+
+
+def of_client(tx: Tx, account: str, client_id: str, pool: Pool, month: str) -> int:
+    """Micro-cents billed to the pool in the month for all that a connector did, with any key that it got."""
+    return _sum(tx, _sql["of_client"], account=account, client_id=client_id, pool=pool, month=month)
+
+
+def held_of_client(tx: Tx, account: str, client_id: str, pool: Pool) -> int:
+    """Micro-cents that a connector's active runs, jobs and direct calls hold in the pool."""
+    return _sum(tx, _sql["held_of_client"], account=account, client_id=client_id, pool=pool)
+
+
+def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int, process: str | None) -> None:
+    """Hold what a direct call may cost, until `end_direct_call`. `process`: who makes it, if several share the
+    database."""
+    row = {"account": payer.account, "key_id": payer.key_id, "pool": payer.pool, "process": process}
+    tx.run(_sql["begin_direct_call"], call_id=call_id, hold_microcents=microcents, **row)
+
+
+def end_direct_call(tx: Tx, call_id: str) -> bool:
+    """Release what a direct call holds. False when it has ended already."""
+    return tx.run(_sql["end_direct_call"], call_id=call_id) == 1
+
+
+def end_direct_calls(tx: Tx) -> None:
+    """Release what direct calls of an earlier service held. Requires the folder's lock."""
+    tx.run(_sql["end_direct_calls"])
+
+
+def by_key_and_month(tx: Tx, account: str) -> list[UsageRecord]:
+    return [record(UsageRecord, row) for row in tx.all(_sql["by_key_and_month"], account=account)]
+
+
+def _sum(tx: Tx, sql: str, **params: str | None) -> int:
+    row = tx.one(sql, **params)
+    assert row is not None
+    found: int = row["microcents"]
+    return found

@@ -1,0 +1,122 @@
+"""Chats and projects as rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from agentsvc_nb.service.new_ids import new_id
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.sql import beginning, load, record
+from agentsvc_nb.wire.files import Project, SkillFacts
+from agentsvc_nb.wire.runs import ADDED_CHARS, typed
+
+_sql = load("chats/chats")
+_MESSAGE_CHARS: Final = 300
+_READ_CHARS: Final = _MESSAGE_CHARS + ADDED_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRecord:
+    """A chat. `label` is the session that it belongs to, "" for the chat that tools share, None for any other chat."""
+
+    id: str
+    account: str
+    project: str | None
+    label: str | None
+    created_at: int
+    retired_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRecord:
+    id: str
+    account: str
+    name: str
+    created_at: int
+    instructions: str
+
+    def public(self, skills: list[SkillFacts]) -> Project:
+        return Project(id=self.id, name=self.name, instructions=self.instructions, skills=skills)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedChat:
+    """A chat with its last turn, if it has one: the run's id and `status`, and the beginning of its `message`."""
+
+    id: str
+    project: str | None
+    retired_at: int | None
+    run_id: str | None
+    status: str | None
+    message: str | None
+    used_at: int
+
+
+def create(tx: Tx, account: str, project: str | None, label: str | None, now: int) -> ChatRecord:
+    chat = new_id("chat")
+    tx.run(_sql["insert"], id=chat, account=account, project=project, label=label, now=now)
+    return ChatRecord(chat, account, project, label, now, None)
+
+
+def get(tx: Tx, chat: str, account: str) -> ChatRecord | None:
+    return _record(tx.one(_sql["get"], id=chat, account=account))
+
+
+def owner(tx: Tx, chat: str) -> str:
+    """The account of a chat that exists."""
+    row = tx.one(_sql["owner"], id=chat)
+    assert row is not None
+    account: str = row["account"]
+    return account
+
+
+def retire(tx: Tx, chat: str, account: str, now: int) -> None:
+    tx.run(_sql["retire"], id=chat, account=account, now=now)
+
+
+def of_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecord | None:
+    """The chat with this label that is not retired."""
+    return _record(tx.one(_sql["of_label"], account=account, project=project, label=label))
+
+
+def project(tx: Tx, project: str, account: str) -> ProjectRecord | None:
+    return _project(tx.one(_sql["project"], id=project, account=account))
+
+
+def create_project(tx: Tx, account: str, name: str, instructions: str, now: int) -> ProjectRecord:
+    values = {"account": account, "name": name, "instructions": instructions, "now": now}
+    made = _project(tx.one(_sql["insert_project"], id=new_id("proj"), **values))
+    assert made is not None
+    return made
+
+
+def update_project(
+    tx: Tx, project: str, account: str, name: str | None, instructions: str | None
+) -> ProjectRecord | None:
+    """Change what is not None."""
+    row = tx.one(_sql["update_project"], id=project, account=account, name=name, instructions=instructions)
+    return _project(row)
+
+
+def _project(row: Row | None) -> ProjectRecord | None:
+    return None if row is None else record(ProjectRecord, row)
+
+
+def projects(tx: Tx, account: str) -> list[ProjectRecord]:
+    """All projects of the account, oldest first."""
+    return [record(ProjectRecord, row) for row in tx.all(_sql["projects"], account=account)]
+
+
+def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
+    """The chats used before `before` (ms; None: all), last used first."""
+    rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_READ_CHARS)
+    return [UsedChat(**{**row, "message": _beginning(row)}) for row in rows]
+
+
+def _beginning(row: Row) -> str | None:
+    return None if row["message"] is None else typed(beginning(row["message"], _READ_CHARS))[:_MESSAGE_CHARS]
+
+
+def _record(row: Row | None) -> ChatRecord | None:
+    return None if row is None else record(ChatRecord, row)

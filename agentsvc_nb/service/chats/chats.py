@@ -1,0 +1,234 @@
+"""Chats: finding the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chat_records
+from agentsvc_nb.service.chats.chat_records import ChatRecord, UsedChat
+from agentsvc_nb.service.files import file_records
+from agentsvc_nb.service.files.file_records import FileChange, FileRecord
+from agentsvc_nb.service.jobs import job_records
+from agentsvc_nb.service.jobs.job_records import JobRecord
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.runs import call_records, event_records, run_records
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.runs import TERMINAL, Event
+
+NEW: Final = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSelector:
+    """The fields of a request that name its chat: the chat's id (or `new`), or a project and session."""
+
+    chat: str | None = None
+    project: str | None = None
+    session: str | None = None
+
+
+def check(where: ChatSelector, *, new_allowed: bool = False) -> None:
+    """Check that the ids are well formed. Raises `invalid_chat`, `invalid_project`."""
+    if where.chat is not None and not ids.is_chat(where.chat) and not (new_allowed and where.chat == NEW):
+        raise ApiError("invalid_chat")
+    if where.project is not None and not ids.is_project(where.project):
+        raise ApiError("invalid_project")
+
+
+def check_known(tx: Tx, where: ChatSelector, account: str) -> None:
+    """Check that the project and chat exist and the chat takes starts. Done before the Idempotency-Key is looked up
+    (docs/api/conventions.md).
+
+    Raises `project_not_found`, `invalid_chat`, `chat_not_found`, `chat_project_mismatch`, `chat_id_retired`.
+    """
+    if where.project is not None and chat_records.project(tx, where.project, account) is None:
+        raise ApiError("project_not_found")
+    if where.chat is not None and where.chat != NEW:
+        record = of_account(tx, where.chat, account)
+        if where.project is not None and record.project != where.project:
+            raise ApiError("chat_project_mismatch")
+        if record.retired_at is not None:
+            raise ApiError("chat_id_retired")
+
+
+def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
+    """The account's chat, also when it is retired. Raises `invalid_chat` or `chat_not_found`."""
+    if not ids.is_chat(chat):
+        raise ApiError("invalid_chat")
+    record = chat_records.get(tx, chat, account)
+    if record is None:
+        raise ApiError("chat_not_found")
+    return record
+
+
+async def get(context: UseCaseContext, account: str, chat: str) -> ChatRecord:
+    """`of_account`, in a transaction of its own."""
+    return await context.read(lambda tx: of_account(tx, chat, account))
+
+
+async def check_into(context: UseCaseContext, account: str, where: ChatSelector) -> None:
+    """Check that files can be put there: into a chat, retired or not, or that of a session.
+
+    Raises `invalid_chat`, `chat_not_found`, `project_not_found`, `chat_project_mismatch`.
+    """
+    if where.chat is None:
+        await context.read(lambda tx: check_known(tx, where, account))
+    else:
+        record = await get(context, account, where.chat)
+        if where.project is not None and record.project != where.project:
+            raise ApiError("chat_project_mismatch")
+
+
+async def retire(context: UseCaseContext, account: str, chat: str) -> None:
+    """Retire the chat: it takes no more starts. Active runs go on and its contents stay readable; safe to repeat.
+
+    Raises `invalid_chat` or `chat_not_found`.
+    """
+    now = context.now
+    await context.write(lambda tx: chat_records.retire(tx, of_account(tx, chat, account).id, account, now))
+
+
+async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[UsedChat]:
+    """The chats used before `before` (ms; None: all), last used first, at most `limit`."""
+    return await context.read_long(lambda tx: chat_records.recent(tx, account, before, limit))
+
+
+def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool) -> ChatRecord:
+    """The chat to work in, created if need be; call `check_known` first. When `where` has neither chat nor session, it
+    is the chat that tools share if `shared`, else a new one."""
+    if where.chat is not None and where.chat != NEW:
+        return of_account(tx, where.chat, account)
+    # A session whose chat was retired gets a new one: `of_label` finds no retired chats.
+    label = where.session or ("" if shared else None)
+    if label is None or where.chat == NEW:
+        return chat_records.create(tx, account, where.project, None, now)
+    return chat_records.of_label(tx, account, where.project, label) or chat_records.create(
+        tx, account, where.project, label, now
+    )
+
+
+def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
+    """The chat of an earlier submit, by the same fields; None when there is none. Raises what `check` and
+    `check_known` raise."""
+    check(where)
+    if where.chat is not None:
+        return of_account(tx, where.chat, account)
+    check_known(tx, where, account)
+    # Without a session it is the chat that tools share.
+    return chat_records.of_label(tx, account, where.project, where.session or "")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """A run as a page shows it; `message` is the beginning of its message, and `text` its output, or its
+    text so far while it is active."""
+
+    run: RunRecord
+    message: str
+    text: str
+    waiting: Sequence[call_records.CallRecord] = ()
+    """The calls that wait for approval."""
+    changes: Sequence[FileChange] = ()
+    """The versions of files that the run made."""
+
+    @property
+    def active(self) -> bool:
+        return self.run.status not in TERMINAL
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds from the run's start to its end; None while it is active."""
+        return None if self.run.ended_at is None else (self.run.ended_at - self.run.created_at) / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPage:
+    """A chat with one page of its turns, jobs and files. `earlier` is the last run of the page before, None without
+    one; `more_files`: there are further pages."""
+
+    chat: ChatRecord
+    turns: list[TurnView]
+    earlier: str | None
+    jobs: list[JobRecord]
+    files: list[FileRecord]
+    more_files: bool
+
+    @property
+    def asking(self) -> bool:
+        """True if a call waits for approval. Such a page must not reload itself: a reason may be half typed in it."""
+        return any(turn.waiting for turn in self.turns)
+
+    @property
+    def active(self) -> bool:
+        return any(turn.active for turn in self.turns) or any(job.ended_at is None for job in self.jobs)
+
+
+_MESSAGE_CHARS: Final = 100_000
+_TURNS: Final = 30
+_JOBS: Final = 30
+_FILES: Final = 100
+
+
+async def view(context: UseCaseContext, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
+    """The chat with its turns up to the run `last` (None: the latest), and its files after the path `files_after`.
+
+    Raises what `of_account` raises.
+    """
+    return await context.read_long(lambda tx: _view(tx, account, chat, last, files_after))
+
+
+def _view(tx: Tx, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
+    record = of_account(tx, chat, account)
+    # One more than is shown: whether there is an earlier page, and where it ends.
+    latest = run_records.of_chat(tx, chat, last, _TURNS + 1)
+    found = file_records.page(tx, chat, files_after, _FILES + 1)
+    return ChatPage(
+        chat=record,
+        turns=[_turn(tx, run) for run in reversed(latest[:_TURNS])],
+        earlier=latest[_TURNS].run_id if len(latest) > _TURNS else None,
+        jobs=job_records.of_chat(tx, chat, _JOBS),
+        files=found[:_FILES],
+        more_files=len(found) > _FILES,
+    )
+
+
+def _turn(tx: Tx, run: RunRecord) -> TurnView:
+    message = run_records.typed_beginning(tx, run.run_id, _MESSAGE_CHARS + 1)
+    if len(message) > _MESSAGE_CHARS:
+        message = f"{message[:_MESSAGE_CHARS]} …"
+    changes = file_records.changed_by(tx, run.run_id)
+    if run.status in TERMINAL:
+        return TurnView(run, message, run.output or "", changes=changes)
+    text = text_so_far(event_records.said(tx, run.run_id))
+    return TurnView(run, message, text, call_records.waiting(tx, run.run_id), changes)
+
+
+def text_so_far(events: Iterable[Event]) -> str:
+    """The text of a run from its events, without the deltas that a `run.resumed` discards (docs/api/events.md
+    "run.resumed")."""
+    said: list[tuple[int, str]] = []
+    for event in events:
+        if event.type == "run.resumed":
+            said = [(id, text) for id, text in said if id <= event.payload["discard_after"]]
+        elif event.type == "text.delta":
+            said.append((event.id, event.payload["text"]))
+    return "".join(text for _, text in said)
+
+
+async def find_turn(context: UseCaseContext, account: str, chat: str, run_id: str) -> tuple[RunRecord, bool]:
+    """A run of the chat, and whether it is on the page of the latest turns. Raises `run_not_found`, and what
+    `of_account` raises."""
+
+    def use(tx: Tx) -> tuple[RunRecord, bool]:
+        of_account(tx, chat, account)
+        run = run_records.get_of_account(tx, run_id, account)
+        if run is None or run.chat != chat:
+            raise ApiError("run_not_found")
+        return run, run_id in (each.run_id for each in run_records.of_chat(tx, chat, None, _TURNS))
+
+    return await context.read_long(use)

@@ -1,0 +1,94 @@
+"""Projects: their names, what the agent is told in their chats, and their skills (docs/api/runs.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from agentsvc_nb.documents.skills import Skill, SkillError, skill, skill_name
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chat_records, skill_records
+from agentsvc_nb.service.chats.chat_records import ProjectRecord
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.files import Project, ProjectChange
+from agentsvc_nb.wire.limits import SKILLS_MAX
+
+
+async def create(context: UseCaseContext, account: str, name: str, instructions: str) -> Project:
+    now = context.now
+    record = await context.write(lambda tx: chat_records.create_project(tx, account, name, instructions, now))
+    return record.public([])
+
+
+async def update(context: UseCaseContext, account: str, project: str, change: ProjectChange) -> Project:
+    """Change of the project what is not None. Raises `invalid_project`, `invalid_skill`, `project_not_found`."""
+    if not ids.is_project(project):
+        raise ApiError("invalid_project")
+    changes = await asyncio.to_thread(checked, change.skills) if change.skills else {}
+
+    def use(tx: Tx) -> Project:
+        record = chat_records.update_project(tx, project, account, change.name, change.instructions)
+        if record is None:
+            raise ApiError("project_not_found")
+        for name, given in changes.items():
+            if given is None:
+                skill_records.remove(tx, project, name)
+            else:
+                skill_records.put(tx, project, given)
+        found = skill_records.of_project(tx, project)
+        if changes and len(found) > SKILLS_MAX:
+            raise ApiError("invalid_skill", f"The project would have {len(found)} skills; {SKILLS_MAX} are allowed.")
+        return record.public(found)
+
+    return await context.write(use)
+
+
+def checked(given: Mapping[str, Mapping[str, str]]) -> dict[str, Skill | None]:
+    """Skills by name; None for one that is to be taken away. Raises `invalid_skill`."""
+    found: dict[str, Skill | None] = {}
+    try:
+        for folder, files in given.items():
+            name = skill_name(folder)
+            if name in found:
+                raise SkillError(f"Two skills are called {name!r}.")
+            found[name] = skill(folder, files) if files else None
+    except SkillError as error:
+        raise ApiError("invalid_skill", str(error), field="skills") from None
+    return found
+
+
+async def every(context: UseCaseContext, account: str) -> list[Project]:
+    """The account's projects, the oldest first."""
+
+    def use(tx: Tx) -> list[Project]:
+        found = skill_records.of_account(tx, account)
+        return [record.public(found.get(record.id, [])) for record in chat_records.projects(tx, account)]
+
+    return await context.read(use)
+
+
+async def of_chat(context: UseCaseContext, account: str, chat: str) -> Project | None:
+    """The project of a chat; None when it belongs to none."""
+
+    def use(tx: Tx) -> Project | None:
+        record = _of_chat(tx, account, chat)
+        return record.public(skill_records.of_project(tx, record.id)) if record else None
+
+    return await context.read_single(use)
+
+
+async def skill_of_chat(context: UseCaseContext, chat: str, name: str) -> Mapping[str, str] | None:
+    """The texts of a skill of the chat's project, by path; None when it has no such skill."""
+
+    def use(tx: Tx) -> Mapping[str, str] | None:
+        record = _of_chat(tx, chat_records.owner(tx, chat), chat)
+        return skill_records.files(tx, record.id, name) if record else None
+
+    return await context.read_single(use)
+
+
+def _of_chat(tx: Tx, account: str, chat: str) -> ProjectRecord | None:
+    record = chat_records.get(tx, chat, account)
+    return chat_records.project(tx, record.project, account) if record and record.project else None

@@ -1,0 +1,47 @@
+"""Skills of projects as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from agentsvc_nb.documents.skills import Skill
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.sql import load
+from agentsvc_nb.wire.files import SkillFacts
+
+_sql: Final = load("chats/skills")
+
+
+def put(tx: Tx, project: str, skill: Skill) -> None:
+    """Put a skill into the project, in the place of the one of its name."""
+    texts = {"description": skill.description, "paths": json.dumps([*skill.files]), "files": json.dumps(skill.files)}
+    tx.run(_sql["put"], project=project, name=skill.name, **texts)
+
+
+def remove(tx: Tx, project: str, name: str) -> None:
+    tx.run(_sql["remove"], project=project, name=name)
+
+
+def of_project(tx: Tx, project: str) -> list[SkillFacts]:
+    """The project's skills, by name."""
+    return [_facts(row) for row in tx.all(_sql["of_project"], project=project)]
+
+
+def of_account(tx: Tx, account: str) -> dict[str, list[SkillFacts]]:
+    """The skills of the account's projects, by project."""
+    found: dict[str, list[SkillFacts]] = {}
+    for row in tx.all(_sql["of_account"], account=account):
+        found.setdefault(row["project"], []).append(_facts(row))
+    return found
+
+
+def files(tx: Tx, project: str, name: str) -> Mapping[str, str] | None:
+    """The texts of a skill, by path; None when there is no such skill."""
+    row = tx.one(_sql["files"], project=project, name=name)
+    return None if row is None else json.loads(row["files"])
+
+
+def _facts(row: Row) -> SkillFacts:
+    return SkillFacts(name=row["name"], description=row["description"], files=json.loads(row["paths"]))

@@ -1,0 +1,309 @@
+"""Workspace files and staged uploads as rows; the bytes are blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from agentsvc_nb.documents.indexing import IndexedText
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.sql import listed, load, record
+from agentsvc_nb.service.times import rfc3339
+from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
+from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
+from agentsvc_nb.wire.routes import ROUTES
+
+_sql = load("files/files")
+
+WITH_CONTENTS: Final = ("file", "file_version", "media", "upload")
+"""The tables that name blobs, in a column `sha256`. A blob that none of them names is garbage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A stored blob with its name, type and size. `reading` is the text that search indexes, at most 1 MB; None when it
+    is still to be read."""
+
+    file_name: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    reading: IndexedText | None = field(default_factory=IndexedText)
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """What wrote a file (`kind`: `upload` or `output`, with its run), and the typed output that the file belongs to."""
+
+    kind: str
+    run_id: str | None = None
+    output_id: str | None = None
+    output_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file of a chat; also a `tools.port.WorkspaceEntry`."""
+
+    chat: str
+    path: str
+    file_name: str
+    name: str | None
+    kind: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    updated_at: int
+    run_id: str | None
+    output_id: str | None
+    output_type: str | None
+    unreadable: str
+    """Why its text, or a part of it, could not be read; empty if it could."""
+    version: int
+    changed_by: str | None
+    """The run that made this version; `run_id` may be a later one that wrote the same content."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names that search finds the file by: its own, and the member's if it was renamed."""
+        return [self.file_name, *([self.name] if self.name else [])]
+
+    def facts(self) -> dict[str, Any]:
+        """The fields of `wire.files.FileFacts`, except `object`."""
+        return {
+            "id": self.sha256,
+            "path": self.path,
+            "file_name": self.file_name,
+            "name": self.name,
+            "kind": self.kind,
+            "media_type": self.media_type,
+            "size_bytes": self.size_bytes,
+            "updated_at": rfc3339(self.updated_at),
+            "unreadable": self.unreadable or None,
+        }
+
+    @property
+    def previous_version(self) -> int | None:
+        """The version that its run found: None for a file that the run made, this one if the run changed nothing."""
+        if self.changed_by != self.run_id:
+            return self.version
+        return self.version - 1 or None
+
+    def public(self, *, earlier: bool = False) -> WorkspaceFile:
+        """With `earlier`, as a version that was replaced: its address names the version."""
+        output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
+        query = urlencode({"chat_id": self.chat, "path": self.path} | ({"version": self.version} if earlier else {}))
+        return WorkspaceFile(
+            **self.facts(),
+            run_id=self.run_id,
+            output=output,
+            version=self.version,
+            download_url=f"{ROUTES['files.download'].path}?{query}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A version of a file that a run made."""
+
+    path: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class UploadRecord:
+    """A staged upload's row; its blob is `sha256`. Times are in ms."""
+
+    id: str
+    account: str
+    file_name: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    created_at: int
+    expires_at: int
+
+    def public(self, chat: str | None = None) -> StagedFile:
+        """With the chat that it was also put into."""
+        return StagedFile(
+            chat=chat,
+            id=self.id,
+            file_name=self.file_name,
+            media_type=self.media_type,
+            size_bytes=self.size_bytes,
+            sha256=self.sha256,
+            expires_at=rfc3339(self.expires_at),
+        )
+
+
+def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
+    """Write a file's row, replacing the one at that path, whose member-given name is kept.
+
+    Another content makes a new version, and the replaced row is kept as the earlier one. What a run writes several
+    times is one version, so that an attempt that repeats a step adds none.
+    """
+    there = get(tx, chat, path)
+    version, kind, changed_by = 1, author.kind, author.run_id
+    if there is not None:
+        version = there.version
+        if there.sha256 == content.sha256:
+            kind, changed_by = "upload" if there.kind == "upload" else kind, there.changed_by
+        elif author.run_id is None or not author.run_id == there.run_id == there.changed_by:
+            tx.run(_sql["keep_version"], chat=chat, path=path)
+            # A version with this content stays: a restore of the oldest one may be sent again.
+            oldest = version - FILE_VERSIONS_MAX
+            tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=oldest, sha256=content.sha256)
+            version += 1
+    row = tx.one(
+        _sql["put"],
+        chat=chat,
+        path=path,
+        file_name=path.rpartition("/")[2],
+        kind=kind,
+        media_type=content.media_type,
+        size_bytes=content.size_bytes,
+        sha256=content.sha256,
+        now=now,
+        run_id=author.run_id,
+        output_id=author.output_id,
+        output_type=author.output_type,
+        unreadable=content.reading.unreadable if content.reading else "",
+        version=version,
+        changed_by=changed_by,
+    )
+    assert row is not None
+    return record(FileRecord, row)
+
+
+def earlier_versions(tx: Tx, file: FileRecord) -> list[FileRecord]:
+    """The versions that were replaced, the newest first, under the file's present name."""
+    rows = tx.all(_sql["earlier_versions"], chat=file.chat, path=file.path)
+    return [record(FileRecord, row, file_name=file.file_name, name=file.name, unreadable="") for row in rows]
+
+
+def changed_by(tx: Tx, run_id: str) -> list[FileChange]:
+    """The versions that the run made and that are still there, by path."""
+    return sorted(
+        (record(FileChange, row) for row in tx.all(_sql["changed_by"], run_id=run_id)),
+        key=lambda change: (change.path, change.version),
+    )
+
+
+def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
+    return _record(tx.one(_sql["get"], chat=chat, path=path))
+
+
+def among(tx: Tx, chat: str, paths: Sequence[str]) -> dict[str, FileRecord]:
+    """The chat's files at these paths, a few."""
+    these, params = listed(paths)
+    rows = tx.all(f"{_sql['among']} {these}", chat=chat, **params)
+    return {row["path"]: record(FileRecord, row) for row in rows}
+
+
+def page(tx: Tx, chat: str, after: str, limit: int) -> list[FileRecord]:
+    """The chat's files by path, after the path `after`."""
+    return [record(FileRecord, row) for row in tx.all(_sql["page"], chat=chat, after=after, limit=limit)]
+
+
+def all(tx: Tx, chat: str) -> list[FileRecord]:
+    return [record(FileRecord, row) for row in tx.all(_sql["all"], chat=chat)]
+
+
+def of_run(tx: Tx, chat: str, run_id: str, limit: int) -> list[FileRecord]:
+    """The files of the chat that the run wrote last."""
+    return [record(FileRecord, row) for row in tx.all(_sql["of_run"], chat=chat, run_id=run_id, limit=limit)]
+
+
+def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
+    """The files of all chats in the order of (chat, path), after the place `after`."""
+    chat, path = after
+    return [record(FileRecord, row) for row in tx.all(_sql["every"], chat=chat, path=path, limit=limit)]
+
+
+def rename(tx: Tx, chat: str, path: str, name: str | None) -> FileRecord | None:
+    return _record(tx.one(_sql["rename"], chat=chat, path=path, name=name))
+
+
+def stage(tx: Tx, upload_id: str, account: str, content: Content, now: int, expires_at: int) -> UploadRecord:
+    record = UploadRecord(
+        upload_id,
+        account,
+        content.file_name,
+        content.media_type,
+        content.size_bytes,
+        content.sha256,
+        now,
+        expires_at,
+    )
+    tx.run(
+        _sql["stage"],
+        id=record.id,
+        account=record.account,
+        file_name=record.file_name,
+        media_type=record.media_type,
+        size_bytes=record.size_bytes,
+        sha256=record.sha256,
+        now=now,
+        expires_at=expires_at,
+    )
+    return record
+
+
+def staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | None:
+    """The staged upload; None when it is unknown or has expired."""
+    row = tx.one(_sql["staged"], id=upload_id, account=account, now=now)
+    return None if row is None else record(UploadRecord, row)
+
+
+def expire_uploads(tx: Tx, before: int, limit: int) -> int:
+    """Delete up to `limit` uploads that expired before `before` (ms); the number deleted."""
+    return tx.run(_sql["expire_uploads"], before=before, limit=limit)
+
+
+def wait(tx: Tx, chat: str, path: str) -> None:
+    """Note that the file's text is still to be read."""
+    tx.run(_sql["wait"], chat=chat, path=path)
+
+
+def stop_waiting(tx: Tx, chat: str, path: str) -> None:
+    tx.run(_sql["stop_waiting"], chat=chat, path=path)
+
+
+def accounts_waiting(tx: Tx) -> list[str]:
+    """The accounts with files whose text is still to be read."""
+    return [row["account"] for row in tx.all(_sql["accounts_waiting"])]
+
+
+def longest_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
+    """The account's next file to be read, and how often that was tried; those that were tried come last."""
+    row = tx.one(_sql["longest_waiting"], account=account)
+    return None if row is None else (record(FileRecord, row), row["tries"])
+
+
+def count_try(tx: Tx, chat: str, path: str) -> int:
+    """Count a try to read the file that waits; how many there were."""
+    row = tx.one(_sql["count_try"], chat=chat, path=path)
+    return 0 if row is None else row["tries"]
+
+
+def set_unreadable(tx: Tx, chat: str, path: str, reason: str) -> None:
+    """Note why the file's text could not be read; an empty reason if it could."""
+    tx.run(_sql["set_unreadable"], chat=chat, path=path, reason=reason)
+
+
+def waiting_in(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
+    """The files of the chat whose text is still to be read and was not tried yet; with `run_id` only those that the run
+    wrote."""
+    return [record(FileRecord, row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
+
+
+def referenced_contents(tx: Tx) -> set[str]:
+    """The hashes of all blobs that a row names."""
+    named = " UNION ".join(f"SELECT sha256 FROM {table} WHERE sha256 IS NOT NULL" for table in WITH_CONTENTS)
+    return {row["sha256"] for row in tx.all(named)}
+
+
+def _record(row: Row | None) -> FileRecord | None:
+    return None if row is None else record(FileRecord, row)

@@ -1,0 +1,432 @@
+"""Files of a chat (docs/api/files.md): staged, attached, written, listed, renamed; read later, if that takes long; and
+searched by name and content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Final, TypeVar
+
+from agentsvc_nb.documents import search_query
+from agentsvc_nb.documents.indexing import IndexedText, indexed_text
+from agentsvc_nb.documents.snippets import snippets
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.files import file_records
+from agentsvc_nb.service.files.file_records import Author, Content, FileRecord, UploadRecord
+from agentsvc_nb.service.new_ids import new_id
+from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.support.stopping import ReadTooLong
+from agentsvc_nb.tools.workspace_port import RULES
+from agentsvc_nb.wire.files import FilePage, FileSearch, FileVersions, SearchResult, SnippetPart
+from agentsvc_nb.wire.limits import (
+    QUERY_MAX_WORDS,
+    SEARCH_MAX_RESULTS,
+    SEARCH_SECONDS,
+    SNIPPETS_PER_MATCH,
+)
+
+T = TypeVar("T")
+
+UPLOADS = "uploads/"
+MADE_MAX: Final = 100
+"""Files of a run that are named with its result."""
+_UPLOADED = Author("upload")
+_PROTECTED: Final = (
+    "{path} holds the user's rules for agents, and only the user can change it: nothing was written. Say in the answer "
+    "what to change, or write to another file."
+)
+
+
+async def upload(
+    context: UseCaseContext, account: str, contents: Sequence[Content], where: chats.ChatSelector
+) -> tuple[list[UploadRecord], str | None]:
+    """Stage files for a later start, for `upload_ttl_seconds`; if `where` names a chat or session, also put them into
+    that chat, which is returned."""
+    now, ttl_ms = context.now, int(context.settings.upload_ttl_seconds * 1000)
+    into = where.chat is not None or where.session is not None
+
+    def use(tx: Tx) -> tuple[list[UploadRecord], str | None]:
+        chat = chats.resolve(tx, where, account, now, shared=False).id if into else None
+        if chat is not None:
+            _put_uploads(tx, context.index, chat, contents, now)
+        return [
+            file_records.stage(tx, new_id("upload"), account, content, now, now + ttl_ms) for content in contents
+        ], chat
+
+    found = await context.write(use, long=into)
+    wake_readings(context, contents if into else ())
+    return found
+
+
+def _put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
+    """Put uploaded files into a chat. Each replaces the chat's file of its name; two of one name within this upload get
+    different paths."""
+    taken: set[str] = set()
+    written = []
+    for content in contents:
+        path = _free_path(content.file_name, taken.__contains__)
+        taken.add(path)
+        written.append(write(tx, index, chat, path, content, _UPLOADED, now))
+    return written
+
+
+def attach(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
+    """Put a start's attachments into its chat. None replaces a file with other content: it gets another path."""
+    taken: set[str] = set()
+    written = []
+    for content in contents:
+
+        def occupied(path: str, content: Content = content) -> bool:
+            there = file_records.get(tx, chat, path)
+            return path in taken or (there is not None and there.sha256 != content.sha256)
+
+        path = _free_path(content.file_name, occupied)
+        taken.add(path)
+        written.append(write(tx, index, chat, path, content, _UPLOADED, now))
+    return written
+
+
+async def find_staged(context: UseCaseContext, account: str, upload_ids: Sequence[str], now: int) -> list[UploadRecord]:
+    """The staged files with these ids. Raises `upload_not_found`."""
+    return await context.read(lambda tx: [_staged(tx, account, upload_id, now) for upload_id in upload_ids])
+
+
+def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
+    record = file_records.staged(tx, upload_id, account, now)
+    if record is None:
+        raise ApiError("upload_not_found", f"No staged upload {upload_id!r}; it may have expired.")
+    return record
+
+
+async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
+    """Write a file that a run or job made (`write`, in a transaction of its own).
+
+    Raises `WorkFailure("file_protected")` for a file that gives agents rules, and for the place where one is uploaded.
+    """
+    now = context.now
+
+    def use(tx: Tx) -> FileRecord:
+        if PurePosixPath(path).name in RULES:
+            there = file_records.get(tx, chat, path)
+            if path.startswith(UPLOADS) or (there is not None and there.kind == "upload"):
+                raise WorkFailure("file_protected", _PROTECTED.format(path=path))
+        return write(tx, context.index, chat, path, content, author, now)
+
+    record = await context.write(use, long=True)
+    wake_readings(context, [content])
+    return record
+
+
+def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied: bool = False) -> None:
+    """Have those of the written contents read whose text is still to be read, and those that were `copied`."""
+    if copied or any(content.reading is None for content in written):
+        context.workers.wake_readings()
+
+
+def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
+    """Write one file into a chat and index its names and words, in one transaction. Of a file that is still to be read,
+    wake who reads it (`wake_readings`)."""
+    record = file_records.put(tx, chat, path, content, author, now)
+    if not search_query.is_scratch(path):
+        index.put(tx, chat, path, record.names, content.reading or IndexedText())
+        # What replaces a file that waits to be read may need no reading itself.
+        note = file_records.wait if content.reading is None else file_records.stop_waiting
+        note(tx, chat, path)
+    return record
+
+
+async def page(context: UseCaseContext, account: str, chat: str, after: str, limit: int) -> FilePage:
+    """A page of the chat's files in the order of their paths, after the path `after`. Raises what `chats.of_account`
+    raises."""
+
+    def use(tx: Tx) -> list[FileRecord]:
+        chats.of_account(tx, chat, account)
+        return file_records.page(tx, chat, after, limit + 1)
+
+    found = await context.read(use)
+    shown = found[:limit]
+    more = len(found) > limit
+    return FilePage(
+        chat=chat, files=[record.public() for record in shown], next_after=shown[-1].path if more and shown else None
+    )
+
+
+async def get(context: UseCaseContext, account: str, chat: str, path: str, version: int | None = None) -> FileRecord:
+    """The file at `path`, or its `version`. Raises `file_not_found`, and what `chats.of_account` raises."""
+
+    def use(tx: Tx) -> FileRecord:
+        file = _file_of(tx, account, chat, path)
+        return file if version is None else _version_of(tx, file, version)
+
+    return await context.read(use)
+
+
+async def versions(context: UseCaseContext, account: str, chat: str, path: str) -> FileVersions:
+    """The versions of the file at `path`. Raises what `get` raises."""
+
+    def use(tx: Tx) -> FileVersions:
+        file = _file_of(tx, account, chat, path)
+        earlier = [each.public(earlier=True) for each in file_records.earlier_versions(tx, file)]
+        return FileVersions(chat=chat, data=[file.public(), *earlier])
+
+    return await context.read(use)
+
+
+async def restore(context: UseCaseContext, account: str, chat: str, path: str, version: int) -> FileRecord:
+    """Write the content of a version as a new one, unless it is the current content. Raises what `get` raises."""
+    now = context.now
+
+    def use(tx: Tx) -> FileRecord:
+        file = _file_of(tx, account, chat, path)
+        found = _version_of(tx, file, version)
+        if found.sha256 == file.sha256:
+            return file
+        content = Content(found.file_name, found.media_type, found.size_bytes, found.sha256, reading=None)
+        # Of the same kind as it was: what a run wrote does not become the user's, whose files can give it rules.
+        author = Author(found.kind, None, found.output_id, found.output_type)
+        return write(tx, context.index, chat, path, content, author, now)
+
+    record = await context.write(use, long=True)
+    context.workers.wake_readings()
+    return record
+
+
+async def rename(context: UseCaseContext, account: str, chat: str, path: str, name: str | None) -> FileRecord:
+    """Set the name that the file is shown by; None restores its own. Raises what `get` raises."""
+
+    def use(tx: Tx) -> FileRecord:
+        _file_of(tx, account, chat, path)
+        record = file_records.rename(tx, chat, path, name)
+        assert record is not None
+        if not search_query.is_scratch(path):
+            context.index.rename(tx, chat, path, record.names)
+        return record
+
+    return await context.write(use, long=True)
+
+
+async def list_all(context: UseCaseContext, chat: str) -> list[FileRecord]:
+    """Every file of the chat, including scratch."""
+    return await context.read(lambda tx: file_records.all(tx, chat))
+
+
+async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list[FileRecord]:
+    """The files with these paths; those that are missing are left out."""
+    found = await context.read(lambda tx: [file_records.get(tx, chat, path) for path in paths])
+    return [record for record in found if record is not None]
+
+
+async def of_run(context: UseCaseContext, chat: str, run_id: str) -> list[FileRecord]:
+    """The files of the chat that the run wrote, at most `MADE_MAX`."""
+    return await context.read_single(lambda tx: file_records.of_run(tx, chat, run_id, MADE_MAX))
+
+
+async def text(context: UseCaseContext, chat: str, path: str) -> str:
+    """The file's text as it was indexed; empty when it has none."""
+    return await context.read(lambda tx: context.index.text(tx, chat, path))
+
+
+def _file_of(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
+    chats.of_account(tx, chat, account)
+    record = file_records.get(tx, chat, path)
+    if record is None:
+        raise ApiError("file_not_found", f"No file {path!r} in this chat.")
+    return record
+
+
+def _version_of(tx: Tx, file: FileRecord, version: int) -> FileRecord:
+    for each in (file, *file_records.earlier_versions(tx, file)):
+        if each.version == version:
+            return each
+    raise ApiError("file_not_found", f"The file {file.path!r} has no version {version}.")
+
+
+def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
+    """`uploads/NAME`, or the first of `uploads/NAME-2`, `-3`, ... that is not `occupied`."""
+    stem, dot, ending = file_name.rpartition(".")
+    stem, ending = (stem, dot + ending) if stem else (file_name, "")
+    number, path = 1, UPLOADS + file_name
+    while occupied(path):
+        number += 1
+        path = f"{UPLOADS}{stem}-{number}{ending}"
+    return path
+
+
+# Files whose text is still to be read: a row is written with the file, and goes when the text is indexed, so that none
+# is lost in a crash (docs/decisions/0035-costly-work-in-lanes.md).
+
+TRIES: Final = 2
+
+
+async def accounts_waiting(context: UseCaseContext) -> list[str]:
+    """The accounts with files that wait."""
+    return await context.read_single(file_records.accounts_waiting)
+
+
+async def next_waiting(context: UseCaseContext, account: str) -> tuple[FileRecord, int] | None:
+    """The account's file that has waited the longest, and how often its reading was tried; those that were tried come
+    last."""
+    return await context.read_single(lambda tx: file_records.longest_waiting(tx, account))
+
+
+async def waiting_in(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
+    """The files of the chat that wait and were not tried yet; with `run_id` only those that the run wrote."""
+    return await context.read_single(lambda tx: file_records.waiting_in(tx, chat, run_id))
+
+
+async def finish_reading(context: UseCaseContext, file: FileRecord, found: IndexedText) -> None:
+    """Index the text that was read of the file; of one that was replaced meanwhile, the new content still waits."""
+
+    def use(tx: Tx) -> None:
+        current = file_records.get(tx, file.chat, file.path)
+        if current is not None and current.sha256 == file.sha256:
+            context.index.fill(tx, file.chat, file.path, found)
+            file_records.set_unreadable(tx, file.chat, file.path, found.unreadable)
+            file_records.stop_waiting(tx, file.chat, file.path)
+
+    await context.write(use, long=True)
+
+
+async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -> bool:
+    """Count a reading that was broken off. Return True if it was the last try: the file then tells the `reason`."""
+
+    def use(tx: Tx) -> bool:
+        current = file_records.get(tx, file.chat, file.path)
+        if current is None or current.sha256 != file.sha256 or file_records.count_try(tx, file.chat, file.path) < TRIES:
+            return False
+        file_records.set_unreadable(tx, file.chat, file.path, reason)
+        file_records.stop_waiting(tx, file.chat, file.path)
+        return True
+
+    return await context.write(use)
+
+
+# Search, and the index that an older version has written.
+
+Place = tuple[str, str]
+"""The chat and path of a file."""
+
+_FIRST: Final[Place] = ("", "")
+INDEX_BATCH: Final = 200
+TEXTS_AT_ONCE: Final = 10
+"""Texts that a search reads in one statement."""
+
+
+async def index_older_files(context: UseCaseContext) -> None:
+    """Index all files again if an older version indexed them. Takes minutes for 100,000 files."""
+    place = None if await context.read(context.index.is_current) else _FIRST
+    while place is not None:
+        place = await context.write(partial(_index_again, index=context.index, after=place), long=True)
+
+
+def _index_again(tx: Tx, index: Index, after: Place) -> Place | None:
+    """Index the next `BATCH` files after the place `after`; the place of the last one, or None when all are done."""
+    found = file_records.every(tx, after, INDEX_BATCH)
+    for record in found:
+        if not search_query.is_scratch(record.path):
+            text = index.text(tx, record.chat, record.path)
+            index.put(tx, record.chat, record.path, record.names, indexed_text(text))
+    if len(found) == INDEX_BATCH:
+        return found[-1].chat, found[-1].path
+    index.set_current(tx)
+    return None
+
+
+async def search(
+    context: UseCaseContext, account: str, chat: str, q: str, seconds: float | None = SEARCH_SECONDS
+) -> FileSearch:
+    """Matches by name first, then by content, best first; one per typed output; at most 50 (docs/api/files.md
+    "Search").
+
+    Raises `ReadTooLong` after `seconds` of processor time, and what `chats.of_account` raises.
+    """
+    return await context.search(lambda tx: search_within(tx, context.index, account, chat, q), seconds)
+
+
+def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
+    """`search`, within a transaction."""
+    chats.of_account(tx, chat, account)
+    query = search_query.parse(q)
+    if query is None:
+        return FileSearch(chat=chat, results=[])
+    shown = islice(_one_per_output(_matches(tx, index, chat, query)), SEARCH_MAX_RESULTS)
+    results = [result for hits in _batches(shown, TEXTS_AT_ONCE) for result in _results(tx, index, chat, hits, query)]
+    return FileSearch(chat=chat, results=results)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A file that matched; `by` is `name` or `content`."""
+
+    file: FileRecord
+    by: str
+
+
+async def find_matches(
+    context: UseCaseContext, chat: str, query: search_query.Query, limit: int, seconds: float
+) -> list[SearchHit]:
+    """The best `limit` matches in the chat, best first. Raises `ReadTooLong` after `seconds` of processor time."""
+    return await context.search(lambda tx: list(islice(_matches(tx, context.index, chat, query), limit)), seconds)
+
+
+def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iterator[SearchHit]:
+    """The files of the chat that match, best first. Lazy, because there may be very many.
+
+    Raises `ReadTooLong` for a query of too many words: each is looked up apart.
+    """
+    if query.words > QUERY_MAX_WORDS:
+        raise ReadTooLong
+    named = set[str]()
+    for file in _matching_files(tx, chat, index.by_name(tx, chat, query)):
+        named.add(file.path)
+        yield SearchHit(file, "name")
+    by_words = (path for path in index.by_words(tx, chat, query) if path not in named)
+    for file in _matching_files(tx, chat, by_words):
+        yield SearchHit(file, "content")
+
+
+def _matching_files(tx: Tx, chat: str, paths: Iterator[str]) -> Iterator[FileRecord]:
+    """The files at these paths, as many in one statement as are shown."""
+    for batch in _batches(paths, SEARCH_MAX_RESULTS):
+        tx.check_time()  # a search may pass over very many files of one output
+        found = file_records.among(tx, chat, batch)
+        yield from (found[path] for path in batch)  # the index is written with the files, in one transaction
+
+
+def _batches(values: Iterator[T], size: int) -> Iterator[list[T]]:
+    while batch := list(islice(values, size)):
+        yield batch
+
+
+def _one_per_output(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
+    """The hits, with only the best one of each typed output."""
+    seen: set[str] = set()
+    for hit in hits:
+        output = hit.file.output_id or f"path:{hit.file.path}"
+        if output not in seen:
+            seen.add(output)
+            yield hit
+
+
+def _results(
+    tx: Tx, index: Index, chat: str, hits: Sequence[SearchHit], query: search_query.Query
+) -> Iterator[SearchResult]:
+    paths = [hit.file.path for hit in hits if hit.by == "content"]
+    texts = index.texts(tx, chat, paths) if paths else {}
+    for hit in hits:
+        yield _result(tx, hit, texts.get(hit.file.path), query)
+
+
+def _result(tx: Tx, hit: SearchHit, text: str | None, query: search_query.Query) -> SearchResult:
+    """`text`: None for a file that was found by its name."""
+    passages: list[list[tuple[str, bool]]] = []
+    if text is not None:
+        passages = snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
+    shown = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
+    return SearchResult(**hit.file.facts(), match=hit.by, snippets=shown)

@@ -1,0 +1,160 @@
+"""What an account keeps, over HTTP: projects, chats and their files; ad media with their transcripts, and landing pages
+with their labels."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from agentsvc_nb.documents import search_query
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chats, projects
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.http import bodies
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.multipart import MultipartForm, Rules, is_multipart, read_form
+from agentsvc_nb.service.http.responses import answer
+from agentsvc_nb.service.jobs import routes as job_routes
+from agentsvc_nb.service.jobs.jobs import Submit
+from agentsvc_nb.service.media import media
+from agentsvc_nb.service.media.media_records import MediaRecord
+from agentsvc_nb.service.runs.run_routes import file_response
+from agentsvc_nb.tools.media_transcript import MediaTranscript
+from agentsvc_nb.tools.support.stopping import ReadTooLong
+from agentsvc_nb.wire.files import (
+    NewName,
+    NewProject,
+    ProjectChange,
+    ProjectList,
+    RestoredVersion,
+    RetiredChat,
+    StagedFiles,
+)
+from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
+from agentsvc_nb.wire.resources import LabelList, NewLabels
+
+
+async def projects_create(context: RequestContext) -> Response:
+    given = await bodies.checked(context, NewProject, await bodies.read_object(context), "invalid_json")
+    account = context.key.account
+    return answer(await projects.create(context.use_case, account, given.name, given.instructions or ""), 201)
+
+
+async def projects_update(context: RequestContext) -> Response:
+    given = await bodies.checked(context, ProjectChange, await bodies.read_object(context), "invalid_json")
+    return answer(await projects.update(context.use_case, context.key.account, context.path("project"), given))
+
+
+async def projects_list(context: RequestContext) -> Response:
+    return answer(ProjectList(data=await projects.every(context.use_case, context.key.account)))
+
+
+async def chats_retire(context: RequestContext) -> Response:
+    chat = context.path("chat")
+    await chats.retire(context.use_case, context.key.account, chat)
+    return answer(RetiredChat(id=chat))
+
+
+async def files_upload(context: RequestContext) -> Response:
+    """Stage files; with `chat_id` or `session` also put them into that chat."""
+    where = bodies.chat_of_body({**context.request.query_params, "chat": context.request.query_params.get("chat_id")})
+    storage = context.services.storage
+    contents = [await storage.describe(name, blob) for name, blob in (await _received(context, where)).files]
+    staged, chat = await files.upload(context.use_case, context.key.account, contents, where)
+    return answer(StagedFiles(files=[record.public(chat) for record in staged]))
+
+
+async def _received(context: RequestContext, where: chats.ChatSelector) -> MultipartForm:
+    """Read the files of an upload and store them as blobs; nothing is stored when a check fails.
+
+    Raises `invalid_multipart`, `file_too_large`, `too_many_files`, and what `chats.check_into` raises.
+    """
+    if not is_multipart(context.request):
+        raise ApiError("invalid_multipart", "Send the files as multipart/form-data, field `files`.")
+    rules = Rules("file_too_large", "too_many_files", context.services.settings.max_file_bytes)
+    form = await read_form(context.request, context.services.blobs, rules)
+    try:
+        if not form.files:
+            raise ApiError("invalid_multipart", "The upload holds no file; send them in the field `files`.")
+        await chats.check_into(context.use_case, context.key.account, where)
+        # Only now, when nothing can refuse the upload any more: `discard` removes what is not kept.
+        await form.keep()
+    except BaseException:
+        form.discard()
+        raise
+    return form
+
+
+async def files_list(context: RequestContext) -> Response:
+    chat, account = bodies.text(context, "chat_id"), context.key.account
+    after = context.request.query_params.get("after", "")
+    limit = bodies.integer(context, "limit", PAGE_MAX, 1, PAGE_MAX)
+    return answer(await files.page(context.use_case, account, chat, after, limit))
+
+
+async def files_search(context: RequestContext) -> Response:
+    chat, q, account = bodies.text(context, "chat_id"), bodies.text(context, "q"), context.key.account
+    if len(q) > QUERY_MAX_CHARS:
+        raise ApiError("invalid_query", f"`q` must have 1 to {QUERY_MAX_CHARS} characters.", param="q")
+    try:
+        found = await files.search(context.use_case, account, chat, q)
+    except ReadTooLong:
+        raise ApiError("invalid_query", search_query.TOO_LONG, param="q") from None
+    return answer(found)
+
+
+async def files_download(context: RequestContext) -> Response:
+    chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
+    version = bodies.file_version(context)
+    return await file_response(context, await files.get(context.use_case, account, chat, path, version))
+
+
+async def files_versions(context: RequestContext) -> Response:
+    chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
+    return answer(await files.versions(context.use_case, account, chat, path))
+
+
+async def files_restore(context: RequestContext) -> Response:
+    chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
+    given = await bodies.checked(context, RestoredVersion, await bodies.read_object(context), "invalid_json")
+    return answer((await files.restore(context.use_case, account, chat, path, given.version)).public())
+
+
+async def files_rename(context: RequestContext) -> Response:
+    chat, path, account = bodies.text(context, "chat_id"), bodies.text(context, "path"), context.key.account
+    given = await bodies.checked(context, NewName, await bodies.read_object(context), "invalid_json")
+    record = await files.rename(context.use_case, account, chat, path, given.name.strip() or None)
+    return answer(record.public())
+
+
+async def labels_list(context: RequestContext) -> Response:
+    return answer(LabelList(labels=list(media.LABELS.values())))
+
+
+async def labels_get(context: RequestContext) -> Response:
+    record = await media.get_page(context.use_case, context.key.account, context.path("page_id"))
+    return answer(record.public())
+
+
+async def labels_write(context: RequestContext) -> Response:
+    given = await bodies.checked(context, NewLabels, await bodies.read_object(context), "invalid_label")
+    record = await media.write_labels(context.use_case, context.key.account, context.path("page_id"), given)
+    return answer(record.public())
+
+
+async def media_get(context: RequestContext) -> Response:
+    return answer((await _named_media(context)).public())
+
+
+async def media_transcribe(context: RequestContext) -> Response:
+    """200 with the stored transcript, else a job that makes one."""
+    record = await _named_media(context)
+    if stored := record.public_transcript():
+        return answer(stored)
+    tool, given = MediaTranscript, {"media_id": record.id}
+    return await job_routes.accept(
+        context, Submit(tool.name, tool.family, given, chats.ChatSelector(), context.received_at)
+    )
+
+
+async def _named_media(context: RequestContext) -> MediaRecord:
+    return await media.get(context.use_case, context.key.account, context.path("media_id"))

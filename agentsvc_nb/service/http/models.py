@@ -1,0 +1,49 @@
+"""The models over HTTP, and the one that a start names (docs/api/models.md "Models by choice")."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.responses import Response
+
+from agentsvc_nb.agents.port import ModelFacts
+from agentsvc_nb.service.accounts import money
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.responses import answer
+from agentsvc_nb.wire.runs import ModelInfo, ModelList
+
+
+async def models_list(context: RequestContext) -> Response:
+    offered = context.services.settings.offered
+    return answer(ModelList(data=await asyncio.gather(*(_info(context, id) for id in offered))))
+
+
+async def why_unavailable(context: RequestContext, model: str) -> str | None:
+    """Why a start can't have this model now, in a sentence; None when it can."""
+    info = await _info(context, model)
+    return None if info.available else f"The model {model} is not available ({info.reason}): see `GET /models`."
+
+
+async def _info(context: RequestContext, id: str) -> ModelInfo:
+    look = getattr(context.services.models[id], "facts", None)
+    facts = ModelFacts() if look is None else await look()
+    price = facts.price or money.price_per_million(id)
+    reason = facts.reason or ("no_price" if price is None and _counts(context) else None)
+    return ModelInfo(
+        id=id,
+        default=id == context.services.settings.offered[0],
+        available=reason is None,
+        reason=reason,
+        context_tokens=facts.context_tokens,
+        sees_images=facts.sees_images,
+        uses_tools=facts.uses_tools,
+        input_cents_per_million=price and price[0],
+        output_cents_per_million=price and price[1],
+    )
+
+
+def _counts(context: RequestContext) -> bool:
+    """Whether a limit of money counts for this key, so that a model's price must be known."""
+    settings, key = context.services.settings, context.key
+    limits = (settings.wallet_cents, settings.plan_pool_cents, key.budget_cents)
+    return any(limit is not None for limit in limits)

@@ -1,0 +1,238 @@
+"""Tool jobs as rows. As with runs, a worker's writes carry its `attempt`, and earlier ones change nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentsvc_nb.service.accounts.usage_records import Pool, Spent
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.sql import load, record
+from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
+from agentsvc_nb.wire.runs import Usage
+from agentsvc_nb.wire.tools import Job, JobAccepted, Progress, ToolError
+
+_sql = load("jobs/jobs")
+POLL_MS = (200, 5_000)
+"""The least and the most milliseconds that a caller is told to wait between polls; between them, a tenth of the job's
+age."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A job's row; `public` is its wire model. Times are in ms."""
+
+    job_id: str
+    account: str
+    key_id: str
+    chat: str
+    run_id: str | None
+    """The run that submitted the job."""
+    follows: str | None
+    """The run that this job is the handle of (an ask job); its status and result are copied from that run."""
+    tool: str
+    family: str
+    input: str
+    """As JSON, of up to a megabyte: `given` parses it."""
+    status: str
+    attempt: int
+    progress: dict[str, Any]
+    error: dict[str, str] | None
+    content: list[dict[str, Any]]
+    data: dict[str, Any] | None
+    kind: str | None
+    files: list[str]
+    restarts: int
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+    pool: Pool
+    hold_microcents: int
+    charge_hold_microcents: int
+    max_microcents: int | None
+    """What its calls of a model may cost: what was left of its run's limit at the submit."""
+    input_tokens: int
+    output_tokens: int
+    cost_microcents: int
+    worker_id: str | None
+    """As of a run."""
+    lease_until: int | None
+
+    def given(self) -> dict[str, Any]:
+        """The tool's input."""
+        found: dict[str, Any] = json.loads(self.input)
+        return found
+
+    def accepted(self) -> JobAccepted:
+        return JobAccepted(
+            tool=self.tool,
+            family=self.family,
+            job_id=self.job_id,
+            chat=self.chat,
+            recommended_poll_after_ms=POLL_MS[0],
+        )
+
+    def public(self, now: int) -> Job:
+        soonest, latest = POLL_MS
+        return Job(
+            job_id=self.job_id,
+            tool=self.tool,
+            family=self.family,
+            chat=self.chat,
+            status=self.status,
+            is_error=self.error is not None,
+            error=None if self.error is None else ToolError(**self.error),
+            content=self.content,
+            data=self.data,
+            progress=Progress(**self.progress),
+            recommended_poll_after_ms=max(soonest, min((now - self.created_at) // 10, latest)),
+            usage=Usage(
+                input_tokens=self.input_tokens,
+                output_tokens=self.output_tokens,
+                cost_microcents=self.cost_microcents,
+            ),
+            created_at=rfc3339(self.created_at),
+            started_at=rfc3339_or_none(self.started_at),
+            ended_at=rfc3339_or_none(self.ended_at),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnding:
+    """How a job ended, its result, and what it used. `kind` says where the result is: `inline` or `files`."""
+
+    status: str
+    content: list[dict[str, Any]]
+    data: dict[str, Any] | None = None
+    error: dict[str, str] | None = None
+    kind: str = "inline"
+    files: tuple[str, ...] = ()
+    """The paths written, in the job's chat."""
+    charges: Mapping[str, int] = field(default_factory=dict)
+    """Per-use charges: the quantity of each kind (`accounts.money.PER_USE`)."""
+    spent: Spent = field(default_factory=Spent)
+    """Language model usage of the job's tool."""
+
+
+def insert(
+    tx: Tx,
+    *,
+    job_id: str,
+    account: str,
+    key_id: str,
+    pool: Pool,
+    charge_hold_microcents: int,
+    chat: str,
+    run_id: str | None,
+    follows: str | None,
+    tool: str,
+    family: str,
+    input: dict[str, Any],
+    max_microcents: int | None,
+    now: int,
+) -> JobRecord:
+    row = tx.one(
+        _sql["insert"],
+        job_id=job_id,
+        account=account,
+        key_id=key_id,
+        pool=pool,
+        charge_hold_microcents=charge_hold_microcents,
+        chat=chat,
+        run_id=run_id,
+        follows=follows,
+        tool=tool,
+        family=family,
+        input=json.dumps(input, ensure_ascii=False),
+        max_microcents=max_microcents,
+        now=now,
+    )
+    assert row is not None
+    return read(row)
+
+
+def get(tx: Tx, job_id: str) -> JobRecord | None:
+    return _record(tx.one(_sql["get"], job_id=job_id))
+
+
+def of_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
+    """The chat's jobs, latest first, without those that are handles of runs."""
+    return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, limit=limit)]
+
+
+def following(tx: Tx, run_id: str) -> JobRecord | None:
+    """The job that is the run's handle."""
+    return _record(tx.one(_sql["following"], run_id=run_id))
+
+
+def follow(tx: Tx, run_id: str, status: str, started_at: int | None) -> None:
+    """Copy the run's status to the job that is its handle, if it has one."""
+    tx.run(_sql["follow"], run_id=run_id, status=status, started_at=started_at)
+
+
+def active(tx: Tx) -> list[JobRecord]:
+    return [read(row) for row in tx.all(_sql["active"])]
+
+
+def claim(tx: Tx, job_id: str, now: int) -> JobRecord | None:
+    """Start the next attempt at a queued or running job; None for any other."""
+    return _record(tx.one(_sql["claim"], job_id=job_id, now=now))
+
+
+def restarted(tx: Tx, job_id: str, by: int) -> None:
+    """Add `by` to the job's restarts. Recovery adds 1; an orderly stop adds -1 beforehand to cancel that out."""
+    tx.run(_sql["restarted"], job_id=job_id, by=by)
+
+
+def progress(tx: Tx, job_id: str, attempt: int, value: dict[str, Any]) -> bool:
+    return tx.run(_sql["progress"], job_id=job_id, attempt=attempt, progress=json.dumps(value)) == 1
+
+
+def hold(tx: Tx, job_id: str, attempt: int, tokens: int, charges: int) -> bool:
+    """Hold so many micro-cents for tokens and for per-use charges. False when `attempt` is not the job's or the job has
+    ended."""
+    return tx.run(_sql["hold"], job_id=job_id, attempt=attempt, tokens=tokens, charges=charges) == 1
+
+
+def cancelling(tx: Tx, job_id: str) -> JobRecord | None:
+    return _record(tx.one(_sql["cancelling"], job_id=job_id))
+
+
+def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> JobRecord | None:
+    row = tx.one(
+        _sql["finish"],
+        job_id=job_id,
+        attempt=attempt,
+        now=now,
+        status=ending.status,
+        error=None if ending.error is None else json.dumps(ending.error, ensure_ascii=False),
+        content=json.dumps(ending.content, ensure_ascii=False),
+        data=None if ending.data is None else json.dumps(ending.data, ensure_ascii=False),
+        kind=ending.kind,
+        files=json.dumps(ending.files, ensure_ascii=False),
+        input_tokens=ending.spent.input_tokens,
+        output_tokens=ending.spent.output_tokens,
+        cost_microcents=ending.spent.cost_microcents,
+    )
+    return _record(row)
+
+
+def spent_in(tx: Tx, run_id: str) -> Spent:
+    """Language model usage of all jobs that the run submitted."""
+    row = tx.one(_sql["spent_in"], run_id=run_id)
+    assert row is not None
+    return Spent(**row)
+
+
+def _record(row: Row | None) -> JobRecord | None:
+    return None if row is None else read(row)
+
+
+def read(row: Row) -> JobRecord:
+    """The record of a whole row."""
+    documents = {
+        name: row[name] and json.loads(row[name]) for name in ("progress", "error", "content", "data", "files")
+    }
+    return record(JobRecord, row, **documents)

@@ -1,0 +1,376 @@
+"""Tool jobs and asks. Callers submit, read and cancel; workers claim, finish and recover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentsvc_nb.service.accounts import idempotency, money, usage_records
+from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.accounts.money import Bill
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.chats.chat_records import ChatRecord
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.files import file_records
+from agentsvc_nb.service.jobs import job_records
+from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
+from agentsvc_nb.service.new_ids import new_id
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.runs import event_records, lease_records, run_records, runs
+from agentsvc_nb.service.times import utc_day
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire.limits import RESTARTS_MAX
+from agentsvc_nb.wire.tools import Job
+
+
+class LostJob(Exception):
+    """Another attempt has taken the job over, or it has ended: its tool must make no further call that costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """A validated submit of a job. `idempotency_key` is None for tools that do not deduplicate; `received_at` (ms)
+    fixes the key's UTC day; `charges_microcents` is what its per-use charges may come to."""
+
+    tool: str
+    family: str
+    input: dict[str, Any]
+    where: ChatSelector
+    received_at: int
+    idempotency_key: str | None = None
+    charges_microcents: int = 0
+
+
+Make = Callable[[Bill, ChatRecord], JobRecord]
+"""Creates the job's row after the checks, from the bill that it goes on and the chat to work in."""
+
+
+async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobRecord:
+    """Queue a job. An Idempotency-Key that the tool's family has seen today returns the original job.
+
+    Raises `idempotency_conflict` when that job is in another chat, and what `chats.check_known` and `money.check`
+    raise.
+    """
+    now = context.now
+    record, new = await context.write(
+        lambda tx: _submit(tx, context, key, given, now, lambda bill, chat: insert(tx, bill, chat.id, None, given, now))
+    )
+    if new:
+        context.workers.wake_job(record.job_id)
+    return record
+
+
+def _submit(
+    tx: Tx, context: UseCaseContext, key: KeyRecord, given: Submit, now: int, make: Make
+) -> tuple[JobRecord, bool]:
+    """The job, and whether it is new (False for a replay)."""
+    chats.check_known(tx, given.where, key.account)
+    bill = money.check(tx, key, context.settings, now, given.charges_microcents)
+    address = _address(key.account, given)
+    original = job_records.get(tx, idempotency.recall(tx, address) or "") if address else None
+    if original is not None and given.where.chat == "new":
+        return original, False  # the retry of a submit with `chat: "new"`: the original's chat is the one it made
+    chat = chats.resolve(tx, given.where, key.account, now, shared=True)
+    if original is not None:
+        if original.chat != chat.id:
+            raise ApiError("idempotency_conflict")
+        return original, False
+    record = make(bill, chat)
+    if address:
+        idempotency.remember(tx, address, record.job_id)
+    return record, True
+
+
+def insert(
+    tx: Tx,
+    bill: Bill,
+    chat: str,
+    run_id: str | None,
+    given: Submit,
+    now: int,
+    *,
+    follows: str | None = None,
+    max_microcents: int | None = None,
+) -> JobRecord:
+    """Insert a queued job: one that the run `run_id` submitted, or the handle of the run `follows`. Its calls of a
+    model may cost `max_microcents`."""
+    return job_records.insert(
+        tx,
+        job_id=new_id("job"),
+        account=bill.account,
+        key_id=bill.key_id,
+        pool=bill.pool,
+        charge_hold_microcents=bill.hold_microcents,
+        chat=chat,
+        run_id=run_id,
+        follows=follows,
+        tool=given.tool,
+        family=given.family,
+        input=given.input,
+        max_microcents=max_microcents,
+        now=now,
+    )
+
+
+async def get(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
+    """The job, looked up in the chat that `where` names (docs/api/tools-and-jobs.md "Jobs"). Raises `job_not_found`,
+    and what `chats.known` raises."""
+    return await context.read(lambda tx: _job_of(tx, account, job_id, where))
+
+
+def _job_of(tx: Tx, account: str, job_id: str, where: ChatSelector) -> JobRecord:
+    chat = chats.known(tx, where, account)
+    record = job_records.get(tx, job_id)
+    if record is None or record.account != account or chat is None or record.chat != chat.id:
+        raise ApiError("job_not_found")
+    return record
+
+
+async def result(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> Job:
+    """The finished job with its files or its data. Raises `job_not_finished`, and what `get` raises."""
+    now = context.now
+    return await context.read(lambda tx: _result(tx, _job_of(tx, account, job_id, where), now))
+
+
+def _result(tx: Tx, record: JobRecord, now: int) -> Job:
+    if record.ended_at is None:
+        raise ApiError("job_not_finished", f"The job is {record.status}.")
+    answer = record.public(now)
+    answer.kind = record.kind
+    if record.kind == "files":
+        found = (file_records.get(tx, record.chat, path) for path in record.files)
+        answer.files = [file.public() for file in found if file is not None]
+    return answer
+
+
+async def cancel(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
+    """Request that a job stop, and the run that it follows, if any; safe to repeat. Raises what `get` raises."""
+    now = context.now
+
+    def use(tx: Tx) -> JobRecord:
+        record = _job_of(tx, account, job_id, where)
+        return record if record.follows is not None else _request_stop(tx, record, now)
+
+    record = await context.write(use)
+    if record.follows is not None:
+        await runs.cancel(context, account, record.follows)
+        record = await find(context, job_id) or record
+    context.workers.interrupt_job(record.job_id)
+    return record
+
+
+async def stop(context: UseCaseContext, job_id: str, run_id: str, attempt: int) -> None:
+    """Request that a job stop because its run ends. That of a run which another attempt has taken over goes on."""
+    now = context.now
+
+    def use(tx: Tx) -> bool:
+        job, run = job_records.get(tx, job_id), run_records.get(tx, run_id)
+        if job is None or run is None or run.attempt != attempt:
+            return False
+        _request_stop(tx, job, now)
+        return True
+
+    if await context.write(use):
+        context.workers.interrupt_job(job_id)
+
+
+def _request_stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
+    """End a queued job; mark a running one `cancelling`, which its worker ends once the tool has stopped."""
+    if record.status == "queued":
+        return job_records.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now) or record
+    return job_records.cancelling(tx, record.job_id) or record
+
+
+async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
+    """The job of any account, for workers."""
+    return await context.read(lambda tx: job_records.get(tx, job_id))
+
+
+async def claim(context: UseCaseContext, job_id: str) -> JobRecord | None:
+    """Start a job, or restart one that was cut off, under the next attempt number; None when it has ended or
+    is being cancelled."""
+    now = context.now
+    record = await context.write(lambda tx: job_records.claim(tx, job_id, now))
+    if record is not None:
+        context.signals.notify(job_id)
+    return record
+
+
+async def take(context: UseCaseContext, job_id: str) -> JobRecord | None:
+    """In a database that processes share: `claim` a job that nobody executes, with a lease for this process. None when
+    another has it, and when it has ended or is ended here, as `recover` would."""
+    taken = await context.write(lambda tx: _take(tx, context, job_id))
+    if taken is None:
+        return None
+    context.signals.notify(job_id)
+    return taken if taken.ended_at is None else None
+
+
+def _take(tx: Tx, context: UseCaseContext, job_id: str) -> JobRecord | None:
+    assert context.process is not None
+    found, now = lease_records.take_job(tx, job_id, context.process), context.now
+    if found is None:
+        return None
+    if ending := _final(tx, found):
+        return job_records.finish(tx, job_id, found.attempt, ending, now)
+    if found.status == "running":
+        job_records.restarted(tx, job_id, 1)
+    return job_records.claim(tx, job_id, now)
+
+
+async def report(context: UseCaseContext, record: JobRecord, progress: dict[str, Any]) -> None:
+    """Store the job's progress. That of an earlier attempt is dropped."""
+    await context.write(lambda tx: job_records.progress(tx, record.job_id, record.attempt, progress))
+    context.signals.notify(record.job_id)
+
+
+async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, charges: int) -> None:
+    """Hold the `spent` micro-cents of a job, the worst case of its next model call (`tokens`), and of its per-use
+    charges. Raises `LostJob`, and `WorkFailure("limit_reached")` when the account or the key has no room for the
+    call."""
+    now, of = context.now, (record.job_id, record.attempt)
+
+    def use(tx: Tx) -> None:
+        # First down to what was spent, as in `attempts.hold`.
+        if not job_records.hold(tx, *of, spent, charges):
+            raise LostJob(record.job_id)
+        money.check_run(record.max_microcents, spent, tokens)
+        money.check_more(tx, record, context.settings, now, tokens=tokens)
+        job_records.hold(tx, *of, spent + tokens, charges)
+
+    await context.write(use)
+
+
+async def leave(context: UseCaseContext, job_id: str) -> None:
+    """Leave an active job for recovery at the next start, or to another process. An orderly stop does not count against
+    `RESTARTS_MAX`."""
+    if (process := context.process) is None:
+        await context.write(lambda tx: job_records.restarted(tx, job_id, -1))
+    else:
+        await context.write(lambda tx: lease_records.leave_job(tx, job_id, process))
+
+
+async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: JobEnding) -> JobRecord | None:
+    """End a job and bill what it used. None when `attempt` is no longer the job's."""
+    now = context.now
+
+    def use(tx: Tx) -> JobRecord | None:
+        record = job_records.finish(tx, job_id, attempt, ending, now)
+        if record is not None:
+            money.bill_charges(tx, record, ending.charges, now)
+            money.bill_tokens(tx, record, ending.spent, now)
+        return record
+
+    record = await context.write(use)
+    context.signals.notify(job_id)
+    if record is None:
+        context.metrics.fences_refused.add("job")
+    return record
+
+
+async def recover(context: UseCaseContext) -> list[JobRecord]:
+    """After a crash: end the jobs that cannot go on, and return the others, to be woken.
+
+    A job is ended if it was being cancelled, was cut off too often, or its run has ended; so recover runs first. A job
+    that is the handle of a run is left alone: it ends with its run.
+    """
+    now = context.now
+    return await context.write(lambda tx: _recover(tx, now))
+
+
+def _recover(tx: Tx, now: int) -> list[JobRecord]:
+    # Direct calls are not taken over: nobody waits for their answer any more.
+    usage_records.end_direct_calls(tx)
+    waiting = []
+    for record in job_records.active(tx):
+        if record.follows is not None:
+            continue
+        if ending := _final(tx, record):
+            job_records.finish(tx, record.job_id, record.attempt, ending, now)
+        else:
+            job_records.restarted(tx, record.job_id, 1)
+            waiting.append(record)
+    return waiting
+
+
+def _final(tx: Tx, record: JobRecord) -> JobEnding | None:
+    """How a job that was cut off ends; None if it goes on."""
+    if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
+        return JobEnding("cancelled", [])
+    if record.restarts >= RESTARTS_MAX:
+        error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
+        return JobEnding("failed", [], error=error)
+    return None
+
+
+def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
+    """True if the run that submitted the job has ended."""
+    run = run_records.get(tx, job.run_id) if job.run_id is not None else None
+    return run is not None and run.ended_at is not None
+
+
+def _address(account: str, given: Submit) -> idempotency.IdempotencyScope | None:
+    if given.idempotency_key is None:
+        return None
+    return idempotency.IdempotencyScope(account, given.family, "", utc_day(given.received_at), given.idempotency_key)
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """A validated ask: the run to start and the job that is its handle. `pictures` is the number of pictures that were
+    fetched; `unreached` has one sentence for each that could not be."""
+
+    start: runs.Start
+    submit: Submit
+    pictures: int = 0
+    unreached: tuple[str, ...] = ()
+
+
+async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest) -> tuple[JobRecord, bool]:
+    """Start a run and create the job that is its handle, in one transaction.
+
+    Returns the job, and whether it is new (False for a replay). Raises what `submit` and `runs.begin` raise.
+    """
+    now = context.now
+
+    def use(tx: Tx) -> tuple[JobRecord, bool]:
+        def make(bill: Bill, chat: ChatRecord) -> JobRecord:
+            return _insert_ask(tx, context, bill, chat, given, now)
+
+        return _submit(tx, context, key, given.submit, now, make)
+
+    record, new = await context.write(use, long=bool(given.start.contents))
+    if new and record.follows is not None:
+        context.workers.wake_run(record.follows)
+    return record, new
+
+
+def _insert_ask(
+    tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskRequest, now: int
+) -> JobRecord:
+    """Insert the run, its warnings and the job that is its handle; the job."""
+    run = runs.begin(tx, context, bill, given.start, chat, now)
+    for message in given.unreached:
+        warning = {"code": "image_not_fetched", "message": message}
+        event_records.append(tx, run.run_id, run.attempt, "warning", warning, now)
+    if given.pictures:
+        event_records.append(tx, run.run_id, run.attempt, "warning", _images_not_seen(given.pictures), now)
+    free = replace(bill, hold_microcents=0)  # the run has the hold
+    return insert(tx, free, chat.id, None, given.submit, now, follows=run.run_id)
+
+
+async def wait_for_ask(context: UseCaseContext, job: JobRecord, until: float) -> JobRecord:
+    """Wait for the end of the job's run, at most until the time `until` (ms); the job as it is then."""
+    assert job.follows is not None
+    run = await runs.find(context, job.follows)
+    assert run is not None
+    await runs.wait(context, run, until)
+    return await find(context, job.job_id) or job
+
+
+def _images_not_seen(pictures: int) -> dict[str, str]:
+    """The warning of an ask with pictures: no agent of this version looks at them."""
+    which = "The picture was" if pictures == 1 else f"The {pictures} pictures were"
+    return {"code": "images_not_seen", "message": f"{which} not looked at: this agent reads text only."}

@@ -1,0 +1,216 @@
+"""The tools over HTTP: the catalog, jobs, direct calls, and `ask_stefanbrain`, which answers with the result if that
+comes soon, else with a job."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from starlette.responses import Response
+
+from agentsvc_nb.documents import media_types
+from agentsvc_nb.service.accounts.money import price_of
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.files.file_records import Content
+from agentsvc_nb.service.http import bodies, models
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.responses import answer
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobRecord
+from agentsvc_nb.service.jobs.jobs import AskRequest, Submit
+from agentsvc_nb.service.runner import tool_context
+from agentsvc_nb.service.runs import routes as run_routes
+from agentsvc_nb.service.runs import start_fields, tool_calls
+from agentsvc_nb.service.runs.run_records import RunLimits
+from agentsvc_nb.service.runs.runs import Start
+from agentsvc_nb.tools import port
+from agentsvc_nb.tools.catalog import AskInput, AskStefanBrain, offered
+from agentsvc_nb.tools.catalog import describe as describe_tool
+from agentsvc_nb.tools.port import Described, Tool, WorkFailure
+from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
+from agentsvc_nb.wire.tools import ToolError, ToolList, ToolResult
+
+_PICTURE_BYTES: Final = 20 * MB
+_PICTURE_SECONDS: Final = 10.0
+
+
+async def tools_list(context: RequestContext) -> Response:
+    return answer(ToolList(data=[describe_tool(tool) for tool in offered(context.services.tools).values()]))
+
+
+async def tools_describe(context: RequestContext) -> Response:
+    return answer(describe_tool(find(context, context.path("name"))))
+
+
+async def tools_invoke(context: RequestContext) -> Response:
+    document = await bodies.read_object(context)
+    described = find(context, context.path("name"))
+    if described.name == AskStefanBrain.name:
+        return await _ask(context, document)
+    submit = await submission(context, described, document)
+    if described.asynchronous:
+        return await accept(context, submit)
+    return answer(await run_directly(context, context.services.tools[described.name], submit))
+
+
+async def run_directly(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
+    """Run a tool directly. Its failure is an answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
+    call = await tool_calls.begin_call(context.use_case, context.key, submit)
+    charges = context.services.jobs.charges_of(call)
+    try:
+        given = tool.Input.model_validate(submit.input)
+        outcome = await tool_context.run(context.services.storage, tool, given, call.chat, charges)
+    finally:
+        await context.services.jobs.end_call(call.call_id)
+    return ToolResult(
+        tool=tool.name,
+        is_error=outcome.error is not None,
+        error=None if outcome.error is None else ToolError(code=outcome.error[0], message=outcome.error[1]),
+        content=outcome.content,
+        data=outcome.data,
+        chat=call.chat.id,
+    )
+
+
+async def jobs_submit(context: RequestContext) -> Response:
+    document = await bodies.read_object(context)
+    tool = find(context, document.get("tool"))
+    if not tool.asynchronous:
+        raise ApiError("unsupported_tool_request", f"{tool.name} is not asynchronous: invoke it.")
+    return await accept(context, await submission(context, tool, document))
+
+
+async def accept(context: RequestContext, submit: Submit) -> Response:
+    """Submit a job and answer 202."""
+    record = await jobs.submit(context.use_case, context.key, submit)
+    return answer(record.accepted(), 202)
+
+
+async def jobs_status(context: RequestContext) -> Response:
+    where = bodies.chat_of_query(context)
+    record = await jobs.get(context.use_case, context.key.account, context.path("job_id"), where)
+    return answer(record.public(context.now))
+
+
+async def jobs_result(context: RequestContext) -> Response:
+    where = bodies.chat_of_query(context)
+    return answer(await jobs.result(context.use_case, context.key.account, context.path("job_id"), where))
+
+
+async def jobs_cancel(context: RequestContext) -> Response:
+    where = bodies.chat_of_query(context)
+    record = await jobs.cancel(context.use_case, context.key.account, context.path("job_id"), where)
+    return answer(record.public(context.now))
+
+
+def find(context: RequestContext, name: object) -> Described:
+    """The catalog's entry. Raises `unsupported_tool_request` when `name` is no text, `tool_not_found`."""
+    if not isinstance(name, str):
+        raise ApiError("unsupported_tool_request", "`tool` must be the name of a tool.")
+    tool = offered(context.services.tools).get(name)
+    if tool is None:
+        raise ApiError("tool_not_found", f"There is no tool {name[:80]!r}.")
+    return tool
+
+
+async def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
+    """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
+    `invalid_tool_input`."""
+    start_fields.no_client_tools(document)
+    given = await bodies.run_check(context, _given_input, document)
+    checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
+    where = bodies.chat_of_body(document, new_allowed=True)
+    header = bodies.idempotency_key(context)
+    repeats, worst = header if tool.idempotent else None, price_of(tool.max_charges(checked))
+    return Submit(tool.name, tool.family, given, where, context.received_at, repeats, worst)
+
+
+def _given_input(document: bodies.Document) -> bodies.Document:
+    """The `input` of a body, without nulls. Raises `invalid_tool_input`."""
+    given = port.without_nulls(document.get("input", {}))
+    if not isinstance(given, dict):
+        raise ApiError("invalid_tool_input", "`input` must be an object.", field="input")
+    return given
+
+
+# `ask_stefanbrain`: a run with a job as its handle (docs/decisions/0013-an-ask-is-a-run-with-a-handle.md).
+
+
+async def _ask(context: RequestContext, document: bodies.Document) -> Response:
+    given = await _ask_request(context, document)
+    job, new = await jobs.submit_ask(context.use_case, context.key, given)
+    if new and (seconds := context.services.settings.ask_handle_seconds):
+        until = run_routes.held_until(context, seconds)
+        job = await jobs.wait_for_ask(context.use_case, job, until)
+    return answer(_ask_result(job)) if job.ended_at is not None else answer(job.accepted(), 202)
+
+
+async def _ask_request(context: RequestContext, document: bodies.Document) -> AskRequest:
+    # First: what is wrong with these has a code of its own.
+    named, effort = start_fields.choice(context, _given_input(document))
+    submit = await submission(context, AskStefanBrain(), document)
+    given = AskInput.model_validate(submit.input)
+    if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
+        raise ApiError("too_many_attachments")
+    model = named or context.services.settings.offered[0]
+    await run_routes.check_script(context, given.message, model)
+    contents = await run_routes.staged(context, given.file_ids)
+    shown, unreached = await _fetch_pictures(context, given.image_urls)
+    start = Start(
+        given.message,
+        submit.where,
+        model,
+        context.received_at,
+        contents=[*contents, *shown],
+        limits=run_routes.allowed(context, RunLimits(), model),
+        effort=effort,
+        unavailable=await models.why_unavailable(context, named) if named else None,
+    )
+    return AskRequest(start, submit, len(shown), tuple(unreached))
+
+
+def _ask_result(job: JobRecord) -> ToolResult:
+    error = job.error
+    if job.status == "cancelled":
+        error = {"code": "cancelled", "message": "The run was cancelled."}
+    return ToolResult(
+        tool=job.tool,
+        is_error=error is not None,
+        error=None if error is None else ToolError(**error),
+        content=job.content,
+        data=job.data,
+        chat=job.chat,
+    )
+
+
+async def _fetch_pictures(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
+    """Fetch pictures; those that could be fetched, and a sentence for each that could not. Raises `invalid_tool_input`
+    for an address that is not public, unless the operator allows it (`fetch_allow`)."""
+    fetcher = Fetcher(context.services.settings.fetch_allow)
+    found = await asyncio.gather(*(_fetch_picture(fetcher, number, url) for number, url in enumerate(urls)))
+    kept = [
+        await context.services.storage.store(_picture_name(one.url), one.body)
+        for one in found
+        if isinstance(one, Fetched)
+    ]
+    return kept, [one for one in found if isinstance(one, str)]
+
+
+async def _fetch_picture(fetcher: Fetcher, number: int, url: str) -> Fetched | str:
+    try:
+        found = await fetcher.get(url, max_bytes=_PICTURE_BYTES, seconds=_PICTURE_SECONDS, accept="image/*")
+    except WorkFailure as failure:
+        if failure.code == "address_refused":
+            field = f"image_urls.{number}"
+            raise ApiError("invalid_tool_input", f"{field}: {failure.message}", field=field) from None
+        return failure.message
+    media_type = media_types.media_type(found.body[: media_types.HEAD_BYTES]) or ""
+    if found.status != 200 or not media_type.startswith("image/"):
+        return f"{url[:200]!r} is no picture: the server answered {found.status} with {media_type or 'something else'}."
+    return found
+
+
+def _picture_name(url: str) -> str:
+    return media_types.safe_name(unquote(urlsplit(url).path.rpartition("/")[2]) or "picture")

@@ -1,0 +1,1 @@
+"""Media: transcripts, and labels of landing pages."""

@@ -1,0 +1,146 @@
+"""Ad media and their transcripts, landing pages and their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.files.file_records import Content
+from agentsvc_nb.service.media import media_records
+from agentsvc_nb.service.media.media_records import Facts, MediaRecord, PageRecord
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.tools.support.fetching import is_web_address
+from agentsvc_nb.wire.resources import Label, NewLabels
+
+_LABEL_ROWS: Final = (
+    Label(
+        name="page_type",
+        description="What kind of page it is.",
+        values=["product", "collection", "homepage", "advertorial", "listicle", "quiz", "lead_form", "other"],
+    ),
+    Label(
+        name="goal",
+        description="What a visitor is asked to do.",
+        values=["buy", "subscribe", "sign_up", "book", "request_quote", "download", "read_on"],
+    ),
+    Label(
+        name="offer",
+        description="What makes acting now worth it; the strongest one.",
+        values=["discount", "bundle", "free_trial", "free_shipping", "gift", "none"],
+    ),
+    Label(
+        name="audience_stage",
+        description="How much a visitor knows already.",
+        values=["unaware", "problem_aware", "solution_aware", "product_aware", "customer"],
+    ),
+    Label(
+        name="proof",
+        description="Why one should believe it; the most prominent one.",
+        values=["reviews", "testimonials", "press", "study", "numbers", "before_after", "none"],
+    ),
+    Label(
+        name="urgency",
+        description="What makes waiting costly.",
+        values=["deadline", "low_stock", "seasonal", "none"],
+    ),
+)
+
+LABELS: Final[dict[str, Label]] = {row.name: row for row in _LABEL_ROWS}
+"""The labels of landing pages, with every value that each may have (docs/api/media.md)."""
+
+
+def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
+    """The account's page at `url`, created if it is new. Raises `invalid_query` for what is no web address."""
+    if not is_web_address(url):
+        raise ApiError("invalid_query", f"{url[:80]!r} is no address of a web page: give http://... or https://...")
+    return media_records.add(tx, account, url, now)
+
+
+async def keep_page(context: UseCaseContext, account: str, url: str) -> PageRecord:
+    """`add_page` in a transaction of its own, for a page that a tool found."""
+    now = context.now
+    return await context.write(lambda tx: add_page(tx, account, url, now))
+
+
+async def get_page(context: UseCaseContext, account: str, page: str) -> PageRecord:
+    """The landing page. Raises `landing_page_not_found`."""
+    return await context.read(lambda tx: _page_of(tx, account, page))
+
+
+def _page_of(tx: Tx, account: str, page: str) -> PageRecord:
+    record = media_records.get_page(tx, page, account)
+    if record is None:
+        raise ApiError("landing_page_not_found", f"There is no landing page {page[:80]!r}.")
+    return record
+
+
+async def write_labels(context: UseCaseContext, account: str, page: str, given: NewLabels) -> PageRecord:
+    """Replace a page's labels.
+
+    Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the present `version` when that is
+    not the `expected_version`.
+    """
+    return await context.write(lambda tx: _write_labels(tx, account, page, given))
+
+
+def _write_labels(tx: Tx, account: str, page: str, given: NewLabels) -> PageRecord:
+    if fault := label_fault(given.labels):
+        raise ApiError("invalid_label", fault[1], field=f"labels.{fault[0]}")
+    present = _page_of(tx, account, page)
+    record = media_records.write(tx, page, account, given.labels, given.expected_version)
+    if record is None:
+        raise ApiError("version_conflict", version=present.version)
+    return record
+
+
+def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
+    """Insert a media record for a stored blob. Raises `invalid_query` when `facts.url` is no web address."""
+    if facts.url is not None and not is_web_address(facts.url):
+        raise ApiError("invalid_query", f"{facts.url[:80]!r} is no address: give http://... or https://...")
+    return media_records.insert(tx, account, content, facts, now)
+
+
+async def keep(context: UseCaseContext, account: str, content: Content, facts: Facts) -> MediaRecord:
+    """The media record of this content from this source and address, added if it is new. Raises what `add` raises."""
+    now = context.now
+    return await context.write(
+        lambda tx: media_records.same(tx, account, content, facts) or add(tx, account, content, facts, now)
+    )
+
+
+async def keep_transcript(context: UseCaseContext, account: str, media_id: str, transcript: Mapping[str, Any]) -> None:
+    await context.write(lambda tx: media_records.transcribe(tx, media_id, account, transcript))
+
+
+async def find(context: UseCaseContext, account: str, media_id: str) -> MediaRecord | None:
+    return await context.read(lambda tx: media_records.get(tx, media_id, account))
+
+
+async def get(context: UseCaseContext, account: str, media_id: str) -> MediaRecord:
+    """The media record. Raises `media_not_found`."""
+    record = await find(context, account, media_id)
+    if record is None:
+        raise ApiError("media_not_found", f"There is no media {media_id[:80]!r}.")
+    return record
+
+
+def label_fault(labels: dict[str, str]) -> tuple[str, str] | None:
+    """The first label that is unknown or has a wrong value, with a message that names what is allowed; None when all
+    are valid.
+
+    >>> label_fault({"urgency": "often"})
+    ('urgency', "'often' is no value of urgency: use deadline, low_stock, seasonal or none.")
+    """
+    for name, value in labels.items():
+        row = LABELS.get(name)
+        if row is None:
+            return name[:80], f"There is no label {name[:80]!r}: use {_either(list(LABELS))}."
+        if value not in row.values:
+            return name, f"{value[:80]!r} is no value of {name}: use {_either(row.values)}."
+    return None
+
+
+def _either(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,0 +1,1 @@
+"""Runs: their start, events, tool calls and end."""

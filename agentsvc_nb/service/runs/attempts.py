@@ -1,0 +1,241 @@
+"""The use cases of a run's worker: claim, resume, append events, checkpoint and finish. Each write carries the attempt
+number, so that writes of an earlier attempt are refused (docs/decisions/0009-attempts.md)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentsvc_nb.service.accounts import money
+from agentsvc_nb.service.accounts.usage_records import Spent
+from agentsvc_nb.service.jobs import job_records
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.runs import event_records, lease_records, observing, run_records, runs, sent_records
+from agentsvc_nb.service.runs.run_records import Ending, RunRecord
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.tools.port import SentCall
+from agentsvc_nb.wire.limits import RESTARTS_MAX
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What the agent of a run used so far; its jobs have their own."""
+
+    steps: int
+    spent: Spent
+
+
+class LostRun(Exception):
+    """Another attempt has taken the run over: this worker's writes are refused, and it must stop."""
+
+
+async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
+    """Mark a queued run as running and return it; None when it is no longer queued."""
+    now = context.now
+    record = await context.write(lambda tx: _claim(tx, run_id, now))
+    if record is not None:
+        context.signals.notify(run_id)
+    return record
+
+
+def _claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
+    return _claimed(tx, run_records.claim(tx, run_id, now), now)
+
+
+def _claimed(tx: Tx, record: RunRecord | None, now: int) -> RunRecord | None:
+    if record is not None:
+        runs.announce(tx, record, record.last_event, now)
+        runs.update_ask_job(tx, record)
+    return record
+
+
+async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecord | None:
+    """Take a run over at its last checkpoint, under a new attempt number. Events after the checkpoint are discarded by
+    readers (docs/api/events.md). None when `attempt` is no longer the run's."""
+    now = context.now
+    record = await context.write(lambda tx: _resume(tx, run_id, attempt, now))
+    if record is not None:
+        context.signals.notify(run_id)
+        await observing.resumed(context, record)
+    return record
+
+
+def _resume(tx: Tx, run_id: str, attempt: int, now: int) -> RunRecord | None:
+    record = run_records.resume(tx, run_id, attempt)
+    if record is not None:
+        payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
+        event_records.append(tx, run_id, record.attempt, "run.resumed", payload, now)
+    return record
+
+
+async def take(context: UseCaseContext, run_id: str) -> RunRecord | None:
+    """In a database that processes share: claim a queued run, or resume one that nobody executes any more, with a lease
+    for this process. None when another has it, and when it has ended or is ended here, as `recover` would."""
+    taken = await context.write(lambda tx: _take(tx, context, run_id))
+    if taken is None:
+        return None
+    context.signals.notify(run_id)
+    if taken.ended_at is not None:
+        await observing.ended(context, taken)
+        return None
+    if taken.attempt > 1:
+        await observing.resumed(context, taken)
+    return taken
+
+
+def _take(tx: Tx, context: UseCaseContext, run_id: str) -> RunRecord | None:
+    assert context.process is not None
+    process, offered, now = context.process, context.settings.run_models, context.now
+    if claimed := lease_records.claim_run(tx, run_id, process, offered, now):
+        return _claimed(tx, claimed, now)
+    found = lease_records.take_run(tx, run_id, process, offered)
+    if found is None:
+        return None
+    if ending := _final(found, offered):
+        return runs.end(tx, run_id, found.attempt, _used_so_far(tx, found, ending), context.origin, now)
+    if found.status == "queued":
+        return _claim(tx, run_id, now)
+    run_records.restarted(tx, run_id, 1)
+    return _resume(tx, run_id, found.attempt, now)
+
+
+async def append(
+    context: UseCaseContext,
+    run_id: str,
+    attempt: int,
+    events: Sequence[tuple[str, dict[str, Any]]],
+    used: Used | None = None,
+) -> None:
+    """Append events (their types and payloads), in order, and show what the run `used` so far. Raises `LostRun`."""
+    now = context.now
+
+    def use(tx: Tx) -> bool:
+        if used is not None:
+            _show(tx, run_id, attempt, used)
+        return event_records.append_all(tx, run_id, attempt, events, now)
+
+    if not await context.write(use):
+        raise LostRun(run_id)
+    context.signals.notify(run_id)
+
+
+def _show(tx: Tx, run_id: str, attempt: int, used: Used) -> None:
+    run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
+
+
+async def checkpoint(
+    context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: Used
+) -> None:
+    """Store the state from which a takeover resumes the run, and hold `hold` micro-cents. Raises `LostRun`."""
+
+    def use(tx: Tx) -> bool:
+        _show(tx, run_id, attempt, used)
+        return run_records.checkpoint(tx, run_id, attempt, state, hold)
+
+    if not await context.write(use, long=len(state.get("said", "")) > runs.LONG_CHARS):
+        raise LostRun(run_id)
+
+
+async def sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
+    """Record a call of a language model. True if it is the first to this hosted provider."""
+    now = context.now
+    return await context.write(lambda tx: sent_records.add(tx, run_id, call, now))
+
+
+async def hold(
+    context: UseCaseContext, run: RunRecord, attempt: int, spent: int, *, tokens: int = 0, charges: int = 0
+) -> None:
+    """Hold the `spent` micro-cents of a run and the worst case of its next call, for tokens and for per-use charges.
+
+    Raises `LostRun`, and `WorkFailure("limit_reached")` when the account or the key has no room for the call.
+    """
+    now = context.now
+
+    def use(tx: Tx) -> bool:
+        # First down to what was spent: the worst case of the call before must not count against this one
+        # (docs/decisions/0037).
+        if not run_records.hold(tx, run.run_id, attempt, spent, 0):
+            return False
+        money.check_more(tx, run, context.settings, now, tokens=tokens, charges=charges)
+        return run_records.hold(tx, run.run_id, attempt, spent + tokens, charges)
+
+    if not await context.write(use):
+        raise LostRun(run.run_id)
+
+
+async def leave(context: UseCaseContext, run_id: str) -> None:
+    """Leave an active run for recovery at the next start, or to another process. An orderly stop does not count against
+    `RESTARTS_MAX`."""
+    if (process := context.process) is None:
+        await context.write(lambda tx: run_records.restarted(tx, run_id, -1))
+    else:
+        await context.write(lambda tx: lease_records.leave_run(tx, run_id, process))
+
+
+async def recover(context: UseCaseContext) -> list[RunRecord]:
+    """After a crash: end the active runs that cannot go on, and return the others, to be woken.
+
+    A run is ended if it was being cancelled, was cut off too often, or was begun by a model that is not offered now.
+    The caller holds the folder's lock, so no other worker has any of these runs.
+    """
+    now = context.now
+    waiting, ended = await context.write(lambda tx: _recover(tx, context.origin, context.settings.run_models, now))
+    for record in ended:
+        await observing.ended(context, record)
+    return waiting
+
+
+def _recover(tx: Tx, origin: str, offered: Sequence[str], now: int) -> tuple[list[RunRecord], list[RunRecord | None]]:
+    """The runs that go on, and those that were ended."""
+    waiting: list[RunRecord] = []
+    ended: list[RunRecord | None] = []
+    for record in run_records.active(tx):
+        if ending := _final(record, offered):
+            ending = _used_so_far(tx, record, ending)
+            ended.append(runs.end(tx, record.run_id, record.attempt, ending, origin, now))
+        else:
+            run_records.restarted(tx, record.run_id, 1)
+            waiting.append(record)
+    return waiting, ended
+
+
+def _final(record: RunRecord, offered: Sequence[str]) -> Ending | None:
+    """How a run that was cut off ends; None if it goes on."""
+    if record.status == "cancelling":
+        return Ending("cancelled")
+    if record.restarts >= RESTARTS_MAX:
+        why = "The run kept being cut off without progress."
+        return Ending("failed", last_error="attempts_exhausted", last_error_message=why)
+    if record.model not in offered:
+        there = ", ".join(offered)
+        why = f"It was begun by the model {record.model}, and the service was started again with {there}."
+        return Ending("failed", last_error="model_changed", last_error_message=why)
+    return None
+
+
+async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: Ending) -> RunRecord | None:
+    """End a run: its record, its last status event and `run.ended`, in one transaction. None when `attempt` is no
+    longer the run's."""
+    now = context.now
+    long = len(ending.output or "") > runs.LONG_CHARS
+    record = await context.write(lambda tx: runs.end(tx, run_id, attempt, ending, context.origin, now), long=long)
+    context.signals.notify(run_id)
+    if record is None:
+        context.metrics.fences_refused.add("run")
+    await observing.ended(context, record)
+    return record
+
+
+def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
+    """`ending` with the steps and tokens of the last checkpoint, which are billed although the run ends here."""
+    try:
+        counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
+        counted.pop("charged", None)
+        return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
+    except (AttributeError, TypeError, ValueError):  # a damaged state must not keep the service from starting
+        log.exception("the saved state of run %s can't be read: it ends without what it used", record.run_id)
+        return ending

@@ -1,0 +1,76 @@
+"""The events of runs as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agentsvc_nb.service.payloads import StoredEvent, encode
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.sql import load
+from agentsvc_nb.service.times import rfc3339
+from agentsvc_nb.wire.runs import Event
+
+_sql = load("runs/events")
+_AT_ONCE: Final = 100
+"""The most events read per query, of which the first reads 8 and each further one twice as many. A page is limited in
+bytes, too, so reading its `limit` at once could load far more."""
+
+
+def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int) -> int | None:
+    """Write the run's next event; its id, or None when `attempt` is no longer the run's or the run has ended."""
+    event_id = _count_events(tx, run_id, attempt, 1)
+    if event_id is not None:
+        note(tx, run_id, event_id, type, payload, now)
+    return event_id
+
+
+def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, dict[str, Any]]], now: int) -> bool:
+    """Write the run's next events, of these types and payloads; False when `append` would return None."""
+    last = _count_events(tx, run_id, attempt, len(events))
+    if last is None:
+        return False
+    for event_id, (type, payload) in enumerate(events, last - len(events) + 1):
+        note(tx, run_id, event_id, type, payload, now)
+    return True
+
+
+def _count_events(tx: Tx, run_id: str, attempt: int, events: int) -> int | None:
+    """The id of the last of so many more events, which are to be noted."""
+    row = tx.one(_sql["next_events"], run_id=run_id, attempt=attempt, events=events)
+    return None if row is None else row["last_event"]
+
+
+def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any], now: int) -> None:
+    """Write an event under an id that the run's row has counted already: at its start, claim and end."""
+    tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=encode(payload))
+
+
+def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[StoredEvent], bool]:
+    """The events after the id `after`, and whether there are more. At most `limit` events, and at most `most_bytes`
+    characters in all, but at least one."""
+    found: list[StoredEvent] = []
+    total, at_once = 0, 8
+    while True:
+        wanted = min(at_once, limit + 1 - len(found))
+        at_once = min(2 * at_once, _AT_ONCE)
+        rows = tx.all(_sql["events"], run_id=run_id, after=after, limit=wanted)
+        for row in rows:
+            size = len(row["payload"])
+            if len(found) == limit or (found and total + size > most_bytes):
+                return found, True
+            found.append(StoredEvent(row["id"], row["type"], rfc3339(row["created_at"]), row["payload"]))
+            total += size
+        if len(rows) < wanted:
+            return found, False
+        after = rows[-1]["id"]
+
+
+def said(tx: Tx, run_id: str) -> list[Event]:
+    """The events from which `chats.chats.text_so_far` makes the text."""
+    return [_event(row) for row in tx.all(_sql["said"], run_id=run_id)]
+
+
+def _event(row: Row) -> Event:
+    return Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"]))

@@ -1,0 +1,151 @@
+"""What operators see of runs: counts and spans, noted after the commit, and what is under way now."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentsvc_nb.service import payloads
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.runs import count_records, lease_records, run_records
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.telemetry import tracing
+from agentsvc_nb.service.telemetry.tracing import Past
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire.runs import TERMINAL
+
+log = logging.getLogger(__name__)
+CONTENT_CHARS: Final = 8_000
+_UNRECORDED = "the spans of run %s could not be recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """Active runs and jobs, the tool calls that wait for approval, the size of the database, and the processes that
+    execute runs."""
+
+    runs: count_records.Active
+    jobs: count_records.Active
+    approvals: int
+    database_bytes: int
+    workers: int
+
+
+async def under_way(context: UseCaseContext) -> UnderWay:
+    def read(tx: Tx) -> UnderWay:
+        workers = 1 if context.process is None else sum(process.works for process in lease_records.living(tx))
+        return UnderWay(
+            count_records.runs(tx),
+            count_records.jobs(tx),
+            count_records.approvals(tx),
+            count_records.database_bytes(tx),
+            workers,
+        )
+
+    return await context.read(read)
+
+
+async def touch(context: UseCaseContext) -> None:
+    """Read and write something small: the database answers, and has room. Raises what a write raises."""
+
+    def write(tx: Tx) -> None:
+        tx.run(_TOUCH, now=str(context.now))
+
+    await context.write(write)
+
+
+_TOUCH: Final = """
+    INSERT INTO meta (name, value) VALUES ('touched', :now) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
+
+
+def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:
+    """The `traceparent` of an attempt at a run; by default of its present one."""
+    return tracing.derived(run.traceparent, f"{run.run_id}/{attempt or run.attempt}")
+
+
+async def resumed(context: UseCaseContext, run: RunRecord) -> None:
+    """Note that the run was taken over. The attempt before ended with its last event, and nobody else records it: its
+    process may have been killed. `run` is as it was before `run.resumed` was written."""
+    context.metrics.attempts_resumed.add()
+    if context.tracing.on and run.traceparent is not None:
+        try:
+            await _record_attempt(context, run, run.attempt - 1, error="interrupted")
+        except Exception:
+            log.exception(_UNRECORDED, run.run_id)
+
+
+async def ended(context: UseCaseContext, run: RunRecord | None) -> None:
+    """Note that a run has ended, if it has: None, or one that is still active, is no end."""
+    if run is None or run.status not in TERMINAL:
+        return
+    context.metrics.run_ended(run.status, run.last_error)
+    if context.tracing.on and run.traceparent is not None:
+        try:
+            await _record_run(context, run)
+        except Exception:
+            log.exception(_UNRECORDED, run.run_id)
+
+
+async def _record_run(context: UseCaseContext, run: RunRecord) -> None:
+    assert run.traceparent is not None
+    if run.attempt:
+        await _record_attempt(context, run, run.attempt, run.last_error)
+    own = tracing.derived(run.traceparent, run.run_id)
+    assert own is not None
+    used = usage(run.input_tokens, run.output_tokens, run.cost_microcents)
+    found = {**of_run(run), **used, "agentsvc.run.status": run.status}
+    times = (run.created_at, run.ended_at or context.now)
+    context.tracing.record(Past("run", own, run.traceparent, *times, found, run.last_error))
+
+
+async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int, error: str | None) -> None:
+    """Record the span of an attempt that ended with the run's last event, linked to that of the attempt before."""
+
+    def read(tx: Tx) -> tuple[int | None, int | None, str | None]:
+        last = count_records.event_time(tx, run.run_id, run.last_event)
+        began = count_records.last_resumed(tx, run.run_id, run.last_event) if attempt > 1 else run.started_at
+        return began, last, run_records.message(tx, run.run_id) if context.tracing.content else None
+
+    began, last, message = await context.read(read)
+    own, parent = attempt_span(run, attempt), tracing.derived(run.traceparent, run.run_id)
+    assert own is not None
+    assert parent is not None
+    began = began or run.created_at
+    found: dict[str, Any] = {**of_run(run), "gen_ai.operation.name": "invoke_agent", "agentsvc.attempt": attempt}
+    if message is not None:
+        found["gen_ai.input.messages"] = said("user", message)
+        if run.output is not None:
+            found["gen_ai.output.messages"] = said("assistant", run.output)
+    link = attempt_span(run, attempt - 1) if attempt > 1 else None
+    context.tracing.record(Past("invoke_agent", own, parent, began, last or began, found, error, link))
+
+
+def of_run(run: RunRecord) -> dict[str, str | int]:
+    """The attributes of all spans of a run."""
+    provider, _, model = run.model.rpartition(":")
+    return {
+        "run_id": run.run_id,
+        "gen_ai.conversation.id": run.chat,
+        "gen_ai.provider.name": provider or "agentsvc",
+        "gen_ai.request.model": model,
+    }
+
+
+def usage(input_tokens: int, output_tokens: int, microcents: int) -> dict[str, int]:
+    return {
+        "gen_ai.usage.input_tokens": input_tokens,
+        "gen_ai.usage.output_tokens": output_tokens,
+        "agentsvc.cost_microcents": microcents,
+    }
+
+
+def said(role: str, text: str) -> str:
+    """A text as the attribute of a span has it."""
+    return payloads.encode([{"role": role, "parts": [{"type": "text", "content": shown(text)}]}])
+
+
+def shown(content: str) -> str:
+    """The content as spans show it: thousands of them wait in memory while a collector is away."""
+    return content if len(content) <= CONTENT_CHARS else content[:CONTENT_CHARS] + payloads.CUT

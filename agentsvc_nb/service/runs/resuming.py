@@ -1,0 +1,111 @@
+"""The use case of going on with a failed run: a new run of its chat takes over the checkpoint and the tool calls of the
+old one (docs/api/runs.md "Resume", docs/decisions/0056-a-resumed-run-is-a-new-run.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentsvc_nb.service import payloads
+from agentsvc_nb.service.accounts import idempotency, money
+from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.new_ids import new_run_id
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.runs import call_records, event_records, run_records, runs
+from agentsvc_nb.service.runs.run_records import RunLimits, RunRecord
+from agentsvc_nb.service.telemetry import tracing
+from agentsvc_nb.service.times import utc_day
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire.codes import FAILURES
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """A validated request to go on with a run. `received_at` (ms) fixes the UTC day of its idempotency key; `limits`
+    replace those of the run."""
+
+    run_id: str
+    received_at: int
+    idempotency_key: str | None = None
+    limits: RunLimits = field(default_factory=RunLimits)
+
+
+async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunRecord:
+    """Start a run that goes on where a failed one stopped. An Idempotency-Key seen today for it returns the run that it
+    started.
+
+    Raises what `runs.get` raises, `chat_id_retired`, what `money.check` raises, `run_not_resumable`,
+    `agent_run_rejected` when the chat has an active turn, and `runtime_capacity_busy`.
+    """
+    now = context.now
+    # Long: texts of megabytes may be copied.
+    record, new = await context.write(lambda tx: _resume(tx, context, key, given, now), long=True)
+    if new:
+        context.workers.wake_run(record.run_id)
+    return record
+
+
+def _resume(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Resume, now: int) -> tuple[RunRecord, bool]:
+    """The run, and whether it is new (False for a replay)."""
+    old = runs.of_account(tx, key.account, given.run_id)
+    chats.check_known(tx, ChatSelector(chat=old.chat), key.account)
+    bill = money.check(tx, key, context.settings, now)
+    address = _address(key.account, old, given)
+    if address and (original := idempotency.recall(tx, address)):
+        record = run_records.get(tx, original)
+        assert record is not None
+        return record, False
+    _check_resumable(tx, old, context.settings.run_models)
+    runs.check_free(tx, old.chat)
+    runs.check_capacity(tx, key.account, context.settings.run_capacity)
+    record = _begin(tx, old, bill, given.limits, now)
+    if address:
+        idempotency.remember(tx, address, record.run_id)
+    return record, True
+
+
+def _address(account: str, old: RunRecord, given: Resume) -> idempotency.IdempotencyScope | None:
+    if given.idempotency_key is None:
+        return None
+    where = json.dumps(["resume", old.run_id])
+    return idempotency.IdempotencyScope(account, "run", where, utc_day(given.received_at), given.idempotency_key)
+
+
+def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
+    """Raises `run_not_resumable` unless the run failed for a reason that passes, its model is offered, and no other run
+    has gone on with it."""
+    if old.status != "failed":
+        raise ApiError("run_not_resumable", f"The run is {old.status}; only one that failed can be resumed.")
+    failure = FAILURES.get(old.last_error or "")
+    if failure is None or not failure.resumable:
+        raise ApiError("run_not_resumable", f"The run failed with {old.last_error}, which would fail again.")
+    if old.model not in offered:
+        raise ApiError("run_not_resumable", f"The service no longer offers the run's model {old.model}.")
+    if later := run_records.resumed_by(tx, old):
+        raise ApiError("run_not_resumable", f"The run {later} has gone on with it already: resume that one.")
+
+
+def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int) -> RunRecord:
+    saved = run_records.saved(tx, old.run_id)
+    run_id = new_run_id()
+    record = run_records.insert_resumed(tx, run_id, old, bill, bill.hold_microcents, limits, tracing.current(), now)
+    runs.announce(tx, record, record.last_event, now)
+    # What was said is the beginning of this run's text, too.
+    for piece in payloads.pieces(saved.get("said", "")):
+        event_records.append(tx, record.run_id, record.attempt, "text.delta", {"text": piece}, now)
+    if saved:
+        run_records.save(tx, record.run_id, _taken_over(saved))
+    call_records.take_over(tx, old.run_id, record.run_id)
+    return record
+
+
+def _taken_over(saved: dict[str, Any]) -> dict[str, Any]:
+    """The checkpoint as that of a run which has used nothing itself, and remembers how many steps there were before: a
+    tool call is the same one when it is made in the same step (`LiveRunContext.call`)."""
+    before = saved.get("before", 0) + saved.get("counted", {}).get("steps", 0)
+    return {**saved, "counted": {}, "before": before}

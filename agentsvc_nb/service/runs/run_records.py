@@ -1,0 +1,380 @@
+"""Runs and their events as rows; and a run as JSON, built without validating the wire model, for speed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentsvc_nb.service.accounts.usage_records import Payer, Pool, Spent
+from agentsvc_nb.service.payloads import encode
+from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.sql import beginning, load, record
+from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
+from agentsvc_nb.wire.runs import ADDED_CHARS, Effort, NewClientTool, Run, typed
+
+_sql = load("runs/runs")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run's row; `public` is its wire model. Times are in ms."""
+
+    run_id: str
+    account: str
+    key_id: str
+    chat: str
+    project: str | None
+    status: str
+    output_config: dict[str, Any] | None
+    model: str
+    message_chars: int
+    output: str | None
+    structured_output: str | None
+    """As JSON: it may have megabytes, and few readers want it."""
+    last_error: str | None
+    last_error_message: str | None
+    steps: int
+    input_tokens: int
+    output_tokens: int
+    cost_microcents: int
+    attempt: int
+    restarts: int
+    """How often it was cut off since it last made progress."""
+    last_event: int
+    checkpoint_event: int
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+    pool: Pool
+    hold_microcents: int
+    charge_hold_microcents: int
+    attachments: tuple[str, ...]
+    """Paths of the files that came with the message."""
+    basis: str | None
+    """As JSON, the payload of `answer.basis`."""
+    traceparent: str | None
+    """The span of the request that started it (`telemetry.tracing`)."""
+    max_steps: int | None
+    max_microcents: int | None
+    resumed_from: str | None
+    effort: Effort | None
+    client_tools: str | None
+    """As JSON, the names of the tools that its caller executes."""
+    worker_id: str | None
+    """Who executes it, of processes that share the database (`runs.lease_records`)."""
+    lease_until: int | None
+
+    def public(self, origin: str) -> Run:
+        return Run(**self.document(origin))
+
+    def document(self, origin: str) -> dict[str, Any]:
+        """The wire model as a JSON document, without validating it."""
+        return document({name: getattr(self, name) for name in self.__slots__}, origin)
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The model steps and the micro-cents that a start allows its run; None: no limit of its own."""
+
+    max_steps: int | None = None
+    max_microcents: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended, and what it used."""
+
+    status: str
+    output: str | None = None
+    structured_output: dict[str, Any] | None = None
+    last_error: str | None = None
+    last_error_message: str | None = None
+    basis: dict[str, Any] | None = None
+    """What the answer rests on, as the payload of `answer.basis`."""
+    steps: int = 0
+    spent: Spent = field(default_factory=Spent)
+    """Language model usage of the agent, without that of jobs."""
+
+
+def insert(
+    tx: Tx,
+    *,
+    run_id: str,
+    account: str,
+    key_id: str,
+    pool: Pool,
+    hold_microcents: int,
+    chat: str,
+    project: str | None,
+    message: str,
+    output_config: dict[str, Any] | None,
+    model: str,
+    attachments: Sequence[str] = (),
+    traceparent: str | None = None,
+    limits: RunLimits = RunLimits(),
+    effort: Effort | None = None,
+    client_tools: Sequence[NewClientTool] = (),
+    now: int,
+) -> RunRecord:
+    row = tx.one(
+        _sql["insert"],
+        run_id=run_id,
+        account=account,
+        key_id=key_id,
+        pool=pool,
+        hold_microcents=hold_microcents,
+        chat=chat,
+        project=project,
+        output_config=_dump(output_config),
+        model=model,
+        message_chars=len(message),
+        attachments=json.dumps(attachments),
+        traceparent=traceparent,
+        max_steps=limits.max_steps,
+        max_microcents=limits.max_microcents,
+        effort=effort,
+        client_tools=json.dumps([tool.name for tool in client_tools]) if client_tools else None,
+        now=now,
+    )
+    assert row is not None
+    offered = encode([tool.model_dump(mode="json") for tool in client_tools]) if client_tools else None
+    tx.run(_sql["insert_message"], run_id=run_id, message=message, client_tools=offered)
+    return read(row)
+
+
+def insert_resumed(
+    tx: Tx,
+    run_id: str,
+    old: RunRecord,
+    payer: Payer,
+    hold_microcents: int,
+    limits: RunLimits,
+    traceparent: str | None,
+    now: int,
+) -> RunRecord:
+    """A queued run with the message and the settings of `old`, and with its limits where `limits` has none."""
+    row = tx.one(
+        _sql["insert_resumed"],
+        run_id=run_id,
+        old=old.run_id,
+        key_id=payer.key_id,
+        pool=payer.pool,
+        hold_microcents=hold_microcents,
+        max_steps=limits.max_steps,
+        max_microcents=limits.max_microcents,
+        traceparent=traceparent,
+        now=now,
+    )
+    assert row is not None
+    tx.run(_sql["copy_message"], run_id=run_id, old=old.run_id)
+    return read(row)
+
+
+def resumed_by(tx: Tx, old: RunRecord) -> str | None:
+    """The id of the run that goes on from `old`; None if there is none."""
+    row = tx.one(_sql["resumed_by"], chat=old.chat, run_id=old.run_id)
+    return None if row is None else row["run_id"]
+
+
+def message(tx: Tx, run_id: str) -> str:
+    """The run's message. It may have megabytes, so it is no part of the record."""
+    row = tx.one(_sql["message"], run_id=run_id)
+    assert row is not None
+    found: str = row["message"]
+    return found
+
+
+def client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
+    """The tools that the run's caller executes, as its start described them."""
+    row = tx.one(_sql["client_tools"], run_id=run_id)
+    return [] if row is None else [NewClientTool.model_validate(tool) for tool in _load(row["client_tools"]) or ()]
+
+
+def message_beginning(tx: Tx, run_id: str, chars: int) -> str:
+    """The first `chars` characters of the run's message."""
+    row = tx.one(_sql["message_beginning"], run_id=run_id, chars=chars)
+    assert row is not None
+    return beginning(row["message"], chars)
+
+
+def typed_beginning(tx: Tx, run_id: str, chars: int) -> str:
+    """The first `chars` characters of what the user typed."""
+    return typed(message_beginning(tx, run_id, chars + ADDED_CHARS))[:chars]
+
+
+def saved(tx: Tx, run_id: str) -> dict[str, Any]:
+    """The state of the run's last checkpoint, with the whole text so far; empty before the first."""
+    row = tx.one(_sql["saved"], run_id=run_id)
+    return {} if row is None else _load(row["state"])
+
+
+def get(tx: Tx, run_id: str) -> RunRecord | None:
+    return _record(tx.one(_sql["get"], run_id=run_id))
+
+
+def get_of_account(tx: Tx, run_id: str, account: str) -> RunRecord | None:
+    return _record(tx.one(_sql["get_of_account"], run_id=run_id, account=account))
+
+
+def status(tx: Tx, run_id: str) -> str | None:
+    row = tx.one(_sql["status"], run_id=run_id)
+    return None if row is None else row["status"]
+
+
+def status_of_account(tx: Tx, run_id: str, account: str) -> str | None:
+    row = tx.one(_sql["status_of_account"], run_id=run_id, account=account)
+    return None if row is None else row["status"]
+
+
+def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
+    return _record(tx.one(_sql["active_of_chat"], chat=chat))
+
+
+def of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
+    """The chat's runs up to the run `last` (None: all), last started first, whatever the clock said; none if `last` is
+    not of this chat."""
+    return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
+
+
+def active(tx: Tx) -> list[RunRecord]:
+    return [read(row) for row in tx.all(_sql["active"])]
+
+
+def active_by_account(tx: Tx) -> dict[str, int]:
+    """The number of active runs of each account that has any."""
+    return {row["account"]: row["runs"] for row in tx.all(_sql["active_by_account"])}
+
+
+def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
+    """Mark a queued run as running; None when it is not queued."""
+    return _record(tx.one(_sql["claim"], run_id=run_id, now=now))
+
+
+def resume(tx: Tx, run_id: str, attempt: int) -> RunRecord | None:
+    """Raise the run's attempt number, so that writes of `attempt` are refused; None when `attempt` is not the run's."""
+    return _record(tx.one(_sql["resume"], run_id=run_id, attempt=attempt))
+
+
+def restarted(tx: Tx, run_id: str, by: int) -> None:
+    """Add `by` to the run's restarts. Recovery adds 1; an orderly stop adds -1 beforehand to cancel that out."""
+    tx.run(_sql["restarted"], run_id=run_id, by=by)
+
+
+def made_progress(tx: Tx, run_id: str) -> None:
+    """Count the run's restarts from here on."""
+    tx.run(_sql["made_progress"], run_id=run_id)
+
+
+def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> bool:
+    """Store the state, hold `hold` micro-cents for tokens, and count the run's restarts from here on, unless an earlier
+    attempt stored the same state."""
+    if tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, hold=hold, state=_dump(state)) == 0:
+        return False
+    save(tx, run_id, state)
+    return True
+
+
+def save(tx: Tx, run_id: str, state: dict[str, Any]) -> None:
+    """Store a state, without a word about the run's row."""
+    tx.run(_sql["save"], run_id=run_id, state=_dump(state))
+
+
+def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
+    """Store what the run used so far; its record shows it while it runs."""
+    tx.run(
+        _sql["used"],
+        run_id=run_id,
+        attempt=attempt,
+        steps=steps,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost_microcents=spent.cost_microcents,
+    )
+
+
+def hold(tx: Tx, run_id: str, attempt: int, tokens: int, charges: int) -> bool:
+    """Hold so many micro-cents for tokens and for per-use charges. False when `attempt` is not the run's or the run has
+    ended."""
+    return tx.run(_sql["hold"], run_id=run_id, attempt=attempt, tokens=tokens, charges=charges) == 1
+
+
+def release_charges(tx: Tx, run_id: str, attempt: int) -> None:
+    """Hold nothing for per-use charges from now on."""
+    tx.run(_sql["release_charges"], run_id=run_id, attempt=attempt)
+
+
+def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
+    return _record(tx.one(_sql["cancelling"], run_id=run_id))
+
+
+def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: int) -> RunRecord | None:
+    """End a run; None when `attempt` is not the run's. The record's usage is that of the agent plus that of `jobs`."""
+    row = tx.one(
+        _sql["finish"],
+        run_id=run_id,
+        attempt=attempt,
+        now=now,
+        status=ending.status,
+        output=ending.output,
+        structured_output=_dump(ending.structured_output),
+        last_error=ending.last_error,
+        last_error_message=ending.last_error_message,
+        basis=_dump(ending.basis),
+        events=2 if ending.basis is None else 3,
+        steps=ending.steps,
+        input_tokens=ending.spent.input_tokens + jobs.input_tokens,
+        output_tokens=ending.spent.output_tokens + jobs.output_tokens,
+        cost_microcents=ending.spent.cost_microcents + jobs.cost_microcents,
+    )
+    return _record(row)
+
+
+def _record(row: Row | None) -> RunRecord | None:
+    return None if row is None else read(row)
+
+
+def read(row: Row) -> RunRecord:
+    """The record of a whole row."""
+    config = _load(row["output_config"])
+    return record(RunRecord, row, output_config=config, attachments=tuple(json.loads(row["attachments"])))
+
+
+def _dump(value: dict[str, Any] | None) -> str | None:
+    return None if value is None else encode(value)
+
+
+def _load(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any] | None:
+    """The account's run as a JSON document. Reads only the columns that it shows."""
+    row = tx.one(_sql["shown"], run_id=run_id, account=account)
+    return None if row is None else document(row, origin)
+
+
+def document(row: Row, origin: str) -> dict[str, Any]:
+    """The wire form of a run from its columns."""
+    return {
+        "object": "agent_run",
+        "run_id": row["run_id"],
+        "status": row["status"],
+        "chat": row["chat"],
+        "project": row["project"],
+        "created_at": rfc3339(row["created_at"]),
+        "started_at": rfc3339_or_none(row["started_at"]),
+        "ended_at": rfc3339_or_none(row["ended_at"]),
+        "output": row["output"],
+        "structured_output": _load(row["structured_output"]),
+        "last_error": row["last_error"],
+        "last_error_message": row["last_error_message"],
+        "steps": row["steps"],
+        "usage": {name: row[name] for name in ("input_tokens", "output_tokens", "cost_microcents")},
+        "model": row["model"],
+        "resumed_from": row["resumed_from"],
+        "basis": _load(row["basis"]),
+        "client_tools": _load(row["client_tools"]) or [],
+        "app_url": f"{origin}/app/chats/{row['chat']}?run={row['run_id']}",
+    }

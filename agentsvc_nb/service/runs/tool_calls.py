@@ -1,0 +1,223 @@
+"""Tool calls: direct ones, and those of a run, which its worker records, updates and bills, and its caller approves or
+refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from agentsvc_nb.service.accounts import money, usage_records
+from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.chats.chat_records import ChatRecord
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobRecord
+from agentsvc_nb.service.new_ids import new_id
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.runs import call_records, event_records, run_records, runs
+from agentsvc_nb.service.runs.attempts import LostRun
+from agentsvc_nb.service.runs.call_records import CallRecord, State
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.tools.port import Outcome, Tool
+from agentsvc_nb.wire.runs import CallApproval, Verdict
+
+_SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
+"""The states in which a call has received this verdict (approved: True, refused: False) already."""
+_ASKED: Final = ("asked", "answered", "expired")
+"""Those of a client call that was asked: approved before only if it has a reason, which may be empty."""
+
+
+async def open(
+    context: UseCaseContext, run: run_records.RunRecord, attempt: int, key: str, tool: str, given: dict[str, Any]
+) -> CallRecord:
+    """The call that an earlier attempt recorded under this key, or a new one. Raises `LostRun`."""
+    call_id, now = new_id("call"), context.now
+    opened = await context.write(lambda tx: call_records.open(tx, run, attempt, key, call_id, tool, given, now))
+    if opened is None:
+        raise LostRun(run.run_id)
+    return opened
+
+
+async def get(context: UseCaseContext, call: CallRecord) -> CallRecord:
+    """The call, read again."""
+    found = await context.read(lambda tx: call_records.get(tx, call.run_id, call.key))
+    assert found is not None
+    return found
+
+
+async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int, call: CallRecord) -> CallRecord:
+    """Let the call wait for approval, and return it. Raises `LostRun`."""
+    waiting = await context.write(lambda tx: call_records.wait(tx, call, attempt))
+    if waiting is None:
+        raise LostRun(run.run_id)
+    return waiting
+
+
+async def outcome(context: UseCaseContext, run_id: str) -> Outcome | None:
+    """What the call of a run that is one (`DIRECT_CALL`) came to; None if it has none."""
+    call = await context.read_single(lambda tx: call_records.first(tx, run_id))
+    return None if call is None else call.outcome
+
+
+async def waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
+    """The run's calls that wait for approval."""
+    return await context.read_single(lambda tx: call_records.waiting(tx, run_id))
+
+
+async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
+    """Append that the call was decided, and note that nobody waits for it any more: both or neither, so that it is told
+    once, however often the service dies. Raises `LostRun`."""
+    verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
+    now = context.now
+
+    def use(tx: Tx) -> None:
+        if not event_records.append_all(tx, call.run_id, attempt, [("approval.decided", verdict)], now):
+            raise LostRun(call.run_id)
+        assert call.waits_in is not None
+        call_records.go_on(tx, call, call.waits_in)
+
+    await context.write(use)
+    context.signals.notify(call.run_id)
+
+
+async def go_on(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
+    """Note that the attempt does not wait for the call any more: from now on a crash counts (`RESTARTS_MAX`)."""
+    await context.write(lambda tx: call_records.go_on(tx, call, attempt))
+
+
+async def move(
+    context: UseCaseContext,
+    run: run_records.RunRecord,
+    attempt: int,
+    call: CallRecord,
+    state: State,
+    outcome: Outcome | None = None,
+    charges: Mapping[str, int] = MappingProxyType({}),
+) -> CallRecord:
+    """Set the call's state. With an `outcome`, also bill its per-use `charges` and release what the run holds for them,
+    once, unless the call's job does.
+
+    Raises `LostRun`.
+    """
+    now = context.now
+
+    def use(tx: Tx) -> CallRecord:
+        # A write that is tried again, or a takeover, may find the call done and billed.
+        ends = outcome is not None and not _is_done(tx, call)
+        moved = call_records.move(tx, call, attempt, state, outcome=outcome)
+        if moved is None:
+            raise LostRun(run.run_id)
+        if ends and run.restarts:
+            run_records.made_progress(tx, run.run_id)
+        if ends and call.job_id is None:  # a job bills its own charges
+            run_records.release_charges(tx, run.run_id, attempt)
+            money.bill_charges(tx, run, charges, now)
+        return moved
+
+    return await context.write(use)
+
+
+def _is_done(tx: Tx, call: CallRecord) -> bool:
+    found = call_records.get(tx, call.run_id, call.key)
+    return found is not None and found.state == "done"
+
+
+async def ended(context: UseCaseContext, run_id: str, limit: int) -> list[CallRecord]:
+    """Return the last `limit` calls of a run that have an outcome, in their order."""
+    return await context.read_long(lambda tx: call_records.ended(tx, run_id, limit))
+
+
+async def submit(
+    context: UseCaseContext,
+    run: run_records.RunRecord,
+    attempt: int,
+    call: CallRecord,
+    tool: Tool,
+    charges: int,
+    room: int | None = None,
+) -> JobRecord:
+    """Queue the job of a call and record it on the call, in one transaction, so that a takeover finds the job instead
+    of submitting another. The job holds `charges` micro-cents for its per-use charges; its calls of a model
+    may cost `room`.
+
+    Raises `LostRun`, and `WorkFailure("limit_reached")`.
+    """
+    now = context.now
+    given = jobs.Submit(tool.name, tool.family, call.input, chats.ChatSelector(chat=run.chat), now)
+    bill = money.Bill(run.account, run.key_id, run.pool, charges)
+
+    def use(tx: Tx) -> JobRecord:
+        money.check_more(tx, run, context.settings, now, charges=charges)
+        job = jobs.insert(tx, bill, run.chat, run.run_id, given, now, max_microcents=room)
+        if call_records.move(tx, call, attempt, "begun", job_id=job.job_id) is None:
+            raise LostRun(run.run_id)
+        return job
+
+    return await context.write(use)
+
+
+async def decide(context: UseCaseContext, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
+    """Approve or refuse a call. Repeating the same verdict changes nothing.
+
+    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has the opposite
+    verdict, does not wait for one, or its run is not running.
+    """
+    verdict = await context.write(lambda tx: _decide(tx, account, run_id, call_id, given))
+    context.signals.notify(verdict.run_id)
+    return verdict
+
+
+def _decide(tx: Tx, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
+    run = runs.of_account(tx, account, run_id)
+    call = call_records.by_call_id(tx, run.run_id, call_id)
+    if call is None:
+        raise ApiError("call_not_found")
+    if decided := call_records.decide(tx, call, "approved" if given.approved else "refused", given.reason or ""):
+        return _shown(decided, given.approved)
+    if call.state in _SAME[given.approved] or (given.approved and call.reason is not None and call.state in _ASKED):
+        return _shown(call, given.approved)
+    raise ApiError("call_not_waiting")
+
+
+def _shown(call: CallRecord, approved: bool) -> CallApproval:
+    return CallApproval(
+        run_id=call.run_id, call_id=call.call_id, tool=call.tool, approved=approved, reason=call.reason or ""
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DirectCall:
+    """A direct tool call that was let in: the bill that it goes on, and the chat to work in."""
+
+    call_id: str
+    bill: money.Bill
+    chat: ChatRecord
+
+
+async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit) -> DirectCall:
+    """Check a direct tool call, and hold what it may cost. Raises what `submit` raises."""
+    now, call_id = context.now, new_id("call")
+
+    def use(tx: Tx) -> DirectCall:
+        chats.check_known(tx, given.where, key.account)
+        bill = money.check(tx, key, context.settings, now, given.charges_microcents)
+        # Also for a call that holds nothing: it is billed once, by its row.
+        hold = bill.hold_microcents if given.charges_microcents else 0
+        usage_records.begin_direct_call(tx, bill, call_id, hold, context.process)
+        return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
+
+    return await context.write(use)
+
+
+async def end_call(context: UseCaseContext, call: DirectCall, charges: Mapping[str, int]) -> None:
+    """Release what a direct call holds, and bill its per-use charges. Safe to repeat."""
+    now = context.now
+
+    def use(tx: Tx) -> None:
+        if usage_records.end_direct_call(tx, call.call_id):
+            money.bill_charges(tx, call.bill, charges, now)
+
+    await context.write(use)

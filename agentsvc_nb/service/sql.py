@@ -1,0 +1,59 @@
+"""Rows of the database as frozen records, read and written by named queries: in a module's `.sql` file, each statement
+has a line `-- name: claim` above it. One that PostgreSQL needs otherwise is followed by its own, `-- name: claim, in
+PostgreSQL`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any, Final, TypeVar
+
+from agentsvc_nb.service.ports import Row, Tx
+
+R = TypeVar("R")
+
+_NAME = re.compile(r"^-- name: (.+)\n", re.MULTILINE)
+_OTHER = ", in PostgreSQL"
+in_postgres: Final[dict[str, str]] = {}
+"""What PostgreSQL executes in place of a named statement, by its text; most are the same for both."""
+
+
+def load(file: str) -> dict[str, str]:
+    """Return the statements of `file` by name: a path below `service/` without its ending, such as `runs/runs`."""
+    text = resources.files("agentsvc_nb.service").joinpath(f"{file}.sql").read_text(encoding="utf-8")
+    _, *parts = _NAME.split(text)
+    found = {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+    in_postgres.update({found[name.removesuffix(_OTHER)]: found[name] for name in found if name.endswith(_OTHER)})
+    return {name: sql for name, sql in found.items() if not name.endswith(_OTHER)}
+
+
+def record(made: type[R], row: Row, **read: Any) -> R:
+    """The record of a row, with `read` in place of some columns, and without those that a newer version has added to
+    the database that this one works with, too."""
+    values = {**row, **read}
+    return made(**{name: values[name] for name in made.__slots__})  # type: ignore[attr-defined]
+
+
+def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """A list in SQL, and its parameters.
+
+    >>> listed(["a", "b"])
+    ('(:v0, :v1)', {'v0': 'a', 'v1': 'b'})
+    """
+    params = {f"v{number}": value for number, value in enumerate(values)}
+    return f"({', '.join(f':{name}' for name in params)})", params
+
+
+def beginning(data: bytes | str, chars: int) -> str:
+    """The first `chars` characters of a text of which `data` has as many or more, or the first 4 * `chars` bytes."""
+    return (data if isinstance(data, str) else data.decode("utf-8", "ignore"))[:chars]  # a character may be cut
+
+
+_sql = load("newest")
+
+
+def newest(tx: Tx) -> int | None:
+    """The time of the newest record in ms; None when there is none."""
+    row = tx.one(_sql["newest"])
+    return None if row is None else row["at"]
