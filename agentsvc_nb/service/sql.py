@@ -19,16 +19,20 @@ in_postgres: Final[dict[str, str]] = {}
 """What PostgreSQL executes in place of a named statement, by its text; most are the same for both."""
 
 
-def load(file: str) -> dict[str, str]:
-    """Return the statements of `file` by name: a path below `service/` without its ending, such as `runs/runs`."""
+def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
+    """Return the statements of `file` by name: a path below `service/` without its ending, such as `runs/runs`.
+
+    A statement may have `{entry}` where the list `columns["entry"]` belongs."""
     text = resources.files("agentsvc_nb.service").joinpath(f"{file}.sql").read_text(encoding="utf-8")
+    for name, listed_columns in columns.items():
+        text = text.replace(f"{{{name}}}", ", ".join(listed_columns))
     _, *parts = _NAME.split(text)
     found = {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
     in_postgres.update({found[name.removesuffix(_OTHER)]: found[name] for name in found if name.endswith(_OTHER)})
     return {name: sql for name, sql in found.items() if not name.endswith(_OTHER)}
 
 
-def record(made: type[R], row: Row, **read: Any) -> R:
+def record(made: type[R], row: Row, /, **read: Any) -> R:
     """The record of a row, with `read` in place of some columns, and without those that a newer version has added to
     the database that this one works with, too."""
     values = {**row, **read}

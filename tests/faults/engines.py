@@ -2,7 +2,7 @@
 
 A point is written as a moment, an operation and a count:
 
-    in runs.claim 2       within the transaction of the second `claim` statement of `records/runs.sql`
+    in runs.claim 2       within the transaction of the second `claim` statement of `runs/runs.sql`
     after runs.claim 2    once that transaction is committed, before the caller is told
     full runs.claim 2     the disk has no room for that statement
     blob write 3          after the third write to a blob; also `blob rename 1` (before it gets its name) and
@@ -26,18 +26,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from agentsvc_nb.service.accounts import idempotency
-from agentsvc_nb.service.files import file_records
+import agentsvc_nb
+from agentsvc_nb.service import sql
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.jobs import job_records
-from agentsvc_nb.service.media import media_records
 from agentsvc_nb.service.ports import Channel, DatabaseEngine, Index, Row, StoreAway, StoreBusy, Tx
 from agentsvc_nb.service.runner.storage import SystemClock
-from agentsvc_nb.service.runs import call_records, event_records, lease_records, run_records
+from agentsvc_nb.service.runs import lease_records
 from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
 
 T = TypeVar("T")
+SERVICE: Final = Path(agentsvc_nb.__file__).parent / "service"
 FAILURES: Final = {"away": StoreAway, "busy": StoreBusy, "bug": RuntimeError}
 
 
@@ -70,12 +69,9 @@ NOWHERE = Point("never", "", 0)
 
 
 def names() -> dict[str, str]:
-    """The names of the SQL statements (`runs.claim`) by their text, read from the loaded modules."""
-    modules = (file_records, job_records, media_records, idempotency, event_records, run_records, call_records)
-    named = {module.__name__.rpartition(".")[2]: module._sql for module in modules} | {
-        "landing_pages": media_records._pages
-    }
-    found = {sql: f"{file}.{name}" for file, statements in named.items() for name, sql in statements.items()}
+    """The names of the SQL statements (`runs.claim`) by their text."""
+    files = [path.relative_to(SERVICE).with_suffix("") for path in SERVICE.glob("*/*.sql")]
+    found = {text: f"{file.name}.{name}" for file in files for name, text in sql.load(file.as_posix()).items()}
     return {**found, lease_records._sql["claim_run"]: "runs.claim"}  # in a database that processes share
 
 

@@ -59,7 +59,7 @@ def test_what_may_have_had_an_effect_is_not_repeated(tool: str) -> None:
 
 def test_a_call_that_had_ended_is_answered_with_its_result() -> None:
     with crashing_server() as service:
-        service.start("--point", "after tool_calls.move 2")
+        service.start("--point", "after calls.move 2")
         events = restarted(service, call("stamp"))
         assert last_result(events)["content"] == [{"type": "text", "text": "stamped x"}]
         assert len(stamps(service)) == 1
@@ -77,7 +77,7 @@ def test_a_call_without_an_effect_is_made_again_under_its_key() -> None:
 
 def test_equal_calls_of_one_step_are_calls_of_their_own() -> None:
     with crashing_server() as service:
-        service.start("--point", "after tool_calls.move 4")
+        service.start("--point", "after calls.move 4")
         restarted(service, call("stamp") + "\n" + call("stamp"))
         assert len(stamps(service)) == len(set(stamps(service))) == 2
 
@@ -112,7 +112,7 @@ def waiting(service: CrashingServer, run_id: str) -> list[str]:
 @pytest.mark.parametrize(("moment", "asks"), [("in", 2), ("after", 1)])
 def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(moment: str, asks: int) -> None:
     with crashing_server() as service:
-        service.start("--point", f"{moment} tool_calls.answer 1")
+        service.start("--point", f"{moment} calls.answer 1")
         run_id, call_id = asked(service)
         path = f"/runs/{run_id}/calls/{call_id}/result"
         with pytest.raises(httpx.TransportError):
@@ -129,7 +129,7 @@ def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(moment: str
 
 def test_a_service_that_dies_when_it_asks_asks_again() -> None:
     with crashing_server() as service:
-        service.start("--point", "after tool_calls.ask 1")
+        service.start("--point", "after calls.ask 1")
         start = {"message": "call look_up {}\nsay done", "client_tools": [{**LOOK_UP, "effect": True}]}
         run_id = service.post("/runs", start).json()["run_id"]
         service.see_it_die()

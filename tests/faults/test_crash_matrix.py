@@ -23,8 +23,8 @@ POINTS = [
     "after idempotency.remember 2",  # the same, with a staged file attached
     "in runs.claim 1",
     "after runs.claim 1",
-    "in run_events.insert_event 5",  # the k-th event
-    "after run_events.insert_event 5",
+    "in events.insert_event 5",  # the k-th event
+    "after events.insert_event 5",
     "after files.put 1",  # the run's file is there, its event is not
     "in runs.checkpoint 2",  # between what a step did and its checkpoint
     "after runs.checkpoint 2",

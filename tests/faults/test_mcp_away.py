@@ -61,7 +61,7 @@ def run(server: CrashingServer) -> str:
 
 def looked(server: CrashingServer) -> None:
     """Wait until the stream has tried to look."""
-    until(lambda: "usecases.runs.get" in (server.data / "reads-failed").read_text())
+    until(lambda: "runs.runs.get" in (server.data / "reads-failed").read_text())
 
 
 @FAILURES

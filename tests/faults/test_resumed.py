@@ -65,7 +65,7 @@ def test_an_effect_that_a_crash_left_open_is_not_repeated_by_a_resume(dies: str)
         assert stamps(service) == (["a"] if dies == "after" else [])
 
 
-@pytest.mark.parametrize("point", ["in runs.insert_resumed 1", "after tool_calls.take_over 1"])
+@pytest.mark.parametrize("point", ["in runs.insert_resumed 1", "after calls.take_over 1"])
 def test_a_crash_within_a_resume_leaves_nothing_and_the_key_starts_one(point: str) -> None:
     with crashing_server() as service:
         service.start("--point", point)

@@ -80,7 +80,7 @@ def test_a_mail_that_may_be_out_is_not_sent_again(moment: str) -> None:
     """Killed when the server has the recipients; when it has the mail, and nobody was told; when all is said, and
     nothing written."""
     with mailing() as (service, box):
-        service.start("--point", "in tool_calls.move 2" if moment == "answered" else "never never 0")
+        service.start("--point", "in calls.move 2" if moment == "answered" else "never never 0")
         if moment == "announced":
             box.announced = killing(service)
         if moment == "taken":
@@ -94,7 +94,7 @@ def test_a_mail_that_may_be_out_is_not_sent_again(moment: str) -> None:
         assert all(id_.startswith(f"<{path[5:-4]}") for id_ in box.ids()), "the copy that is kept is of that mail"
 
 
-@pytest.mark.parametrize("point", ["in tool_calls.move 1", "after tool_calls.move 2"])
+@pytest.mark.parametrize("point", ["in calls.move 1", "after calls.move 2"])
 def test_a_mail_is_sent_once(point: str) -> None:
     """Killed before anything was sent, and when all was written: either way the run ends with a mail that is sent."""
     with mailing() as (service, box):
@@ -129,7 +129,7 @@ WRITE: Final = call("write_file", TABLE)
         pytest.param(DRAW, "after files.put 1", 2, id="create_images, one of two"),
         pytest.param(DRAW, "in jobs.finish 1", 2, id="create_images"),
         pytest.param(f"{DRAW}\n{EDIT}", "in jobs.finish 2", 3, id="edit_image"),
-        pytest.param(WRITE, "in tool_calls.move 1", 1, id="write_file"),
+        pytest.param(WRITE, "in calls.move 1", 1, id="write_file"),
     ],
 )
 def test_a_file_is_there_once_and_is_the_same(script: str, point: str, written: int) -> None:

@@ -1,20 +1,16 @@
-"""Keys, terms and feedback over HTTP, and the service's health and OpenAPI document."""
+"""Keys, terms and feedback over HTTP."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import get_args
 
 from starlette.responses import Response
 
-import agentsvc_nb
 from agentsvc_nb.service.accounts import accounts, feedback
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.responses import JSON, answer, answer_json
+from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.terms import TERMS_VERSION
-from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_DEFAULT, FEEDBACK_PAGE_MAX
 from agentsvc_nb.wire.resources import (
     DeletedKey,
@@ -67,41 +63,3 @@ async def feedback_list(context: RequestContext) -> Response:
 async def feedback_get(context: RequestContext) -> Response:
     record = await feedback.get(context.use_case, context.key.account, context.path("id"))
     return answer(record.public())
-
-
-async def service_health(context: RequestContext) -> Response:
-    """The instance that answers and, for a nonce, its proof. Clients of an embedded service ask for it before they send
-    anything (docs/api/embedded.md)."""
-    said = {
-        "object": "health",
-        "status": "ok",
-        "instance": context.services.instance,
-        "version": agentsvc_nb.__version__,
-    }
-    nonce = bodies.nonce(context)
-    if nonce is not None and (proved := _proof(context, nonce)):
-        said["proof"] = proved
-    return answer_json(said)
-
-
-def _proof(context: RequestContext, nonce: str) -> str | None:
-    """The proof for a nonce; None without a key file. The key is read each time, because it may have been replaced, and
-    the client reads the file, too."""
-    server = context.request.scope.get("server") or ("", 0)  # the socket's own address: the client chooses `Host`
-    try:
-        key = DataFolder(context.services.settings.data).own_key()
-        own = proof.address(server[0], server[1])
-    except (OSError, ValueError):
-        return None
-    return proof.proof(key, nonce, context.services.instance, own)
-
-
-async def service_openapi(context: RequestContext) -> Response:
-    """The OpenAPI document, built at the first request, in a thread because that takes longer than a read."""
-    return Response(await asyncio.to_thread(_document), media_type=JSON)
-
-
-def _document() -> bytes:
-    from agentsvc_nb.service.http import openapi
-
-    return openapi.text()

@@ -1,5 +1,4 @@
-"""What an account keeps, over HTTP: projects, chats and their files; ad media with their transcripts, and landing pages
-with their labels."""
+"""Files of a chat over HTTP."""
 
 from __future__ import annotations
 
@@ -7,51 +6,20 @@ from starlette.responses import Response
 
 from agentsvc_nb.documents import search_query
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.chats import chats, projects
+from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.files import files
-from agentsvc_nb.service.http import bodies
+from agentsvc_nb.service.files.file_records import FileRecord
+from agentsvc_nb.service.http import bodies, contents
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, is_multipart, read_form
 from agentsvc_nb.service.http.responses import answer
-from agentsvc_nb.service.jobs import routes as job_routes
-from agentsvc_nb.service.jobs.jobs import Submit
-from agentsvc_nb.service.media import media
-from agentsvc_nb.service.media.media_records import MediaRecord
-from agentsvc_nb.service.runs.run_routes import file_response
-from agentsvc_nb.tools.media_transcript import MediaTranscript
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import (
     NewName,
-    NewProject,
-    ProjectChange,
-    ProjectList,
     RestoredVersion,
-    RetiredChat,
     StagedFiles,
 )
 from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
-from agentsvc_nb.wire.resources import LabelList, NewLabels
-
-
-async def projects_create(context: RequestContext) -> Response:
-    given = await bodies.checked(context, NewProject, await bodies.read_object(context), "invalid_json")
-    account = context.key.account
-    return answer(await projects.create(context.use_case, account, given.name, given.instructions or ""), 201)
-
-
-async def projects_update(context: RequestContext) -> Response:
-    given = await bodies.checked(context, ProjectChange, await bodies.read_object(context), "invalid_json")
-    return answer(await projects.update(context.use_case, context.key.account, context.path("project"), given))
-
-
-async def projects_list(context: RequestContext) -> Response:
-    return answer(ProjectList(data=await projects.every(context.use_case, context.key.account)))
-
-
-async def chats_retire(context: RequestContext) -> Response:
-    chat = context.path("chat")
-    await chats.retire(context.use_case, context.key.account, chat)
-    return answer(RetiredChat(id=chat))
 
 
 async def files_upload(context: RequestContext) -> Response:
@@ -126,35 +94,9 @@ async def files_rename(context: RequestContext) -> Response:
     return answer(record.public())
 
 
-async def labels_list(context: RequestContext) -> Response:
-    return answer(LabelList(labels=list(media.LABELS.values())))
-
-
-async def labels_get(context: RequestContext) -> Response:
-    record = await media.get_page(context.use_case, context.key.account, context.path("page_id"))
-    return answer(record.public())
-
-
-async def labels_write(context: RequestContext) -> Response:
-    given = await bodies.checked(context, NewLabels, await bodies.read_object(context), "invalid_label")
-    record = await media.write_labels(context.use_case, context.key.account, context.path("page_id"), given)
-    return answer(record.public())
-
-
-async def media_get(context: RequestContext) -> Response:
-    return answer((await _named_media(context)).public())
-
-
-async def media_transcribe(context: RequestContext) -> Response:
-    """200 with the stored transcript, else a job that makes one."""
-    record = await _named_media(context)
-    if stored := record.public_transcript():
-        return answer(stored)
-    tool, given = MediaTranscript, {"media_id": record.id}
-    return await job_routes.accept(
-        context, Submit(tool.name, tool.family, given, chats.ChatSelector(), context.received_at)
-    )
-
-
-async def _named_media(context: RequestContext) -> MediaRecord:
-    return await media.get(context.use_case, context.key.account, context.path("media_id"))
+async def file_response(context: RequestContext, record: FileRecord, disposition: str = "attachment") -> Response:
+    """The file's bytes, whole or a range. Raises `range_not_satisfiable`, and `BlobsUnavailable`."""
+    etag = f'"{record.sha256}"'
+    if context.request.headers.get("if-range", etag) == etag:
+        bodies.check_range(context, record.size_bytes)
+    return await contents.response(context, record, disposition, {"ETag": etag, "X-Content-Type-Options": "nosniff"})

@@ -21,6 +21,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.chats.chats import check as check_where
 from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids, proof
 from agentsvc_nb.wire.limits import (
@@ -32,7 +33,9 @@ from agentsvc_nb.wire.limits import (
     INTEGER_MAX,
     NONCE_MAX_CHARS,
     NONCE_MIN_CHARS,
+    PAGE_MAX,
     SESSION_CHARS,
+    WORK_PAGE_DEFAULT,
 )
 from agentsvc_nb.wire.resources import NewKey
 
@@ -363,3 +366,11 @@ def new_key(document: Document) -> NewKey:
         raise ApiError("invalid_scope", "`scopes` must be a list of names.")
     accounts.check_scopes(scopes)
     return check(NewKey, document, "invalid_json")
+
+
+def list_query(context: RequestContext, statuses: tuple[str, ...]) -> ListQuery:
+    """The parameters of a list of runs or jobs."""
+    given = context.request.query_params
+    status = one_of(context, "status", statuses)
+    limit = integer(context, "limit", WORK_PAGE_DEFAULT, 1, PAGE_MAX)
+    return ListQuery(context.account, given.get("chat"), status, given.get("after"), limit)

@@ -17,20 +17,31 @@ from agentsvc_nb.service.accounts import money
 from agentsvc_nb.service.accounts import routes as account_routes
 from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import routes as chat_routes
 from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.files import routes as file_routes
 from agentsvc_nb.service.http import access, models
+from agentsvc_nb.service.http import health as health_routes
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.jobs import routes as job_routes
 from agentsvc_nb.service.logs import fields
+from agentsvc_nb.service.media import routes as media_routes
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreBusy
-from agentsvc_nb.service.runs import list_routes
 from agentsvc_nb.service.runs import routes as run_routes
 from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.routes import ROUTES, Route
 
-_ENDPOINTS: Final = (account_routes, file_routes, list_routes, models, run_routes, job_routes)
+_ENDPOINTS: Final = (
+    account_routes,
+    chat_routes,
+    file_routes,
+    health_routes,
+    job_routes,
+    media_routes,
+    models,
+    run_routes,
+)
 log = logging.getLogger(__name__)
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from agentsvc_nb.service import lists
 from agentsvc_nb.service.accounts.usage_records import Pool, Spent
+from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.sql import load, record
 from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
 from agentsvc_nb.wire.runs import Usage
-from agentsvc_nb.wire.tools import Job, JobAccepted, Progress, ToolError
+from agentsvc_nb.wire.tools import Job, JobAccepted, JobEntry, Progress, ToolError
 
-_sql = load("jobs/jobs")
+_ENTRY_COLUMNS: Final = [name for name in JobEntry.model_fields if name != "object"]
+_sql = load("jobs/jobs", entry=_ENTRY_COLUMNS)
 POLL_MS = (200, 5_000)
 """The least and the most milliseconds that a caller is told to wait between polls; between them, a tenth of the job's
 age."""
@@ -236,3 +239,18 @@ def read(row: Row) -> JobRecord:
         name: row[name] and json.loads(row[name]) for name in ("progress", "error", "content", "data", "files")
     }
     return record(JobRecord, row, **documents)
+
+
+def page(tx: Tx, query: ListQuery) -> tuple[list[JobEntry], bool]:
+    """Return a page of jobs that are no handles of runs, and whether there are more."""
+    rows, more = lists.page(tx, _sql["list"], query)
+    return [JobEntry(**{name: _value(name, row[name]) for name in _ENTRY_COLUMNS}) for row in rows], more
+
+
+def _value(name: str, column: Any) -> Any:
+    """Return the value of a field of the wire model from the column of its name."""
+    if column is None:
+        return None
+    if name.endswith("_at"):
+        return rfc3339(column)
+    return json.loads(column) if name in ("error", "progress") else column

@@ -16,13 +16,14 @@ from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.jobs import job_records
 from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
+from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import event_records, lease_records, run_records, runs
 from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.limits import RESTARTS_MAX
-from agentsvc_nb.wire.tools import Job
+from agentsvc_nb.wire.tools import Job, JobPage
 
 
 class LostJob(Exception):
@@ -118,6 +119,22 @@ async def get(context: UseCaseContext, account: str, job_id: str, where: ChatSel
     """The job, looked up in the chat that `where` names (docs/api/tools-and-jobs.md "Jobs"). Raises `job_not_found`,
     and what `chats.known` raises."""
     return await context.read(lambda tx: _job_of(tx, account, job_id, where))
+
+
+async def page_of_account(context: UseCaseContext, query: ListQuery) -> JobPage:
+    """A page of an account's jobs. Raises `invalid_chat`, `chat_not_found`, and of `after` `job_not_found`."""
+
+    def use(tx: Tx) -> JobPage:
+        if query.chat is not None:
+            chats.of_account(tx, query.chat, query.account)
+        if query.after is not None:
+            last = job_records.get(tx, query.after)
+            if last is None or last.account != query.account:
+                raise ApiError("job_not_found")
+        found, more = job_records.page(tx, query)
+        return JobPage(data=found, next_after=found[-1].job_id if more else None)
+
+    return await context.read(use)
 
 
 def _job_of(tx: Tx, account: str, job_id: str, where: ChatSelector) -> JobRecord:

@@ -47,3 +47,11 @@ SELECT CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) AS input_tokens,
     CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) AS output_tokens,
     CAST(COALESCE(SUM(cost_microcents), 0) AS BIGINT) AS cost_microcents
 FROM job WHERE run_id = :run_id
+
+-- name: list
+-- Without the handles of runs.
+SELECT {entry} FROM job
+WHERE account = :account AND follows IS NULL AND (CAST(:chat AS TEXT) IS NULL OR chat = :chat)
+    AND (CAST(:status AS TEXT) IS NULL OR status = :status)
+    AND (CAST(:after AS TEXT) IS NULL OR rowid < (SELECT rowid FROM job WHERE job_id = :after))
+ORDER BY rowid DESC LIMIT :limit

@@ -4,7 +4,7 @@ comes soon, else with a job."""
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Final, get_args
 from urllib.parse import unquote, urlsplit
 
 from starlette.responses import Response
@@ -30,7 +30,7 @@ from agentsvc_nb.tools.catalog import describe as describe_tool
 from agentsvc_nb.tools.port import Described, Tool, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
-from agentsvc_nb.wire.tools import ToolError, ToolList, ToolResult
+from agentsvc_nb.wire.tools import JobStatus, ToolError, ToolList, ToolResult
 
 _PICTURE_BYTES: Final = 20 * MB
 _PICTURE_SECONDS: Final = 10.0
@@ -86,6 +86,10 @@ async def accept(context: RequestContext, submit: Submit) -> Response:
     """Submit a job and answer 202."""
     record = await jobs.submit(context.use_case, context.key, submit)
     return answer(record.accepted(), 202)
+
+
+async def jobs_list(context: RequestContext) -> Response:
+    return answer(await jobs.page_of_account(context.use_case, bodies.list_query(context, get_args(JobStatus))))
 
 
 async def jobs_status(context: RequestContext) -> Response:

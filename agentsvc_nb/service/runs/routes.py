@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
+from typing import Any, get_args
 
 from starlette.responses import Response
 
@@ -14,13 +16,19 @@ from agentsvc_nb.service.files.file_records import Content
 from agentsvc_nb.service.http import bodies, models
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
-from agentsvc_nb.service.http.responses import answer, answer_json
-from agentsvc_nb.service.runs import call_results, client_calls, resuming, runs, start_fields
+from agentsvc_nb.service.http.responses import JSON, answer, answer_json
+from agentsvc_nb.service.runs import call_results, client_calls, resuming, runs, start_fields, tool_calls
 from agentsvc_nb.service.runs.resuming import Resume
 from agentsvc_nb.service.runs.run_records import RunLimits, RunRecord
-from agentsvc_nb.service.runs.run_routes import cancel_run, decide_approval, run_events
-from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS, JSON_MAX_BYTES, JSON_VALUES_MAX
-from agentsvc_nb.wire.runs import CENT, TERMINAL, SentList
+from agentsvc_nb.wire.limits import (
+    EVENT_ID_MAX,
+    EVENTS_PAGE_DEFAULT,
+    HOSTED_RUN_CENTS,
+    JSON_MAX_BYTES,
+    JSON_VALUES_MAX,
+    PAGE_MAX,
+)
+from agentsvc_nb.wire.runs import CENT, TERMINAL, CallApproval, RunStatus, SentList, Verdict
 
 
 async def runs_start(context: RequestContext) -> Response:
@@ -46,6 +54,10 @@ async def runs_start(context: RequestContext) -> Response:
             context.use_case, record, held_until(context, context.services.settings.sync_hold_seconds)
         )
     return _started(context, record)
+
+
+async def runs_list(context: RequestContext) -> Response:
+    return answer(await runs.page_of_account(context.use_case, bodies.list_query(context, get_args(RunStatus))))
 
 
 async def runs_get(context: RequestContext) -> Response:
@@ -161,3 +173,45 @@ def _started(context: RequestContext, record: RunRecord) -> Response:
     if record.status in TERMINAL:
         return answer_json(run)
     return answer_json({**run, "status": "queued"}, 202)
+
+
+async def named_run(context: RequestContext) -> RunRecord:
+    """The run that the path names. Raises what `runs.get` raises."""
+    return await runs.get(context.use_case, context.account, context.path("run_id"))
+
+
+async def cancel_run(context: RequestContext) -> RunRecord:
+    """Cancel the run that the path names."""
+    return await runs.cancel(context.use_case, context.account, context.path("run_id"))
+
+
+async def decide_approval(context: RequestContext, document: dict[str, Any]) -> CallApproval:
+    """Approve or refuse the tool call that the path names. Raises `invalid_approval`, and what `tool_calls.decide`
+    raises."""
+    given = await bodies.checked(context, Verdict, document, "invalid_approval")
+    run_id, call_id = context.path("run_id"), context.path("call_id")
+    return await tool_calls.decide(context.use_case, context.account, run_id, call_id, given)
+
+
+async def run_events(context: RequestContext) -> Response:
+    """The events of the run that the path names: a page, or a server-sent stream."""
+    after = bodies.integer(context, "after", 0, 0, EVENT_ID_MAX)
+    cursor = bodies.last_event_id(context)
+    if bodies.accepts(context, "text/event-stream"):
+        silent = context.request.method == "HEAD"
+        # This route is not rate-limited, so the account was not checked with the key. Without this check a client could
+        # resume a stream that was ended because the account was suspended.
+        await context.services.access.check(context.request)
+        run_id = await runs.check(context.use_case, context.account, context.path("run_id"))
+        return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
+    limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
+    batch = await runs.page(context.use_case, context.account, context.path("run_id"), after, limit)
+    return _event_page(batch, after)
+
+
+def _event_page(batch: runs.EventBatch, after: int) -> Response:
+    """The events as a `wire.runs.EventPage`; their payloads are passed on as they are stored."""
+    data = ", ".join(event.json() for event in batch.events)
+    last = batch.events[-1].id if batch.events else after
+    rest = json.dumps({"next_after": last, "has_more": batch.more, "status": batch.status})
+    return Response(f'{{"object": "list", "data": [{data}], {rest[1:]}', media_type=JSON)

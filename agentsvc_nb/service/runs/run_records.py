@@ -1,20 +1,36 @@
-"""Runs and their events as rows; and a run as JSON, built without validating the wire model, for speed."""
+"""Runs as rows, and as JSON.
+
+The fields of `wire.runs.Run` and `RunEntry` are read from the columns of the same names: a new field needs a column of
+the table `run`, a value in `runs.sql` and the field of the model.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from agentsvc_nb.service import lists
 from agentsvc_nb.service.accounts.usage_records import Payer, Pool, Spent
+from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.payloads import encode
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.sql import beginning, load, record
-from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
-from agentsvc_nb.wire.runs import ADDED_CHARS, Effort, NewClientTool, Run, typed
+from agentsvc_nb.service.times import rfc3339
+from agentsvc_nb.wire.runs import ADDED_CHARS, Effort, NewClientTool, Run, RunEntry, Usage, typed
 
-_sql = load("runs/runs")
+_COMPUTED: Final = {"object", "message", "usage", "app_url"}
+"""Fields of the wire models that are no column of the table."""
+_JSON_COLUMNS: Final = {"structured_output", "basis", "client_tools"}
+ENTRY_MESSAGE_CHARS: Final = 200
+
+
+def _columns(model: type[Run] | type[RunEntry]) -> list[str]:
+    return [*(name for name in model.model_fields if name not in _COMPUTED), *Usage.model_fields]
+
+
+_sql = load("runs/runs", shown=_columns(Run), entry=_columns(RunEntry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +82,12 @@ class RunRecord:
     """Who executes it, of processes that share the database (`runs.lease_records`)."""
     lease_until: int | None
 
-    def public(self, origin: str) -> Run:
-        return Run(**self.document(origin))
+    row: Row = field(repr=False)
+    """All columns, of which the wire model is made."""
 
     def document(self, origin: str) -> dict[str, Any]:
-        """The wire model as a JSON document, without validating it."""
-        return document({name: getattr(self, name) for name in self.__slots__}, origin)
+        """Return the wire form of the run."""
+        return document(self.row, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +354,8 @@ def _record(row: Row | None) -> RunRecord | None:
 def read(row: Row) -> RunRecord:
     """The record of a whole row."""
     config = _load(row["output_config"])
-    return record(RunRecord, row, output_config=config, attachments=tuple(json.loads(row["attachments"])))
+    attachments = tuple(json.loads(row["attachments"]))
+    return record(RunRecord, row, output_config=config, attachments=attachments, row=row)
 
 
 def _dump(value: dict[str, Any] | None) -> str | None:
@@ -356,25 +373,32 @@ def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any]
 
 
 def document(row: Row, origin: str) -> dict[str, Any]:
-    """The wire form of a run from its columns."""
-    return {
+    """Return the wire form of a run. It is not validated, for speed."""
+    computed = {
         "object": "agent_run",
-        "run_id": row["run_id"],
-        "status": row["status"],
-        "chat": row["chat"],
-        "project": row["project"],
-        "created_at": rfc3339(row["created_at"]),
-        "started_at": rfc3339_or_none(row["started_at"]),
-        "ended_at": rfc3339_or_none(row["ended_at"]),
-        "output": row["output"],
-        "structured_output": _load(row["structured_output"]),
-        "last_error": row["last_error"],
-        "last_error_message": row["last_error_message"],
-        "steps": row["steps"],
-        "usage": {name: row[name] for name in ("input_tokens", "output_tokens", "cost_microcents")},
-        "model": row["model"],
-        "resumed_from": row["resumed_from"],
-        "basis": _load(row["basis"]),
+        "usage": {name: row[name] for name in Usage.model_fields},
         "client_tools": _load(row["client_tools"]) or [],
         "app_url": f"{origin}/app/chats/{row['chat']}?run={row['run_id']}",
     }
+    return {name: computed[name] if name in computed else _value(name, row[name]) for name in Run.model_fields}
+
+
+def page(tx: Tx, query: ListQuery) -> tuple[list[RunEntry], bool]:
+    """Return a page of runs, and whether there are more."""
+    rows, more = lists.page(tx, _sql["list"], query)
+    return [_entry(tx, row) for row in rows], more
+
+
+def _entry(tx: Tx, row: Row) -> RunEntry:
+    fields = {name: _value(name, row[name]) for name in RunEntry.model_fields if name not in _COMPUTED}
+    message = typed_beginning(tx, row["run_id"], ENTRY_MESSAGE_CHARS)
+    return RunEntry(**fields, message=message, usage=Usage(**{name: row[name] for name in Usage.model_fields}))
+
+
+def _value(name: str, column: Any) -> Any:
+    """Return the value of a field of the wire model from the column of its name."""
+    if column is None:
+        return None
+    if name.endswith("_at"):
+        return rfc3339(column)
+    return json.loads(column) if name in _JSON_COLUMNS else column

@@ -18,6 +18,7 @@ from agentsvc_nb.service.chats.chat_records import ChatRecord
 from agentsvc_nb.service.files import copying, files
 from agentsvc_nb.service.files.file_records import Content
 from agentsvc_nb.service.jobs import job_records
+from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import event_records, observing, run_records, sent_records
@@ -27,7 +28,7 @@ from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
-from agentsvc_nb.wire.runs import TERMINAL, Effort, NewClientTool, SentCall
+from agentsvc_nb.wire.runs import TERMINAL, Effort, NewClientTool, RunPage, SentCall
 
 T = TypeVar("T")
 
@@ -114,6 +115,19 @@ async def get(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
 def of_account(tx: Tx, account: str, run_id: str) -> RunRecord:
     """`get`, within a transaction."""
     return _found(run_records.get_of_account(tx, _checked(run_id), account))
+
+
+async def page_of_account(context: UseCaseContext, query: ListQuery) -> RunPage:
+    """A page of an account's runs. Raises `invalid_chat`, `chat_not_found`, and of `after` what `get` raises."""
+
+    def use(tx: Tx) -> RunPage:
+        if query.chat is not None:
+            chats.of_account(tx, query.chat, query.account)
+        after = None if query.after is None else of_account(tx, query.account, query.after).run_id
+        found, more = run_records.page(tx, replace(query, after=after))
+        return RunPage(data=found, next_after=found[-1].run_id if more else None)
+
+    return await context.read(use)
 
 
 async def check(context: UseCaseContext, account: str, run_id: str) -> str:

@@ -46,9 +46,14 @@ SELECT * FROM run WHERE run_id = :run_id
 SELECT * FROM run WHERE run_id = :run_id AND account = :account
 
 -- name: shown
-SELECT run_id, status, chat, project, created_at, started_at, ended_at, output, structured_output, last_error,
-    last_error_message, steps, input_tokens, output_tokens, cost_microcents, model, resumed_from, basis, client_tools
-FROM run WHERE run_id = :run_id AND account = :account
+SELECT {shown} FROM run WHERE run_id = :run_id AND account = :account
+
+-- name: list
+SELECT {entry} FROM run
+WHERE account = :account AND (CAST(:chat AS TEXT) IS NULL OR chat = :chat)
+    AND (CAST(:status AS TEXT) IS NULL OR status = :status)
+    AND (CAST(:after AS TEXT) IS NULL OR rowid < (SELECT rowid FROM run WHERE run_id = :after))
+ORDER BY rowid DESC LIMIT :limit
 
 -- name: status
 SELECT status FROM run WHERE run_id = :run_id

@@ -17,12 +17,14 @@ from agentsvc_nb.documents.tables.texts import TextTable, is_delimited, parse_te
 from agentsvc_nb.documents.texts import is_cut
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files import routes as file_routes
 from agentsvc_nb.service.files.file_records import FileRecord
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.ports import Blobs
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.runs import run_routes, runs
+from agentsvc_nb.service.runs import routes as run_routes
+from agentsvc_nb.service.runs import runs
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire.limits import EVENT_ID_MAX
@@ -83,7 +85,7 @@ async def file(context: RequestContext) -> Response:
     """A file's bytes: a picture is shown, anything else is downloaded, and its scripts are disabled."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path, bodies.file_version(context))
-    response = await run_routes.file_response(
+    response = await file_routes.file_response(
         context, record, "inline" if record.media_type in _PICTURES else "attachment"
     )
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"

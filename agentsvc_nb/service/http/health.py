@@ -1,0 +1,52 @@
+"""The service's health and its OpenAPI document."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.responses import Response
+
+import agentsvc_nb
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.http import bodies
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.responses import JSON, answer_json
+from agentsvc_nb.wire import proof
+
+
+async def service_health(context: RequestContext) -> Response:
+    """The instance that answers and, for a nonce, its proof. Clients of an embedded service ask for it before they send
+    anything (docs/api/embedded.md)."""
+    said = {
+        "object": "health",
+        "status": "ok",
+        "instance": context.services.instance,
+        "version": agentsvc_nb.__version__,
+    }
+    nonce = bodies.nonce(context)
+    if nonce is not None and (proved := _proof(context, nonce)):
+        said["proof"] = proved
+    return answer_json(said)
+
+
+def _proof(context: RequestContext, nonce: str) -> str | None:
+    """The proof for a nonce; None without a key file. The key is read each time, because it may have been replaced, and
+    the client reads the file, too."""
+    server = context.request.scope.get("server") or ("", 0)  # the socket's own address: the client chooses `Host`
+    try:
+        key = DataFolder(context.services.settings.data).own_key()
+        own = proof.address(server[0], server[1])
+    except (OSError, ValueError):
+        return None
+    return proof.proof(key, nonce, context.services.instance, own)
+
+
+async def service_openapi(context: RequestContext) -> Response:
+    """The OpenAPI document, built at the first request, in a thread because that takes longer than a read."""
+    return Response(await asyncio.to_thread(_document), media_type=JSON)
+
+
+def _document() -> bytes:
+    from agentsvc_nb.service.http import openapi
+
+    return openapi.text()
