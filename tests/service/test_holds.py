@@ -31,6 +31,7 @@ from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
 from agentsvc_nb.service.jobs.jobs import Submit
+from agentsvc_nb.service.runner.budget import RunBudget
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.run_context import LiveRunContext
 from agentsvc_nb.service.runner.storage import SystemClock
@@ -132,7 +133,7 @@ class Money(RuleBasedStateMachine):
         """One that is not asynchronous: it is held, and the worker may die before it is billed, or bill it `again`."""
         which = self.driven[data.draw(st.integers(0, len(self.driven) - 1))]
         with self.ended_where_refused(which):
-            self.run(which[1].hold_charges(cents * CENT))
+            self.run(which[1].budget.hold_charges(cents * CENT))
             self.what_is_held_covers_what_is_being_spent(cents * CENT)
             if dies:
                 return self.crash()
@@ -300,7 +301,7 @@ def also(statement: str, old: str, new: str) -> Callable[[dict[str, str]], dict[
 
 MUTANTS: Final[dict[str, tuple[Any, str, Callable[[Any], Any]]]] = {
     "no hold for a run's model": (attempts, "hold", lambda _: nothing),
-    "no hold for a run's priced tool": (LiveRunContext, "hold_charges", lambda _: nothing),
+    "no hold for a run's priced tool": (RunBudget, "hold_charges", lambda _: nothing),
     "no hold for a job's model": (jobs, "hold", lambda _: nothing),
     "no hold for a job's pictures": (money, "check", without_charges),
     "no hold for a direct call": (usage_records, "begin_direct_call", lambda _: lambda *given: None),
@@ -333,7 +334,7 @@ def test_a_checkpoint_after_a_priced_tool_holds_nothing_unasked() -> None:
     money.start(0)
     run, context = money.driven[0]
     try:
-        money.run(context.hold_charges(HOLD_CENTS * CENT))
+        money.run(context.budget.hold_charges(HOLD_CENTS * CENT))
         money.run(context.checkpoint({}))
         assert money.database.read(lambda tx: usage_records.held(tx, ACCOUNT, "wallet")) == HOLD_CENTS * CENT
         stored = money.database.read(lambda tx: run_records.get(tx, run.run_id))

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from agentsvc_nb.service import payloads
-from agentsvc_nb.service.files.file_records import Author
+from agentsvc_nb.service.files.file_records import Author, FileRecord
 from agentsvc_nb.service.ports import STORE_LOST, CommitLost
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
@@ -66,6 +66,12 @@ class EventLog:
         """Write an event after the gathered text. Raises `LostRun`."""
         await self._flush_text()
         await self._write([(kind, await self._bounded(kind, payload))])
+
+    async def progress(self, done: float, total: float | None, message: str) -> None:
+        await self.append("progress", {"done": done, "total": total, "message": message})
+
+    async def file_written(self, record: FileRecord) -> None:
+        await self.append("file.written", _file_written(record))
 
     async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.Used) -> None:
         """Have an event written after the gathered text, with the next one or after `SOON_SECONDS`, and show what the
@@ -141,3 +147,19 @@ class EventLog:
         if self._first_since is not None:
             seconds, self._first_since = (self._use_case.now - self._first_since) / 1000, None
             self._use_case.metrics.first_event_seconds.observe(value=max(0.0, seconds))
+
+
+def _file_written(record: FileRecord) -> dict[str, Any]:
+    """The payload of `file.written` (docs/api/events.md "Types")."""
+    payload: dict[str, Any] = {
+        "id": record.sha256,
+        "path": record.path,
+        "file_name": record.file_name,
+        "media_type": record.media_type,
+        "size_bytes": record.size_bytes,
+        "version": record.version,
+        "previous_version": record.previous_version,
+    }
+    if record.output_id is not None:
+        payload["output"] = {"id": record.output_id, "type": record.output_type}
+    return payload

@@ -21,6 +21,7 @@ from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
 from agentsvc_nb.service.runs import runs, tool_calls
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.wire.limits import MESSAGE_CHARS
@@ -29,6 +30,23 @@ log = logging.getLogger(__name__)
 UNKNOWN: Final = (
     "The service was cut off during this call. Whether its effect is out is not known; it was not repeated."
 )
+
+
+class JobEvents:
+    """The `CallEvents` of a job: its progress is stored, and the paths of the files that it writes are added to
+    `written`."""
+
+    def __init__(self, use_case: UseCaseContext, job: JobRecord, written: list[str]) -> None:
+        self._use_case = use_case
+        self._job = job
+        self._written = written
+
+    async def progress(self, done: float, total: float | None, message: str) -> None:
+        value = {"done": done, "total": total, "message": message[:MESSAGE_CHARS]}
+        await jobs.report(self._use_case, self._job, value)
+
+    async def file_written(self, record: FileRecord) -> None:
+        self._written.append(record.path)
 
 
 class JobRunner:
@@ -163,13 +181,6 @@ class JobRunner:
     def _task(self, job: JobRecord, written: list[str], model: str | None) -> LiveToolContext:
         """The tool context of the job; the paths of files that the tool writes are added to `written`."""
 
-        async def report(done: float, total: float | None, message: str) -> None:
-            value = {"done": done, "total": total, "message": message[:MESSAGE_CHARS]}
-            await jobs.report(self._use_case, job, value)
-
-        async def on_write(record: FileRecord) -> None:
-            written.append(record.path)
-
         async def hold(spent: int, worst: int) -> None:
             await jobs.hold(self._use_case, job, spent, worst, self._price_of_charges(job))
 
@@ -180,8 +191,7 @@ class JobRunner:
             job.chat,
             author,
             job.job_id,
-            report,
-            on_write,
+            JobEvents(self._use_case, job, written),
             hold,
             model,
             job.max_microcents,

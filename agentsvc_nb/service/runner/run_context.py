@@ -11,12 +11,11 @@ from typing import Any, Final
 
 from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
 from agentsvc_nb.documents.schemas import SchemaValidator
-from agentsvc_nb.service.accounts import money
-from agentsvc_nb.service.accounts.money import cost_microcents
-from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.chats import projects
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import Author
+from agentsvc_nb.service.runner.budget import RunBudget
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.spans import ModelCalls
@@ -30,7 +29,7 @@ from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
-from agentsvc_nb.wire.runs import CENT, AnswerBasis, NewClientTool
+from agentsvc_nb.wire.runs import AnswerBasis, NewClientTool
 
 TOO_LONG: Final = (
     f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
@@ -58,11 +57,6 @@ class LiveRunContext:
     _steps: int
     _before: int
     """Steps of the run that it was resumed from."""
-    _spent: Spent
-    _held: int
-    """Micro-cents that the run holds for tokens, the spent ones included."""
-    _charged: int
-    """Micro-cents that the per-use charges of its calls may have come to."""
     _room: int
     """Bytes left of the `OUTPUT_BYTES` that the answer may have."""
     _connected: RemoteTools | None = None
@@ -88,18 +82,26 @@ class LiveRunContext:
         self.effort = run.effort
         self.workspace = ChatWorkspace(storage, run.chat)
         self.log = EventLog(storage, run)
-        self._storage = storage
         self._use_case = storage.use_case
         self._run = run
-        self._tools = tools
-        self._client_tools = {
-            tool.name: ClientTool(tool.name, tool.description, tool.input_schema, tool.effect) for tool in client_tools
-        }
-        self._jobs = job_runner
+        self.budget = RunBudget(self._use_case, run, self.log)
+        self._calls = ToolCalls(
+            storage,
+            run,
+            "" if run.model == DIRECT_CALL else message,  # a model wrote that: its addresses are not approved
+            dict(tools),
+            {
+                tool.name: ClientTool(tool.name, tool.description, tool.input_schema, tool.effect)
+                for tool in client_tools
+            },
+            job_runner,
+            schemas,
+            self.log,
+            self.budget,
+        )
         self._schemas = schemas
         self._remote = remote
         self._seen: dict[str, str] | None = None
-        self._held = run.hold_microcents
         self._model_calls = ModelCalls(self._use_case, run)
         self._restore(saved)
 
@@ -142,7 +144,7 @@ class LiveRunContext:
         limit = self._run.max_steps
         if limit is not None and self._steps >= limit:
             raise WorkFailure(LIMIT_REACHED, STEPS_ENDED.format(steps=limit))
-        await self._check_cost()
+        await self.budget.check()
         if self._steps >= STEPS_MAX:
             raise StepsExceeded
         self._steps += 1
@@ -166,7 +168,7 @@ class LiveRunContext:
         await self.log.speak("thinking.delta", text)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        await self._calls.progress(done, total, message)
+        await self.log.progress(done, total, message)
 
     async def warn(self, code: str, message: str) -> None:
         await self.log.append("warning", {"code": code, "message": message})
@@ -177,25 +179,25 @@ class LiveRunContext:
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
         author = Author("output", self._run.run_id, *(output or (None, None)))
         record = await self.workspace.write(path, data, author)
-        await self._calls.written(record)
+        await self.log.file_written(record)
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
         self._called += 1
         # A takeover repeats the step: the same call in the same place finds the recorded one, another call does not.
         asked = json.dumps([tool, given], sort_keys=True).encode()
         place = f"{self._before + self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
-        return await self._calls.call(place, tool, given)
+        return await self._calls.call(place, tool, given, self._model_calls.parent(self.log.attempt))
 
     def tools(self) -> Sequence[Tool]:
-        return list(self._tools.values())
+        return list(self._calls.tools.values())
 
     async def connect_tools(self) -> None:
         remote, self._remote = self._remote, None
         if remote is None:
             return
         self._connected = remote
-        found = await remote.open({*self._tools, *self._client_tools, *RESERVED_NAMES}, self._seen, self.warn)
-        self._tools = {**self._tools, **found}
+        taken = {*self._calls.tools, *self._calls.client_tools, *RESERVED_NAMES}
+        self._calls.tools.update(await remote.open(taken, self._seen, self.warn))
         self._seen = remote.seen if self._seen is None else self._seen
 
     async def close(self) -> None:
@@ -204,77 +206,27 @@ class LiveRunContext:
             await self._connected.close()
 
     def client_tools(self) -> Sequence[ClientTool]:
-        return list(self._client_tools.values())
-
-    @property
-    def _calls(self) -> ToolCalls:
-        # Made for each use: one that is kept would hold this context, and a message and an answer of megabytes with it,
-        # until the garbage collector comes by.
-        asked_by = self._model_calls.parent(self.log.attempt)
-        return ToolCalls(
-            self._storage,
-            self._run,
-            "" if self.model == DIRECT_CALL else self.message,  # a model wrote that: its addresses are not approved
-            self._tools,
-            self._client_tools,
-            self._jobs,
-            self._schemas,
-            self.log,
-            self.hold_charges,
-            self.room,
-            asked_by,
-        )
+        return list(self._calls.client_tools.values())
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        worst = self._cost(input_tokens, output_tokens, microcents)
-        await self._check_cost(worst)
-        needed = self._spent.cost_microcents + worst
-        # A call that is covered by what is held already costs no write.
-        if worst and needed > self._held:
-            await attempts.hold(self._use_case, self._run, self.log.attempt, needed - worst, tokens=worst)
-            self._held = needed
-
-    async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
-        """Hold what the per-use charges of the next call may come to; its job holds those `of_job` itself."""
-        await self._check_cost(microcents + of_job)
-        self._charged += microcents + of_job
-        spent = self._spent.cost_microcents
-        await attempts.hold(self._use_case, self._run, self.log.attempt, spent, charges=microcents)
-        self._held = spent
+        await self.budget.hold_tokens(input_tokens, output_tokens, microcents)
 
     async def room(self) -> int | None:
-        limit = self._run.max_microcents
-        return None if limit is None else max(limit - await self._cost_so_far(), 0)
-
-    async def _check_cost(self, next_call: int = 0) -> None:
-        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` micro-cents more."""
-        limit = self._run.max_microcents
-        if limit is not None:
-            money.check_run(limit, await self._cost_so_far(), next_call)
-
-    async def _cost_so_far(self) -> int:
-        in_jobs = await runs.spent_in_jobs(self._use_case, self._run.run_id)
-        return self._spent.cost_microcents + self._charged + in_jobs.cost_microcents
+        return await self.budget.room()
 
     @property
     def _used(self) -> attempts.Used:
-        return attempts.Used(self._steps, self._spent)
-
-    def _cost(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:
-        if microcents is None:
-            microcents = cost_microcents(self._run.model, input_tokens, output_tokens)
-        return min(microcents, MICROCENTS_MAX)
+        return attempts.Used(self._steps, self.budget.spent)
 
     async def sending(self, call: SentCall) -> bool:
         return await attempts.sending(self._use_case, self._run.run_id, call)
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        cost = self._cost(input_tokens, output_tokens, microcents)
-        self._spent.use(input_tokens, output_tokens, cost)
+        cost = self.budget.use(input_tokens, output_tokens, microcents)
         self._model_calls.used(input_tokens, output_tokens, cost)
 
     def use_uncounted(self) -> None:
-        self._spent.uncounted = True
+        self.budget.spent.uncounted = True
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
         self.state = state
@@ -282,10 +234,8 @@ class LiveRunContext:
         await self.log.flush()
         saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
         saved |= {"before": self._before, "servers": self._seen}
-        # What the calls so far did not use of their worst case is free again; no more than that is held unasked.
-        at_start = self._use_case.settings.run_hold_cents * CENT
-        self._held = max(self._spent.cost_microcents, min(self._held, at_start))
-        await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, self._held, self._used)
+        held = self.budget.released()
+        await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, held, self._used)
 
     async def rewind(self) -> None:
         self._model_calls.rewound()
@@ -295,19 +245,19 @@ class LiveRunContext:
         if record is None:
             raise attempts.LostRun(run_id)
         self.log.attempt = record.attempt
-        spent, charged = self._spent, self._charged
+        spent, charged = self.budget.spent, self.budget.charged
         self._restore(await runs.saved(self._use_case, run_id))
-        self._spent, self._charged = spent, charged
+        self.budget.spent, self.budget.charged = spent, charged
 
     def counted(self) -> dict[str, Any]:
         """Steps, tokens and cost so far, as stored in a checkpoint."""
-        return {"steps": self._steps, "charged": self._charged, **asdict(self._spent)}
+        return {"steps": self._steps, "charged": self.budget.charged, **asdict(self.budget.spent)}
 
     def ending(self, status: str, **fields: Any) -> Ending:
         """An `Ending` with the steps and usage so far, and of a completed run what its answer rests on."""
         self._model_calls.end(fields.get("last_error"))
         basis = self._basis.model_dump(mode="json") if self._basis and status == "completed" else None
-        return Ending(status, **fields, basis=basis, steps=self._steps, spent=self._spent)
+        return Ending(status, **fields, basis=basis, steps=self._steps, spent=self.budget.spent)
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
         """Continue from a checkpoint; from the beginning with an empty one."""
@@ -322,6 +272,6 @@ class LiveRunContext:
         self._room = OUTPUT_BYTES - len(said.encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)
         self._before = checkpoint.get("before", 0)
-        self._charged = counted.pop("charged", 0)
-        self._spent = Spent(**counted)
+        self.budget.charged = counted.pop("charged", 0)
+        self.budget.spent = Spent(**counted)
         self._called = checkpoint.get("called", 0)

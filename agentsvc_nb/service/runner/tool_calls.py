@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,15 +17,16 @@ from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.accounts.money import price_of
 from agentsvc_nb.service.files import files
-from agentsvc_nb.service.files.file_records import Author, FileRecord
+from agentsvc_nb.service.files.file_records import Author
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.runner import spans
+from agentsvc_nb.service.runner.budget import RunBudget
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.runner.tool_context import LiveToolContext, file_written, performed
+from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
 from agentsvc_nb.service.runs import client_calls, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord, State
 from agentsvc_nb.service.runs.run_records import RunRecord
@@ -57,42 +58,32 @@ class ToolCalls:
     storage: Storage
     run: RunRecord
     message: str
-    tools: Mapping[str, Tool]
+    tools: dict[str, Tool]
+    """Those of other servers are added when they are connected."""
     client_tools: Mapping[str, ClientTool]
     """Those that the run's caller executes."""
     jobs: JobRunner
     schemas: SchemaValidator
     log: EventLog
-    hold: Callable[[int, int], Awaitable[None]]
-    """Holds what the run has spent and so many micro-cents for per-use charges, beside those that a job of it holds, or
-    raises `WorkFailure`."""
-    room: Callable[[], Awaitable[int | None]]
-    """Returns the micro-cents that the run may still cost, which a job of it may spend."""
-    asked_by: str | None
-    """The span of what made the call (`telemetry.tracing`)."""
+    budget: RunBudget
 
     @property
     def use_case(self) -> UseCaseContext:
         return self.storage.use_case
 
-    async def call(self, key: str, name: str, given: dict[str, Any]) -> Outcome:
-        """The outcome of the call with this key: the recorded one, or else that of making the call now."""
+    async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
+        """Return the recorded outcome of the call with this key, or else make the call. `asked_by` is the span of the
+        model call that asked for it."""
         call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
         asked = {"client": True} if name in self.client_tools else {}
         await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given, **asked})
-        with spans.tool_call(self.use_case, self.run, self.asked_by, call.call_id, name, given) as span:
+        with spans.tool_call(self.use_case, self.run, asked_by, call.call_id, name, given) as span:
             outcome = call.outcome or await self._checked(call)
             spans.tool_returned(self.use_case, span, outcome)
         content, is_error = outcome.content, outcome.error is not None
         result = {"call_id": call.call_id, "tool": name, "is_error": is_error, "content": content}
         await self.log.append("tool.result", result)
         return outcome
-
-    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        await self.log.append("progress", {"done": done, "total": total, "message": message})
-
-    async def written(self, record: FileRecord) -> None:
-        await self.log.append("file.written", file_written(record))
 
     async def _checked(self, call: CallRecord) -> Outcome:
         """Make the call after checking its tool, its input and, if the settings demand it, its approval."""
@@ -177,7 +168,7 @@ class ToolCalls:
             return _failed("outcome_unknown", UNKNOWN)
         # First: a call that is not made for want of money is not noted as begun.
         if worst := price_of(tool.max_charges(given)):
-            await self.hold(worst, 0)
+            await self.budget.hold_charges(worst)
         if not repeatable(tool):
             # Noted before the effect: found begun after a crash, it may have happened, and is not repeated
             # (docs/decisions/0014-calls-are-kept.md).
@@ -185,7 +176,7 @@ class ToolCalls:
         author = Author("output", run_id=self.run.run_id)
         key = f"{call.run_id}/{call.key}"
         run = self.run
-        task = LiveToolContext(self.storage, run.account, run.chat, author, key, self.progress, self.written)
+        task = LiveToolContext(self.storage, run.account, run.chat, author, key, self.log)
         try:
             outcome = await performed(tool, given, task)
         except WorkFailure as failure:
@@ -222,7 +213,7 @@ class ToolCalls:
                 await jobs.stop(self.use_case, job.job_id, self.run.run_id, self.log.attempt)
             raise
         for record in await files.find(self.use_case, job.chat, job.files):
-            await self.written(record)
+            await self.log.file_written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
         # What a limit of money ends is the run, too, and not only this call (docs/decisions/0037).
         if error and error[0] == LIMIT_REACHED:
@@ -248,8 +239,8 @@ class ToolCalls:
 
     async def _submit(self, call: CallRecord, tool: Tool, given: BaseModel) -> JobRecord:
         if worst := price_of(tool.max_charges(given)):
-            await self.hold(0, worst)  # the job holds the call: the run needs only what it has spent
-        room = await self.room()
+            await self.budget.hold_charges(0, worst)  # the job holds the call: the run needs only what it has spent
+        room = await self.budget.room()
         return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst, room)
 
     async def _follow(self, job: JobRecord) -> JobRecord:
@@ -260,7 +251,7 @@ class ToolCalls:
                 found = await self._job(job.job_id)
                 if found.progress != shown:
                     shown = found.progress
-                    await self.progress(**shown)
+                    await self.log.progress(**shown)
                 if found.status in JOB_TERMINAL:
                     return found
                 await watch.wait(JOB_POLL_SECONDS)

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Protocol, cast, get_args
 
 from pydantic import BaseModel
 
@@ -75,13 +75,28 @@ class MediaStore:
         await media.keep_transcript(self._use_case, self._account, media_id, transcript)
 
 
-Report = Callable[[float, float | None, str], Awaitable[None]]
-OnWrite = Callable[[FileRecord], Awaitable[None]]
+class CallEvents(Protocol):
+    """Where a call of a tool reports to: the events of its run, its job, or nowhere."""
+
+    async def progress(self, done: float, total: float | None, message: str) -> None: ...
+    async def file_written(self, record: FileRecord) -> None: ...
+
+
 Hold = Callable[[int, int], Awaitable[None]]
 
 
+class NoEvents:
+    """The `CallEvents` of a direct call: its caller waits for the result only."""
+
+    async def progress(self, done: float, total: float | None, message: str) -> None:
+        pass
+
+    async def file_written(self, record: FileRecord) -> None:
+        pass
+
+
 class LiveToolContext:
-    """A `tools.port.ToolContext` for one call of a tool. Progress goes to `report`, each written file to `on_write`.
+    """A `tools.port.ToolContext` for one call of a tool. It reports to `events`.
 
     `spent` is the tool's language model usage so far, `charges` its units that are billed, by kind. The caller of the
     tool bills them, also when the tool fails; `hold` holds the worst case of the next model call beside what was spent
@@ -95,8 +110,7 @@ class LiveToolContext:
         chat: str,
         author: Author,
         key: str,
-        report: Report,
-        on_write: OnWrite,
+        events: CallEvents,
         hold: Hold | None = None,
         model: str | None = None,
         max_microcents: int | None = None,
@@ -111,14 +125,13 @@ class LiveToolContext:
         self.spent = Spent()
         self.charges: dict[str, int] = {}
         self.workspace = ChatWorkspace(storage, chat)
-        self._on_write = on_write
         self._author = author
         self._use_case = storage.use_case
-        self._report = report
+        self._events = events
         self._media_store = MediaStore(storage, account)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        await self._report(done, total, message)
+        await self._events.progress(done, total, message)
 
     async def room(self) -> int | None:
         return None if self._max_microcents is None else max(self._max_microcents - self.spent.cost_microcents, 0)
@@ -149,7 +162,7 @@ class LiveToolContext:
         if output is not None:
             author = replace(author, output_id=output[0], output_type=output[1])
         record = await self.workspace.write(path, data, author)
-        await self._on_write(record)
+        await self._events.file_written(record)
 
     async def keep_whole(self, what: str, document: Any) -> str:
         """Write a document that is shown shortened to a file, and return its path. The file does not count as an output
@@ -207,29 +220,13 @@ async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
     return outcome.model_copy(update={"content": [*kept["content"], told], "data": data})
 
 
-def file_written(record: FileRecord) -> dict[str, Any]:
-    """The payload of `file.written` (docs/api/events.md "Types")."""
-    payload: dict[str, Any] = {
-        "id": record.sha256,
-        "path": record.path,
-        "file_name": record.file_name,
-        "media_type": record.media_type,
-        "size_bytes": record.size_bytes,
-        "version": record.version,
-        "previous_version": record.previous_version,
-    }
-    if record.output_id is not None:
-        payload["output"] = {"id": record.output_id, "type": record.output_type}
-    return payload
-
-
 log = logging.getLogger(__name__)
 
 
 async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
     """Run a tool directly, in the chat's workspace; its outcome. Its charges are counted in `charges`, also when it is
     cancelled. A failure of the tool is not raised; it is `Outcome.error`."""
-    task = LiveToolContext(storage, chat.account, chat.id, Author("output"), new_id("call"), _report, _written)
+    task = LiveToolContext(storage, chat.account, chat.id, Author("output"), new_id("call"), NoEvents())
     task.charges = charges
     with spans.tool_call_of_request(storage.use_case, tool.name, chat.id, given) as span:
         try:
@@ -241,14 +238,6 @@ async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, 
             outcome = _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
         spans.tool_returned(storage.use_case, span, outcome)
     return outcome
-
-
-async def _report(done: float, total: float | None, message: str) -> None:
-    """Progress of a direct call is dropped: its caller waits for the result only."""
-
-
-async def _written(record: FileRecord) -> None:
-    """A direct call has no event to write for a file that is in the workspace."""
 
 
 def _failed(code: str, message: str) -> Outcome:

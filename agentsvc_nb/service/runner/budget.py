@@ -1,0 +1,80 @@
+"""What one attempt at a run spends and holds."""
+
+from __future__ import annotations
+
+from agentsvc_nb.service.accounts import money
+from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.runner.event_log import EventLog
+from agentsvc_nb.service.runs import attempts, runs
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire.runs import CENT
+
+
+class RunBudget:
+    """Money is held before a call that costs, in micro-cents, and within the limit of the run.
+
+    Attributes:
+        spent: the language model usage of the agent so far.
+        charged: what the per-use charges of its calls may have come to.
+    """
+
+    def __init__(self, use_case: UseCaseContext, run: RunRecord, log: EventLog) -> None:
+        self._use_case = use_case
+        self._run = run
+        self._log = log
+        self.spent = Spent()
+        self.charged = 0
+        # What the run holds for tokens, the spent ones included.
+        self._held = run.hold_microcents
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:
+        """Count a call of the model, and return its cost."""
+        cost = self._cost(input_tokens, output_tokens, microcents)
+        self.spent.use(input_tokens, output_tokens, cost)
+        return cost
+
+    async def hold_tokens(self, input_tokens: int, output_tokens: int, microcents: int | None) -> None:
+        """Hold the worst case of the next call of the model."""
+        worst = self._cost(input_tokens, output_tokens, microcents)
+        await self.check(worst)
+        needed = self.spent.cost_microcents + worst
+        # A call that is covered by what is held already costs no write.
+        if worst and needed > self._held:
+            await attempts.hold(self._use_case, self._run, self._log.attempt, needed - worst, tokens=worst)
+            self._held = needed
+
+    async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
+        """Hold what the per-use charges of the next call may come to; its job holds those `of_job` itself."""
+        await self.check(microcents + of_job)
+        self.charged += microcents + of_job
+        spent = self.spent.cost_microcents
+        await attempts.hold(self._use_case, self._run, self._log.attempt, spent, charges=microcents)
+        self._held = spent
+
+    def released(self) -> int:
+        """Release at a checkpoint what the calls so far did not use of their worst case, down to what a start holds.
+        Return what stays held."""
+        at_start = self._use_case.settings.run_hold_cents * CENT
+        self._held = max(self.spent.cost_microcents, min(self._held, at_start))
+        return self._held
+
+    async def room(self) -> int | None:
+        """Return what the run may still cost; None without a limit."""
+        limit = self._run.max_microcents
+        return None if limit is None else max(limit - await self._cost_so_far(), 0)
+
+    async def check(self, next_call: int = 0) -> None:
+        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more."""
+        limit = self._run.max_microcents
+        if limit is not None:
+            money.check_run(limit, await self._cost_so_far(), next_call)
+
+    async def _cost_so_far(self) -> int:
+        in_jobs = await runs.spent_in_jobs(self._use_case, self._run.run_id)
+        return self.spent.cost_microcents + self.charged + in_jobs.cost_microcents
+
+    def _cost(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:
+        if microcents is None:
+            microcents = money.cost_microcents(self._run.model, input_tokens, output_tokens)
+        return min(microcents, MICROCENTS_MAX)
