@@ -32,7 +32,7 @@ def fault(error: ValidationError) -> tuple[str, str]:
 def validate(model: type[M], document: Mapping[str, Any]) -> M:
     """Read a JSON object as `model`, without type coercion: "5" is no integer and 1 no boolean, but 5.0 is an integer,
     as in JSON Schema. Nulls count as absent. Raises `ValidationError`."""
-    return model.model_validate_json(json.dumps(_whole(without_nulls(document))), strict=True)
+    return model.model_validate_json(json.dumps(with_integers(without_nulls(document))), strict=True)
 
 
 def without_nulls(value: Any) -> Any:
@@ -47,13 +47,13 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def _whole(value: Any) -> Any:
+def with_integers(value: Any) -> Any:
     """The same JSON with integers in place of whole floats (5 for 5.0), which pydantic's strict mode would refuse.
     Larger ones stay: 1e300 would become 300 digits."""
     if isinstance(value, dict):
-        return {name: _whole(item) for name, item in value.items()}
+        return {name: with_integers(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [with_integers(item) for item in value]
     return int(value) if isinstance(value, float) and abs(value) <= EXACT_MAX and value.is_integer() else value
 
 

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from agentsvc_nb.documents import json_reading
-from agentsvc_nb.documents.child_process import NoChild
 from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats.chats import ChatSelector
@@ -25,7 +24,6 @@ from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.tools import port
 from agentsvc_nb.wire import ids, proof
 from agentsvc_nb.wire.limits import (
-    ATTACHMENTS_MAX,
     EVENT_ID_MAX,
     FORM_MAX_BYTES,
     INPUT_MAX_BYTES,
@@ -295,14 +293,6 @@ def check(model: type[B], document: Document, code: str) -> B:
         raise ApiError(code, fault, field=field) from None
 
 
-def message(document: Document) -> str:
-    """The `message` of a start. Raises `message_required`."""
-    value = document.get("message")
-    if not isinstance(value, str) or not value or value.isspace():
-        raise ApiError("message_required")
-    return value
-
-
 def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelector:
     """`chat`, `project` and `session` of a body. Raises `invalid_chat`, `invalid_project`, and `invalid_json` for a
     session that is not valid."""
@@ -312,49 +302,6 @@ def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelect
     if session is not None and not (isinstance(session, str) and 0 < len(session) <= SESSION_CHARS):
         raise ApiError("invalid_json", f"`session` must be a text of 1 to {SESSION_CHARS} characters.")
     return given
-
-
-def sync(document: Document) -> bool:
-    """The `sync` of a start. Raises `invalid_sync`."""
-    value = document.get("sync", False)
-    if not isinstance(value, bool):
-        raise ApiError("invalid_sync")
-    return value
-
-
-def check_on_busy(document: Document) -> None:
-    """Raises `invalid_on_busy` unless `on_busy` is absent or `reject`, the only value so far."""
-    if document.get("on_busy", "reject") != "reject":
-        raise ApiError("invalid_on_busy")
-
-
-async def output_config(context: RequestContext, document: Document) -> Document | None:
-    """Return the `output_config` of a start; None without one. Raises `invalid_output_config`, and `workspace_busy`
-    when it can't be checked now."""
-    config = document.get("output_config")
-    if config is None:
-        return None
-    try:
-        fault = await context.services.schemas.fault(config)
-    except NoChild:
-        raise ApiError("workspace_busy") from None
-    if fault:
-        raise ApiError("invalid_output_config", fault)
-    checked: Document = config
-    return checked
-
-
-def file_ids(document: Document, files: int) -> list[str]:
-    """The ids of the staged files to attach; `files` is the number of files in the request itself.
-
-    Raises `invalid_json` and `too_many_attachments`.
-    """
-    value = document.get("file_ids", [])
-    if not isinstance(value, list) or not all(ids.is_upload(item) for item in value):
-        raise ApiError("invalid_json", "`file_ids` must be a list of `upload_...` ids.")
-    if len(value) + files > ATTACHMENTS_MAX:
-        raise ApiError("too_many_attachments")
-    return value
 
 
 def new_key(document: Document) -> NewKey:

@@ -21,7 +21,7 @@ from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.jobs.jobs import AskRequest, Submit
 from agentsvc_nb.service.runner import tool_context
 from agentsvc_nb.service.runs import routes as run_routes
-from agentsvc_nb.service.runs import start_fields, tool_calls
+from agentsvc_nb.service.runs import start_request, tool_calls
 from agentsvc_nb.service.runs.run_records import RunLimits
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.tools import port
@@ -30,6 +30,7 @@ from agentsvc_nb.tools.catalog import describe as describe_tool
 from agentsvc_nb.tools.port import Described, Tool, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
+from agentsvc_nb.wire.runs import NewRun
 from agentsvc_nb.wire.tools import JobStatus, ToolError, ToolList, ToolResult
 
 _PICTURE_BYTES: Final = 20 * MB
@@ -122,13 +123,21 @@ def find(context: RequestContext, name: object) -> Described:
 async def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
     """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
     `invalid_tool_input`."""
-    start_fields.no_client_tools(document)
+    _refuse_client_tools(document)
     given = await bodies.run_check(context, _given_input, document)
     checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
     header = bodies.idempotency_key(context)
     repeats, worst = header if tool.idempotent else None, price_of(tool.max_charges(checked))
     return Submit(tool.name, tool.family, given, where, context.received_at, repeats, worst)
+
+
+def _refuse_client_tools(document: bodies.Document) -> None:
+    """Raises `invalid_tool_input` for client tools: they belong to a start of a run."""
+    given = document.get("input")
+    if "client_tools" in document or (isinstance(given, dict) and given.get("client_tools") is not None):
+        why = "Client tools belong to a start of a run (`POST /runs`): nobody would answer their calls here."
+        raise ApiError("invalid_tool_input", why, field="client_tools")
 
 
 def _given_input(document: bodies.Document) -> bodies.Document:
@@ -153,14 +162,16 @@ async def _ask(context: RequestContext, document: bodies.Document) -> Response:
 
 async def _ask_request(context: RequestContext, document: bodies.Document) -> AskRequest:
     # First: what is wrong with these has a code of its own.
-    named, effort = start_fields.choice(context, _given_input(document))
+    asked = _given_input(document)
+    choice = start_request.fields(NewRun, {"message": "?", **{n: asked[n] for n in ("model", "effort") if n in asked}})
+    start_request.check_model(context, choice.model)
     submit = await submission(context, AskStefanBrain(), document)
     given = AskInput.model_validate(submit.input)
     if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
-    model = named or context.services.settings.offered[0]
-    await run_routes.check_script(context, given.message, model)
-    contents = await run_routes.staged(context, given.file_ids)
+    model = choice.model or context.services.settings.offered[0]
+    await start_request.check_script(context, given.message, model)
+    contents = await start_request.staged_files(context, given.file_ids)
     shown, unreached = await _fetch_pictures(context, given.image_urls)
     start = Start(
         given.message,
@@ -168,9 +179,9 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
         model,
         context.received_at,
         contents=[*contents, *shown],
-        limits=run_routes.allowed(context, RunLimits(), model),
-        effort=effort,
-        unavailable=await models.why_unavailable(context, named) if named else None,
+        limits=start_request.with_default_limit(context, RunLimits(), model),
+        effort=choice.effort,
+        unavailable=await models.why_unavailable(context, choice.model) if choice.model else None,
     )
     return AskRequest(start, submit, len(shown), tuple(unreached))
 

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from dataclasses import replace
 from typing import Any, get_args
 
 from starlette.responses import Response
 
-from agentsvc_nb.agents import scripted
-from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.files import files
-from agentsvc_nb.service.files.file_records import Content
-from agentsvc_nb.service.http import bodies, models
+from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.http.responses import JSON, answer, answer_json
-from agentsvc_nb.service.runs import call_results, client_calls, resuming, runs, start_fields, tool_calls
+from agentsvc_nb.service.runs import call_results, client_calls, resuming, runs, start_request, tool_calls
 from agentsvc_nb.service.runs.resuming import Resume
-from agentsvc_nb.service.runs.run_records import RunLimits, RunRecord
+from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.wire.limits import (
     EVENT_ID_MAX,
     EVENTS_PAGE_DEFAULT,
-    HOSTED_RUN_CENTS,
     JSON_MAX_BYTES,
     JSON_VALUES_MAX,
     PAGE_MAX,
 )
-from agentsvc_nb.wire.runs import CENT, TERMINAL, CallApproval, RunStatus, SentList, Verdict
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval, NewLimits, RunStatus, SentList, Verdict
 
 
 async def runs_start(context: RequestContext) -> Response:
@@ -41,11 +34,11 @@ async def runs_start(context: RequestContext) -> Response:
         else:
             check_length(context.request, rules)
             document = await bodies.read_object(context, JSON_MAX_BYTES, JSON_VALUES_MAX)
-        given = await validated(context, document, form)
+        given = await start_request.read(context, document, form)
     except BaseException:
         form.discard()
         raise
-    sync = bodies.sync(document)
+    sync = bool(document.get("sync"))
     del document, form
     record = await runs.start(context.use_case, context.key, given)
     del given  # a message of megabytes is not kept while the start is held
@@ -73,7 +66,7 @@ async def runs_cancel(context: RequestContext) -> Response:
 
 
 async def runs_resume(context: RequestContext) -> Response:
-    limits = start_fields.limits(await bodies.read_object(context, optional=True))
+    limits = start_request.limits(start_request.fields(NewLimits, await bodies.read_object(context, optional=True)))
     given = Resume(context.path("run_id"), context.received_at, bodies.idempotency_key(context), limits)
     return _started(context, await resuming.resume(context.use_case, context.key, given))
 
@@ -92,74 +85,6 @@ async def runs_answer(context: RequestContext) -> Response:
 
 async def runs_events(context: RequestContext) -> Response:
     return await run_events(context)
-
-
-async def validated(context: RequestContext, document: bodies.Document, form: MultipartForm) -> runs.Start:
-    """The validated start; its fields are checked in the order of the table in docs/api/runs.md "Start"."""
-    message = bodies.message(document)
-    where = bodies.chat_of_body(document)
-    files_from = start_fields.files_from(document, where)
-    bodies.sync(document)
-    bodies.check_on_busy(document)
-    config = await bodies.output_config(context, document)
-    limits = start_fields.limits(document)
-    named, effort = start_fields.choice(context, document)
-    client_tools = await start_fields.client_tools(context, document)
-    upload_ids = bodies.file_ids(document, len(form.files))
-    key = bodies.idempotency_key(context)
-    model = named or context.services.settings.offered[0]
-    await check_script(context, message, model)
-    # Files last: what another field refuses is never kept.
-    contents = [*await staged(context, upload_ids), *await _attached(context, form)]
-    unavailable = await models.why_unavailable(context, named) if named else None
-    return runs.Start(
-        message,
-        where,
-        model,
-        context.received_at,
-        config,
-        contents,
-        key,
-        allowed(context, limits, model),
-        effort,
-        unavailable,
-        client_tools,
-        files_from,
-    )
-
-
-def allowed(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
-    """The limits of a run; on a hosted model some money, if the start names none."""
-    if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
-        return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
-    return given
-
-
-async def check_script(context: RequestContext, message: str, model: str) -> None:
-    """Raises the error that a script demands for its own start, with the model `scripted` only (docs/api/models.md
-    "scripted")."""
-    if model != "scripted":
-        return
-    if len(message) > runs.LONG_CHARS:
-        refused = await asyncio.to_thread(scripted.refusal, message)
-    else:
-        refused = scripted.refusal(message)
-    if refused:
-        raise ApiError(refused)
-
-
-async def _attached(context: RequestContext, form: MultipartForm) -> list[Content]:
-    await form.keep()
-    return [await context.services.storage.describe(name, blob) for name, blob in form.files]
-
-
-async def staged(context: RequestContext, upload_ids: list[str]) -> list[Content]:
-    """The contents of the staged files with these ids. Raises `upload_not_found`."""
-    if not upload_ids:
-        return []
-    account, now, storage = context.key.account, context.received_at, context.services.storage
-    records = await files.find_staged(context.use_case, account, upload_ids, now)
-    return [await storage.describe_stored(record) for record in records]
 
 
 def held_until(context: RequestContext, seconds: float) -> float:

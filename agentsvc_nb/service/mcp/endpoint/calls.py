@@ -26,7 +26,7 @@ from agentsvc_nb.service.mcp.endpoint.tasks import Work
 from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.ports import StoreBusy
 from agentsvc_nb.service.runs import routes as run_endpoints
-from agentsvc_nb.service.runs import runs
+from agentsvc_nb.service.runs import runs, start_request
 from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Described, Tool
@@ -57,7 +57,7 @@ async def _ask(context: RequestContext, asked: Asked, given: dict[str, Any]) -> 
     files = given.pop("files", None)
     form = MultipartForm() if files is None else await _form(context, files)
     try:
-        start = await run_endpoints.validated(context, given, form)
+        start = await start_request.read(context, given, form)
     except BaseException:
         form.discard()
         raise

@@ -1,0 +1,176 @@
+"""The request that starts a run (docs/api/runs.md "Start"): its fields are those of `wire.runs.NewRun`."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from agentsvc_nb.agents import scripted
+from agentsvc_nb.documents.child_process import NoChild
+from agentsvc_nb.key_forms import looks_like_key
+from agentsvc_nb.service import payloads
+from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.files import files
+from agentsvc_nb.service.files.file_records import Content
+from agentsvc_nb.service.http import bodies, models
+from agentsvc_nb.service.http.bodies import Document
+from agentsvc_nb.service.http.context import RequestContext
+from agentsvc_nb.service.http.multipart import MultipartForm
+from agentsvc_nb.service.runs import runs
+from agentsvc_nb.service.runs.run_records import RunLimits
+from agentsvc_nb.tools import port
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, HOSTED_RUN_CENTS, OUTPUT_CONFIG_BYTES, SESSION_CHARS, STEPS_MAX
+from agentsvc_nb.wire.runs import CENT, Effort, NewClientTool, NewLimits, NewRun
+
+B = TypeVar("B", bound=BaseModel)
+
+_WRONG: Final[dict[str, tuple[str, str | None]]] = {
+    "message": ("message_required", None),
+    "chat": ("invalid_chat", None),
+    "project": ("invalid_project", None),
+    "session": ("invalid_json", f"`session` must be a text of 1 to {SESSION_CHARS} characters."),
+    "sync": ("invalid_sync", None),
+    "on_busy": ("invalid_on_busy", None),
+    "output_config": ("invalid_output_config", "`output_config` must be a JSON Schema: an object."),
+    "file_ids": ("invalid_json", "`file_ids` must be a list of `upload_...` ids."),
+    "files_from": ("invalid_chat", None),
+    "model": ("invalid_model", "`model` must be the id of a model."),
+    "effort": ("invalid_model", f"`effort` must be {', '.join(get_args(Effort))}."),
+    "max_steps": ("invalid_limits", f"`max_steps` must be an integer from 1 to {STEPS_MAX:,}."),
+    "max_cents": ("invalid_limits", "`max_cents` must be a number over 0."),
+    "client_tools": ("invalid_client_tool", None),
+}
+"""The error code of each field of `NewRun`, and a sentence that replaces the code's own."""
+
+
+def fields(model: type[B], document: Document) -> B:
+    """Return the body as `NewRun` or `NewLimits`. Raises the error of the first field that does not fit."""
+    try:
+        return model.model_validate(port.with_integers(document), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = str(first["loc"][0])
+        code, message = _WRONG[field]
+        if field == "file_ids" and first["type"] == "too_long":
+            code, message = "too_many_attachments", None
+        if field == "client_tools":
+            field, message = port.fault(error)
+        raise ApiError(code, message, field=field) from None
+
+
+def limits(given: NewRun | NewLimits) -> RunLimits:
+    # Rounded up: a part of a micro-cent is over 0, too.
+    cents = given.max_cents
+    return RunLimits(given.max_steps, None if cents is None else math.ceil(min(cents * CENT, MICROCENTS_MAX)))
+
+
+async def read(context: RequestContext, document: Document, form: MultipartForm) -> runs.Start:
+    """Return the validated start, with its files stored."""
+    given = fields(NewRun, document)
+    if given.files_from is not None and (given.chat is not None or given.session is not None):
+        why = "`files_from` is for a new chat: leave `chat` and `session` out."
+        raise ApiError("invalid_chat", why, field="files_from")
+    await _check_output_config(context, given.output_config)
+    check_model(context, given.model)
+    await _check_client_tools(context, given)
+    upload_ids = given.file_ids or []
+    if len(upload_ids) + len(form.files) > ATTACHMENTS_MAX:
+        raise ApiError("too_many_attachments")
+    key = bodies.idempotency_key(context)
+    model = given.model or context.services.settings.offered[0]
+    await check_script(context, given.message, model)
+    # Files last: what another field refuses is never kept.
+    staged = await staged_files(context, upload_ids)
+    await form.keep()
+    attached = [await context.services.storage.describe(name, blob) for name, blob in form.files]
+    return runs.Start(
+        given.message,
+        ChatSelector(given.chat, given.project, given.session),
+        model,
+        context.received_at,
+        given.output_config,
+        [*staged, *attached],
+        key,
+        with_default_limit(context, limits(given), model),
+        given.effort,
+        await models.why_unavailable(context, given.model) if given.model else None,
+        given.client_tools or (),
+        given.files_from,
+    )
+
+
+def check_model(context: RequestContext, model: str | None) -> None:
+    """Raises `invalid_model` unless the model is offered."""
+    offered = context.services.settings.offered
+    if model is not None and model not in offered:
+        named = "that was named looks like a key, and" if looks_like_key(model) else repr(model)[:100]
+        raise ApiError("invalid_model", f"The model {named} is not offered: {', '.join(offered)}.", field="model")
+
+
+def with_default_limit(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
+    """Limit the cost of a run of a hosted model whose start names no limit."""
+    if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
+        return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
+    return given
+
+
+async def check_script(context: RequestContext, message: str, model: str) -> None:
+    """Raise the error that a script demands for its own start, with the model `scripted` only (docs/api/models.md
+    "scripted")."""
+    if model != "scripted":
+        return
+    long = len(message) > runs.LONG_CHARS
+    if refused := await asyncio.to_thread(scripted.refusal, message) if long else scripted.refusal(message):
+        raise ApiError(refused)
+
+
+async def staged_files(context: RequestContext, upload_ids: list[str]) -> list[Content]:
+    """Return the contents of staged files. Raises `upload_not_found`."""
+    if not upload_ids:
+        return []
+    account, now, storage = context.key.account, context.received_at, context.services.storage
+    records = await files.find_staged(context.use_case, account, upload_ids, now)
+    return [await storage.describe_stored(record) for record in records]
+
+
+async def _check_output_config(context: RequestContext, config: dict[str, Any] | None) -> None:
+    """Raises `invalid_output_config`, and `workspace_busy` when it can't be checked now."""
+    if config is not None and (fault := await _schema_fault(context, config)):
+        raise ApiError("invalid_output_config", fault)
+
+
+async def _check_client_tools(context: RequestContext, given: NewRun) -> None:
+    """Raises `invalid_client_tool`, and `workspace_busy` when a schema can't be checked now."""
+    tools: Sequence[NewClientTool] = given.client_tools or ()
+    if tools and given.sync:
+        raise _invalid_tool("Nobody could answer their calls while the start is held: leave `sync` out.")
+    taken = set(context.services.taken_names)
+    for place, tool in enumerate(tools):
+        if tool.name in taken:
+            raise _invalid_tool(f"The name {tool.name!r} is taken.", f"client_tools.{place}.name")
+        taken.add(tool.name)
+    if sum(payloads.size(tool.input_schema) for tool in tools) > OUTPUT_CONFIG_BYTES:
+        raise _invalid_tool("The schemas of all client tools together must not exceed 64 KB.")
+    for place, tool in enumerate(tools):
+        if fault := await _schema_fault(context, tool.input_schema):
+            why = f"The input schema of {tool.name} {fault.removeprefix('output_config ')}"
+            raise _invalid_tool(why, f"client_tools.{place}.input_schema")
+
+
+async def _schema_fault(context: RequestContext, schema: dict[str, Any]) -> str | None:
+    """Return why the schema is not acceptable, in a sentence."""
+    try:
+        return await context.services.schemas.fault(schema)
+    except NoChild:
+        raise ApiError("workspace_busy") from None
+
+
+def _invalid_tool(message: str, field: str = "client_tools") -> ApiError:
+    return ApiError("invalid_client_tool", message, field=field)
