@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.routes import ROUTES
 from tests.browser.test_hostile import file_names
 from tests.notebook.test_hostile import HOSTILE
 from tests.waiting import until
@@ -179,6 +181,29 @@ def test_nothing_is_against_the_pages_own_policy(scripted: Page, service: Runnin
     table = scripted.get_by_role("region", name="Table")
     assert table.evaluate("box => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX == 'auto'")
     assert table.get_by_role("columnheader").count() == 12, "and is a table still"
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_the_page_of_the_api_shows_every_operation_and_asks_nobody_else(
+    chromium: Browser, service: RunningService, colours: Literal["light", "dark"]
+) -> None:
+    context = chromium.new_context(color_scheme=colours)
+    page = context.new_page()
+    requests: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(f"{service.base_url}/app/api")
+    operations = page.locator(".opblock")
+    expect(operations.first).to_be_visible()
+    assert operations.count() == len(ROUTES)
+    operations.first.get_by_role("button", expanded=False).first.click()
+    operations.first.get_by_role("button", name="Try it out").click()
+    background = page.evaluate("getComputedStyle(document.querySelector('.opblock-section-header')).backgroundColor")
+    assert (max(map(float, re.findall(r"[\d.]+", background)[:3])) < 128) == (colours == "dark")
+    assert all(url.startswith(service.base_url) for url in requests)
+    assert said == []
+    context.close()
 
 
 def test_an_address_leads_to_its_turn_and_a_passage_to_its_line(page: Page, service: RunningService) -> None:

@@ -139,7 +139,7 @@ def _parameter(parameter: Parameter) -> Json:
 def _body(route: Route) -> Json | None:
     content: Json = {}
     if route.body is not None:
-        content["application/json"] = {"schema": _reference(route.body)}
+        content["application/json"] = {"schema": _reference(route.body), "example": _example(route.body)}
     if route.form:
         content["multipart/form-data"] = {"schema": _form(route.body)}
     return {"required": True, "content": content} if content else None
@@ -228,6 +228,11 @@ def _components() -> Json:
 
 def _reference(model: type[BaseModel]) -> Json:
     return {"$ref": _AT + model.__name__}
+
+
+def _example(model: type[BaseModel]) -> Json:
+    """Return a request body that works: the fields that have examples."""
+    return {field.alias or name: field.examples[0] for name, field in model.model_fields.items() if field.examples}
 
 
 def _answer(model: type[Model] | None) -> Json:

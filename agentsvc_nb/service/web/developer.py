@@ -3,15 +3,14 @@ static files."""
 
 from __future__ import annotations
 
-import asyncio
-import functools
+import importlib.util
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 
 from agentsvc_nb.service.accounts import accounts, feedback
 from agentsvc_nb.service.accounts.usage_records import UsageRecord
@@ -24,9 +23,19 @@ from agentsvc_nb.service.web import render
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, KEY_NAME_CHARS
 from agentsvc_nb.wire.resources import Category, CreatedKey, Impact, NewFeedback
+from agentsvc_nb.wire.routes import ROUTES
 
 _STATIC: Final = Path(__file__).parent / "static"
-_FILES: Final = {"app.css": "text/css", "follow.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_FILES: Final = frozenset({"base.css", "app.css", "follow.js", "reference.js", "icon.svg"})
+# Named here because Windows may know others: browsers refuse a script with one of those.
+_MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_VIEWER: Final = {"swagger-ui.css": "swagger_style.css", "swagger-ui.js": "swagger_bundle.js"}
+"""The files of Swagger UI, and their names in the package `offapi`."""
+_VIEWER_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+"""As of the other pages, and with pictures of `data:`, for Swagger UI's icons."""
 
 
 async def sign_in(context: RequestContext) -> Response:
@@ -180,25 +189,31 @@ async def terms(context: RequestContext) -> Response:
 
 
 async def show_reference(context: RequestContext) -> Response:
-    return HTMLResponse(await asyncio.to_thread(_reference_page))
-
-
-@functools.cache
-def _reference_page() -> bytes:
-    """The reference page, built once; slower than a read, so called in a thread."""
-    from agentsvc_nb.service.http import openapi
-    from agentsvc_nb.service.web import reference
-
-    described = openapi.document()
-    chapters, shapes = reference.chapters(described), reference.shapes(described)
-    return bytes(render("reference.html", info=described["info"], chapters=chapters, shapes=shapes).body)
+    response = render("reference.html", document=ROUTES["service.openapi"].path)
+    response.headers["Content-Security-Policy"] = _VIEWER_POLICY
+    return response
 
 
 async def static(context: RequestContext) -> Response:
     name = context.path("name")
-    if name not in _FILES:
+    if name in _VIEWER:
+        path, headers = _viewer_file(_VIEWER[name]), {"Cache-Control": "private, max-age=3600"}
+    elif name in _FILES:
+        path, headers = _STATIC / name, {}
+    else:
         raise ApiError("not_found")
-    return Response((_STATIC / name).read_bytes(), media_type=_FILES[name])
+    return FileResponse(path, headers=headers, media_type=_MEDIA_TYPES[path.suffix])
+
+
+def _viewer_file(name: str) -> Path:
+    """Return the path of a file of `offapi`, which has Swagger UI's files.
+
+    The package is not imported: it would read three viewers (9 MB), each as a page with inline scripts.
+    """
+    package = importlib.util.find_spec("offapi")
+    assert package is not None, "a package of the base install"
+    assert package.origin is not None
+    return Path(package.origin).parent / name
 
 
 async def home(context: RequestContext) -> Response:
