@@ -11,7 +11,7 @@ from obstore.store import S3Store
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.plan import KeptSettings
 from agentsvc_nb.service.store.blobs import blob_path
-from agentsvc_nb.service.store.s3.bucket import Bucket
+from agentsvc_nb.service.store.s3 import Bucket
 from agentsvc_nb.testing import RunningService
 
 
@@ -48,4 +48,4 @@ def _address(service: RunningService) -> str | None:
 
 
 def _bucket(address: str) -> S3Store:
-    return Bucket(address)._store
+    return Bucket(address).store

@@ -15,15 +15,13 @@ import obstore
 import pytest
 
 from agentsvc_nb.service.ports import BlobsUnavailable
+from agentsvc_nb.service.store import s3 as s3_module
 from agentsvc_nb.service.store.blobs import blob_path
-from agentsvc_nb.service.store.s3 import blobs as blobs_module
-from agentsvc_nb.service.store.s3 import bucket
-from agentsvc_nb.service.store.s3.blobs import CONTENTS, REMOVED, S3Blobs
-from agentsvc_nb.service.store.s3.cache import LocalCache
+from agentsvc_nb.service.store.s3 import CONTENTS, REMOVED, LocalCache, S3Blobs
 from tests.faults.proxy import Fault, Proxy
 from tests.s3_server import S3Server
 
-LARGE: Final = random.Random(5).randbytes(2 * bucket.PART_BYTES + 7)
+LARGE: Final = random.Random(5).randbytes(2 * s3_module.PART_BYTES + 7)
 LATER_MS: Final = 3_600_000
 
 
@@ -138,7 +136,7 @@ class Far:
         yield data[3:]
 
 
-async def used(cache: LocalCache, data: bytes) -> bytes:
+async def used(cache: LocalCache | S3Blobs, data: bytes) -> bytes:
     async with cache.file(sha256(data)) as file:
         return file.read_bytes()
 
@@ -208,14 +206,14 @@ def test_what_is_larger_than_the_cache_is_there_while_it_is_used(tmp_path: Path)
 def test_a_content_that_was_just_stored_is_not_downloaded(place: Place) -> None:
     name = place.put(b"a text")
     obstore.delete(place.objects, [CONTENTS + name])
-    assert place.run(lambda blobs: used(blobs._cache, b"a text")) == b"a text"
+    assert place.run(lambda blobs: used(blobs, b"a text")) == b"a text"
 
 
 def test_an_altered_content_is_refused_and_not_kept(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     name = sha256(b"right")
     obstore.put(place.objects, CONTENTS + name, b"wrong")
     with pytest.raises(BlobsUnavailable, match="not what was stored"):
-        place.run(lambda blobs: used(blobs._cache, b"right"))
+        place.run(lambda blobs: used(blobs, b"right"))
     assert not any(path.is_file() for path in (place.folder / "cache").rglob("*"))
     assert "altered" in caplog.text
 
@@ -298,7 +296,7 @@ def test_a_content_that_is_too_large_to_be_moved_aside_keeps_no_other_from_it(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large, small = place.put(b"larger than S3 copies"), place.put(b"small")
-    monkeypatch.setattr(blobs_module, "COPIED_MAX_BYTES", 10)
+    monkeypatch.setattr(s3_module, "COPY_MAX_BYTES", 10)
     assert place.collect() == 1
     assert place.keys(CONTENTS) == [large]
     assert [key.split("/")[0] for key in place.keys(REMOVED)] == [small]
@@ -314,7 +312,7 @@ def test_what_is_named_while_it_is_removed_is_put_back(s3: S3Server, tmp_path: P
         case "a read":
             assert place.get(name, 0, 5) == b"words"
         case "a file":
-            assert place.run(lambda blobs: used(blobs._cache, b"words")) == b"words"
+            assert place.run(lambda blobs: used(blobs, b"words")) == b"words"
         case "the sweep":
             assert place.collect(name) == 0
         case "storing":
@@ -347,7 +345,8 @@ def test_a_download_that_stands_still_is_asked_for_again(
     s3: S3Server, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = place.put(LARGE)
-    monkeypatch.setattr(bucket._within, "__defaults__", (0.5,))
+    monkeypatch.setattr(s3_module, "REQUEST_SECONDS", 0.4)
+    monkeypatch.setattr(s3_module, "RETRY_SECONDS", 0.1)
     with Proxy(s3.url, [Fault("stall", 3_000_000)]) as proxy:
         through(proxy, place, monkeypatch)
         assert place.get(name, 0, len(LARGE)) == LARGE
@@ -357,7 +356,7 @@ def test_a_server_that_is_away_is_told_at_each_operation(
     place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr(bucket, "RETRY_SECONDS", 0.2)
+    monkeypatch.setattr(s3_module, "RETRY_SECONDS", 0.2)
     place.blobs = S3Blobs(place.address, place.folder / "cache", 1000)
     for work in operations(place):
         with pytest.raises(BlobsUnavailable, match="can't be reached") as caught:
@@ -422,6 +421,6 @@ def operations(place: Place) -> list[Callable[[], object]]:
         lambda: place.put(b"small"),
         lambda: place.put(LARGE),
         lambda: place.get(sha256(b"x"), 0, 1),
-        lambda: place.run(lambda blobs: used(blobs._cache, b"x")),
+        lambda: place.run(lambda blobs: used(blobs, b"x")),
         lambda: place.collect(),
     ]

@@ -27,7 +27,7 @@ from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.postgres import PostgresDatabase
 from agentsvc_nb.service.store.postgres_tx import PostgresTx
-from agentsvc_nb.service.store.s3.bucket import Bucket
+from agentsvc_nb.service.store.s3 import Bucket
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.service.times import rfc3339
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.service.store.blobs import LocalBlobs, is_intact
-from agentsvc_nb.service.store.s3.blobs import CONTENTS
-from agentsvc_nb.service.store.s3.bucket import PART_BYTES, Bucket
+from agentsvc_nb.service.store.s3 import CONTENTS, PART_BYTES, Bucket
 
 AT_ONCE: Final = 4
 

@@ -27,7 +27,7 @@ def blobs_of(settings: Settings) -> Blobs:
     if settings.blobs is None:
         return LocalBlobs(folder.blobs)
     try:
-        from agentsvc_nb.service.store.s3.blobs import S3Blobs
+        from agentsvc_nb.service.store.s3 import S3Blobs
     except ImportError:
         raise BlobsUnavailable(_NO_PACKAGE, passing=False) from None
     if folder.has_blobs():

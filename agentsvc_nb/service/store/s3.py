@@ -1,0 +1,499 @@
+"""Blobs in a bucket that speaks S3: the bucket's objects, a local cache, and `ports.Blobs` made of both.
+
+A blob is received into a local file, because its key is its hash, which is known at its end: a local file is sent
+faster than a bucket copies an object to another key. It stays in the cache, for most files are read right after they
+came. Downloads are read from the bucket by range and put nothing into the cache; what needs a path (documents, tables,
+tools) reads a copy from there.
+
+No lock spans the processes that share a bucket. So a blob that no row names is not deleted: it is moved from
+`contents/SHA256` to `removed/SHA256/ID`, and deleted a day later. A process that found it before may name it meanwhile;
+whoever misses a blob looks for it there and puts it back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import shutil
+import uuid
+from collections import Counter, OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
+from obstore.store import S3Store
+
+from agentsvc_nb.service.logs import fields
+from agentsvc_nb.service.ports import BlobsUnavailable
+from agentsvc_nb.service.store.blobs import LocalBlobs, SpooledBlob
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+CONTENTS: Final = "contents/"
+REMOVED: Final = "removed/"
+COPY_MAX_BYTES: Final = 5_000_000_000
+"""The most that S3 copies in one request: a larger blob is never moved aside."""
+PART_BYTES: Final = 5 * 1024 * 1024
+"""The size of a part of an upload, S3's least. A smaller object is sent in one request."""
+PARTS_AT_ONCE: Final = 4
+PIECE_BYTES: Final = 1024 * 1024
+REQUEST_SECONDS: Final = 30.0
+RETRY_SECONDS: Final = 10.0
+"""How long a request is sent again while the server does not answer."""
+COPY_SECONDS: Final = 600.0
+READ_TRIES: Final = 3
+"""How often a read is resumed without receiving a single piece."""
+
+_UNREACHABLE: Final = "The store of contents (S3) can't be reached, or does not answer: try again in a moment."
+_NO_BUCKET: Final = "The bucket of AGENTSVC_BLOBS does not exist: its operator creates it, or corrects the setting."
+_REFUSED: Final = (
+    "The store of contents (S3) refuses the service: its operator corrects AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY, or what they may do in the bucket of AGENTSVC_BLOBS."
+)
+_MISCONFIGURED: Final = (
+    "The AWS_* variables name no store of contents: its operator corrects AWS_ENDPOINT_URL and AWS_REGION, and gives "
+    "both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, without line breaks."
+)
+_ALTERED: Final = "A content in the store (S3) is not what was stored there: its operator brings it back from a backup."
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object of a listing; `stored_at` in ms since 1970."""
+
+    key: str
+    size_bytes: int
+    stored_at: int
+
+
+class Bucket:
+    """The objects whose keys begin with the prefix of `address` (`s3://BUCKET/PREFIX`); keys are given without it.
+
+    Endpoint, region and keys are read from the `AWS_*` variables. Each request ends: within `REQUEST_SECONDS`, or when
+    no piece of a long answer comes for so long. Its methods raise `BlobsUnavailable`, or `FileNotFoundError` for a
+    missing object.
+    """
+
+    def __init__(self, address: str) -> None:
+        name, _, prefix = address.removeprefix("s3://").partition("/")
+        self.store = _connect(name, prefix, timedelta(seconds=REQUEST_SECONDS))
+        # obstore's time-out is for a whole answer, and a client may read a large one for hours.
+        self._patient_store = _connect(name, prefix, timedelta(days=1))
+
+    def check(self) -> None:
+        """Make one request. Raises `BlobsUnavailable`."""
+        with _translated_errors():
+            next(iter(obstore.list(self.store, prefix="none/", chunk_size=1)), None)
+
+    async def create(self, key: str, data: bytes) -> None:
+        """Store an object, unless there is one already."""
+        with contextlib.suppress(AlreadyExistsError):
+            await _timed(obstore.put_async(self.store, key, data, mode="create", use_multipart=False))
+
+    async def upload(self, key: str, file: Path) -> None:
+        """Store the file as an object in parts, of which a few are in memory. It appears when it is whole."""
+        with _translated_errors():
+            await obstore.put_async(
+                self.store, key, file, use_multipart=True, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE
+            )
+
+    async def copy(self, source: str, target: str) -> None:
+        """Copy an object within the store."""
+        await _timed(obstore.copy_async(self._patient_store, source, target), COPY_SECONDS)
+
+    async def delete(self, key: str) -> None:
+        await _timed(obstore.delete_async(self.store, [key]))
+
+    async def find(self, key: str) -> StoredObject:
+        return _stored_object(await _timed(obstore.head_async(self.store, key)))
+
+    async def list(self, prefix: str) -> AsyncIterator[StoredObject]:
+        """Yield all objects below a prefix, which ends with `/`."""
+        pages = aiter(obstore.list(self.store, prefix=prefix))
+        while page := await _timed(_next(pages)):
+            for found in page:
+                yield _stored_object(found)
+
+    async def read(self, key: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        """Return the bytes from `start` to before `end`, in pieces. Errors of the first request are raised at once;
+        an object that is too short is a `FileNotFoundError`, too."""
+        pieces = await self._request_range(key, start, end) if start < end else None
+        return self._resumed(key, pieces, start, end)
+
+    async def _request_range(self, key: str, start: int, end: int) -> AsyncIterator[bytes]:
+        found = await _timed(obstore.get_async(self._patient_store, key, options={"range": (start, end)}))
+        if found.range != (start, end):
+            raise FileNotFoundError(key)
+        return aiter(found.stream(min_chunk_size=PIECE_BYTES))
+
+    async def _resumed(self, key: str, pieces: AsyncIterator[bytes] | None, at: int, end: int) -> AsyncGenerator[bytes]:
+        """Yield the pieces, and request the rest when they are cut off."""
+        tries_left = READ_TRIES
+        while at < end:
+            if pieces is None:
+                pieces = await self._request_range(key, at, end)
+            try:
+                piece = await _timed(_next(pieces))
+                if not piece:
+                    raise BlobsUnavailable(_UNREACHABLE, passing=True)
+            except BlobsUnavailable as error:
+                tries_left -= 1
+                if not error.passing or not tries_left:
+                    raise
+                log.info("a read of a content was cut off; it goes on at its byte %d", at)
+                pieces = None
+                continue
+            yield piece
+            at, tries_left = at + len(piece), READ_TRIES
+
+
+class LocalCache:
+    """Local copies of blobs: at most `max_bytes` in all, least recently used ones are removed first. Copies in use are
+    never removed. For one event loop."""
+
+    def __init__(
+        self, folder: Path, max_bytes: int, download: Callable[[str], Awaitable[AsyncGenerator[bytes]]]
+    ) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._download = download
+        self._sizes: OrderedDict[str, int] = OrderedDict()  # the last used one is last
+        self._bytes = 0
+        self._users: Counter[str] = Counter()
+        self._downloads: dict[str, asyncio.Task[None]] = {}
+        self._files = LocalBlobs(folder)
+        self.incoming = self._files.incoming
+
+    def clear(self) -> None:
+        """Remove all copies: after a crash of the machine, nobody knows whether they are whole."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self.incoming.mkdir(parents=True, exist_ok=True)
+        self._sizes.clear()
+        self._bytes = 0
+
+    @contextlib.asynccontextmanager
+    async def file(self, sha256: str) -> AsyncGenerator[Path]:
+        """Yield the path of the blob's copy, which stays while it is in use; nothing is there if the blob is missing.
+        Raises `BlobsUnavailable`, also for a blob with another hash, and `OSError`."""
+        self._users[sha256] += 1
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                while sha256 not in self._sizes:
+                    await self._wait_for_download(sha256)
+                self._sizes.move_to_end(sha256)
+            yield self._files.path(sha256)
+        finally:
+            self._users[sha256] -= 1
+            if not self._users[sha256]:
+                del self._users[sha256]
+                self._shrink()
+
+    def has(self, sha256: str, size_bytes: int) -> bool:
+        """Return whether so many bytes of the blob can be read from its copy. A copy that somebody cut or removed is
+        forgotten."""
+        size = self._sizes.get(sha256)
+        if size is None or size < size_bytes:
+            return False
+        with contextlib.suppress(OSError):
+            if self._files.path(sha256).stat().st_size == size:
+                self._sizes.move_to_end(sha256)
+                return True
+        self._bytes -= self._sizes.pop(sha256)
+        return False
+
+    async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        """Return the bytes from `start` to before `end` of the copy, or as many of them as there are. Once the first
+        piece is there the file is open, and read to its end whoever removes it. Raises `OSError`."""
+        return await self._files.read(sha256, start, end)
+
+    def adopt(self, sha256: str, file: Path, size_bytes: int) -> None:
+        """Move a file with this content into the cache."""
+        if sha256 in self._sizes or (size_bytes > self._max_bytes and sha256 not in self._users):
+            file.unlink(missing_ok=True)
+            return
+        path = self._files.path(sha256)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, path)
+        self._sizes[sha256] = size_bytes
+        self._bytes += size_bytes
+        self._shrink()
+
+    async def _wait_for_download(self, sha256: str) -> None:
+        """Wait for the blob's download, which all who wait share; it is cancelled with the last of them."""
+        task = self._downloads.get(sha256)
+        if task is None:
+            task = self._downloads[sha256] = asyncio.create_task(self._fetch(sha256), name="download of a content")
+            task.add_done_callback(lambda done: self._forget_download(sha256, done))
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if self._users[sha256] == 1:
+                self._forget_download(sha256, task)
+                task.cancel()
+            raise
+
+    def _forget_download(self, sha256: str, task: asyncio.Task[None]) -> None:
+        if self._downloads.get(sha256) is task:
+            del self._downloads[sha256]
+
+    async def _fetch(self, sha256: str) -> None:
+        pieces = await self._download(sha256)
+        spool = SpooledBlob(self.incoming)
+        try:
+            async with contextlib.aclosing(pieces):
+                async for piece in pieces:
+                    await asyncio.to_thread(spool.write, piece)
+            if spool.sha256 != sha256:
+                log.error("a content was altered in the store", extra=fields(sha256=sha256))
+                raise BlobsUnavailable(_ALTERED, passing=False)
+            self.adopt(sha256, spool.close(), spool.size_bytes)
+        except BaseException:
+            spool.discard()
+            raise
+
+    def _shrink(self) -> None:
+        """Remove copies that are not in use, until the rest is within the limit."""
+        for sha256 in [one for one in self._sizes if one not in self._users]:
+            if self._bytes <= self._max_bytes:
+                return
+            with contextlib.suppress(OSError):  # on Windows, somebody may still have it open
+                self._files.path(sha256).unlink(missing_ok=True)
+            self._bytes -= self._sizes.pop(sha256)
+
+
+class S3Blobs:
+    """`ports.Blobs` in the bucket `address` (`s3://BUCKET/PREFIX`), with a local cache in `folder`."""
+
+    def __init__(self, address: str, folder: Path, cache_max_bytes: int) -> None:
+        self._bucket = Bucket(address)
+        self._cache = LocalCache(folder, cache_max_bytes, self._download)
+        self.incoming = self._cache.incoming
+
+    def check(self) -> None:
+        """Make one request to the bucket. Raises `BlobsUnavailable`."""
+        self._bucket.check()
+
+    def prepare(self) -> None:
+        self._cache.clear()
+
+    def create(self) -> NewS3Blob:
+        return NewS3Blob(self, self.incoming)
+
+    async def store(self, data: bytes) -> NewS3Blob:
+        blob = self.create()
+        try:
+            await asyncio.to_thread(blob.write, data)
+            await blob.stored()
+        except BaseException:
+            blob.discard()
+            raise
+        return blob
+
+    def path(self, sha256: str) -> None:
+        return None
+
+    def file(self, sha256: str) -> contextlib.AbstractAsyncContextManager[Path]:
+        return self._cache.file(sha256)
+
+    async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        if self._cache.has(sha256, end):
+            return self._read_cached(sha256, start, end)
+        return await self._read_bucket(sha256, start, end)
+
+    async def _read_cached(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        """Yield the bytes of the cached copy, and from the bucket those that its file turns out not to have."""
+        with contextlib.suppress(OSError):
+            async with contextlib.aclosing(await self._cache.read(sha256, start, end)) as pieces:
+                async for piece in pieces:
+                    start += len(piece)
+                    yield piece
+        if start < end:
+            async with contextlib.aclosing(await self._read_bucket(sha256, start, end)) as rest:
+                async for piece in rest:
+                    yield piece
+
+    async def _read_bucket(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
+        try:
+            return await self._bucket.read(CONTENTS + sha256, start, end)
+        except FileNotFoundError:
+            if not await self._put_back(sha256):
+                raise
+            return await self._bucket.read(CONTENTS + sha256, start, end)
+
+    async def _download(self, sha256: str) -> AsyncGenerator[bytes]:
+        """Return all bytes of a blob from the bucket, in pieces."""
+        try:
+            found = await self._bucket.find(CONTENTS + sha256)
+        except FileNotFoundError:
+            if not await self._put_back(sha256):
+                raise
+            found = await self._bucket.find(CONTENTS + sha256)
+        return await self._bucket.read(found.key, 0, found.size_bytes)
+
+    async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
+        read = await asyncio.gather(*(self._head(*one) for one in sizes.items()))
+        return {sha256: head for sha256, head in zip(sizes, read, strict=True) if head is not None}
+
+    async def _head(self, sha256: str, size: int) -> bytes | None:
+        with contextlib.suppress(FileNotFoundError, BlobsUnavailable):
+            return b"".join([piece async for piece in await self.read(sha256, 0, size)])
+        return None
+
+    async def place(self, file: Path, sha256: str, size_bytes: int) -> None:
+        """Store a file, whose content has this hash, unless it is there already, and keep it in the cache."""
+        key = CONTENTS + sha256
+        if size_bytes <= PART_BYTES:
+            await self._bucket.create(key, await asyncio.to_thread(file.read_bytes))
+        elif not await self._has(key, size_bytes):
+            await self._bucket.upload(key, file)
+        self._cache.adopt(sha256, file, size_bytes)
+
+    async def names(self) -> set[str]:
+        contents = {one.key.removeprefix(CONTENTS) async for one in self._bucket.list(CONTENTS)}
+        return contents | {one.key.split("/")[1] async for one in self._bucket.list(REMOVED)}
+
+    async def collect(self, before: int, named: Callable[[], Awaitable[set[str]]]) -> int:
+        old = [one async for one in self._bucket.list(CONTENTS) if one.stored_at < before]
+        movable = [one.key.removeprefix(CONTENTS) for one in old if one.size_bytes <= COPY_MAX_BYTES]
+        removed = [one.key async for one in self._bucket.list(REMOVED) if one.stored_at < before]
+        if not movable and not removed:
+            return 0
+        kept = await named()
+        for key in removed:
+            sha256 = key.split("/")[1]
+            if sha256 in kept and not await self._has(CONTENTS + sha256):
+                await self._bucket.copy(key, CONTENTS + sha256)
+            await self._bucket.delete(key)
+        unnamed = [sha256 for sha256 in movable if sha256 not in kept]
+        for sha256 in unnamed:
+            with contextlib.suppress(FileNotFoundError):  # another process was faster
+                await self._bucket.copy(CONTENTS + sha256, f"{REMOVED}{sha256}/{uuid.uuid4().hex}")
+                await self._bucket.delete(CONTENTS + sha256)
+        return len(unnamed)
+
+    async def _put_back(self, sha256: str) -> bool:
+        """Put back a missing blob that was moved aside; False if there is none."""
+        async for found in self._bucket.list(f"{REMOVED}{sha256}/"):
+            await self._bucket.copy(found.key, CONTENTS + sha256)
+            log.info("a content that was being removed is named again: it is put back", extra=fields(sha256=sha256))
+            return True
+        return False
+
+    async def _has(self, key: str, size_bytes: int | None = None) -> bool:
+        """Return whether there is such an object, of that size."""
+        try:
+            found = await self._bucket.find(key)
+        except FileNotFoundError:
+            return False
+        return size_bytes in (None, found.size_bytes)
+
+
+class NewS3Blob(SpooledBlob):
+    """`ports.NewBlob` of `S3Blobs`."""
+
+    def __init__(self, blobs: S3Blobs, folder: Path) -> None:
+        super().__init__(folder)
+        self._blobs = blobs
+
+    async def stored(self) -> None:
+        await self._blobs.place(await asyncio.to_thread(self.close), self.sha256, self.size_bytes)
+
+
+# obstore: how it is set up, and its errors.
+
+_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+_ENDPOINT: Final = re.compile(r"https?://([\w.-]+|\[[0-9a-f:]+\])(:\d+)?(/[\w./~-]*)?", re.I | re.ASCII)
+_IN_HEADERS: Final = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+)
+_DENIALS: Final = ("403 Forbidden", "401 Unauthorized", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied")
+_CODE: Final = re.compile(r"<Code>(\w{1,60})</Code>|(\d{3} [A-Z][A-Za-z ]{1,40}):")
+
+
+def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
+    endpoint = _endpoint()
+    given: dict[str, Any] = {"endpoint": endpoint} if endpoint else {}
+    backoff: Any = {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=2), "base": 2}
+    try:
+        return S3Store(
+            name,
+            prefix=prefix or None,
+            client_options={"allow_http": endpoint.lower().startswith("http://"), "timeout": timeout},
+            retry_config={
+                "max_retries": 1_000,  # the time is the limit: ten of them are over after three seconds
+                "retry_timeout": timedelta(seconds=RETRY_SECONDS),
+                "backoff": backoff,
+            },
+            **given,
+        )
+    except BaseError:
+        raise BlobsUnavailable(_MISCONFIGURED, passing=False) from None
+
+
+def _endpoint() -> str:
+    """Return the endpoint that the variables name, or "". Raises `BlobsUnavailable` for values at which the library
+    panics."""
+    endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
+    in_headers = "".join(os.environ.get(name, "") for name in _IN_HEADERS)
+    try:
+        port = urlsplit(endpoint).port
+    except ValueError:
+        port = 0
+    wrong = port == 0 or (endpoint and not _ENDPOINT.fullmatch(endpoint))
+    if wrong or not (in_headers.isascii() and in_headers.isprintable()):
+        raise BlobsUnavailable(_MISCONFIGURED, passing=False)
+    return endpoint
+
+
+def _stored_object(found: Any) -> StoredObject:
+    return StoredObject(found["path"], found["size"], int(found["last_modified"].timestamp() * 1000))
+
+
+async def _next(items: AsyncIterator[T]) -> T | None:
+    return await anext(items, None)  # obstore gives awaitables, and a time-out takes coroutines
+
+
+async def _timed(request: Awaitable[T], seconds: float | None = None) -> T:
+    """Return the request's result. Raises as `_translated_errors` does, also when there is none within `seconds`."""
+    with _translated_errors():
+        async with asyncio.timeout(REQUEST_SECONDS + RETRY_SECONDS if seconds is None else seconds):
+            return await request
+
+
+@contextlib.contextmanager
+def _translated_errors() -> Iterator[None]:
+    """Raise the library's errors as ours. Theirs have the address and the key's id: they are neither shown nor logged,
+    except for the code of S3 or the status of HTTP."""
+    try:
+        yield
+    except AlreadyExistsError:
+        raise
+    except TimeoutError:
+        log.warning("the store of contents did not answer in time")
+        raise BlobsUnavailable(_UNREACHABLE, passing=True) from None
+    except FileNotFoundError as error:
+        if "NoSuchBucket" not in str(error):
+            raise FileNotFoundError("There is no such content in the bucket of AGENTSVC_BLOBS.") from None
+        raise BlobsUnavailable(_NO_BUCKET, passing=False) from None
+    except BaseError as error:
+        text = str(error)
+        code = _CODE.search(text)
+        log.warning("the store of contents failed: %s", (code[1] or code[2]) if code else type(error).__name__)
+        if "NoSuchBucket" in text:
+            raise BlobsUnavailable(_NO_BUCKET, passing=False) from None
+        if isinstance(error, (PermissionDeniedError, UnauthenticatedError)) or any(one in text for one in _DENIALS):
+            raise BlobsUnavailable(_REFUSED, passing=False) from None
+        raise BlobsUnavailable(_UNREACHABLE, passing=True) from None
