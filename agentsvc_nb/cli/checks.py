@@ -33,9 +33,8 @@ from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable
 from agentsvc_nb.service.runs import lease_records
 from agentsvc_nb.service.serve import PORT
 from agentsvc_nb.service.sql import newest
-from agentsvc_nb.service.store import database_of, migrations, sqlite
+from agentsvc_nb.service.store import blobs_of, contents_place, database_of, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
-from agentsvc_nb.service.store.contents import blobs_of, contents_place
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.settings import Settings, SettingsError

@@ -81,7 +81,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     from agentsvc_nb.service.media import media
     from agentsvc_nb.service.media.media_records import Facts
     from agentsvc_nb.service.plan import plan_of
-    from agentsvc_nb.service.store.contents import blobs_of
+    from agentsvc_nb.service.store import blobs_of
 
     # A service that runs would not count what this process left in its cache: nothing is left there.
     settings = replace(plan_of(arguments.existing_folder(args.data).path).settings, blobs_cache_bytes=0)

@@ -45,9 +45,8 @@ from agentsvc_nb.service.runner.shared import SharedSignals, SharedWorkers, Shar
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.runs.lease_records import ProcessRecord
-from agentsvc_nb.service.store import database_of
+from agentsvc_nb.service.store import blobs_of, contents_place, database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.contents import blobs_of, contents_place
 from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.service.web.routing import pages

@@ -175,7 +175,7 @@ def _make_key(plan: ServicePlan, folder: DataFolder) -> None:
     from agentsvc_nb.service.keyring import check_secret, ensure_own_key, open_beside
     from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
     from agentsvc_nb.service.runs import leases
-    from agentsvc_nb.service.store.contents import contents_place
+    from agentsvc_nb.service.store import contents_place
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     try:

@@ -11,9 +11,8 @@ import pytest
 from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.documents.search_query import parse
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.store.pairs import filter_of, places
 from agentsvc_nb.service.store.ranking import WORD, bucket_of
-from agentsvc_nb.service.store.tsearch import TsvectorIndex
+from agentsvc_nb.service.store.tsearch import TsvectorIndex, pair_bits, pair_filter
 from tests import databases
 
 CHAT = "chat_1"
@@ -41,12 +40,12 @@ def put(tx: Tx, **texts: str) -> None:
 def test_the_filter_of_a_text_has_its_pairs_and_few_others() -> None:
     chance = random.Random(1)
     words = [f"w{chance.randrange(500)}" for _ in range(2_000)]
-    made = filter_of(words)
+    made = pair_filter(words)
     assert made is not None
     number = int.from_bytes(made, "little")
 
     def has(*pair: str) -> bool:
-        ((one, other),) = places(pair)
+        ((one, other),) = pair_bits(pair)
         return bool(number >> one % (8 * len(made)) & number >> other % (8 * len(made)) & 1)
 
     assert all(map(has, words, words[1:]))

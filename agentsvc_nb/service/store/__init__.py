@@ -1,14 +1,22 @@
-"""What the service keeps: SQLite or PostgreSQL, each with its full-text search, and blobs."""
+"""Where the service stores data: a database (SQLite or PostgreSQL) with its full-text index, and blobs (a folder or a
+bucket). Which ones, the settings say."""
 
 from __future__ import annotations
 
+import logging
+import socket
+
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports import DatabaseEngine, StoreUnusable
+from agentsvc_nb.service.ports import Blobs, BlobsUnavailable, DatabaseEngine, StoreUnusable
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 def database_of(folder: DataFolder) -> DatabaseEngine:
-    """The folder's database, not open yet. Raises `StoreUnusable`."""
+    """Return the folder's database, not open yet. Raises `StoreUnusable`."""
     if not folder.address:
         from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
@@ -19,3 +27,33 @@ def database_of(folder: DataFolder) -> DatabaseEngine:
         needed = f"AGENTSVC_DATABASE needs PostgreSQL's driver: {pip_install('scale')}"
         raise StoreUnusable(f"{needed} ({error}).") from None
     return PostgresDatabase(folder.address)
+
+
+def contents_place(settings: Settings) -> str:
+    """Return where the contents of files are stored: the same text for processes that have the same contents."""
+    return settings.blobs or f"the folder {DataFolder(settings.data).blobs.absolute()} of {socket.gethostname()}"
+
+
+def blobs_of(settings: Settings) -> Blobs:
+    """Return the blob store. Raises `BlobsUnavailable`, with what to do, for one that no later try can use."""
+    folder = DataFolder(settings.data)
+    if settings.blobs is None:
+        return LocalBlobs(folder.blobs)
+    try:
+        from agentsvc_nb.service.store.s3 import S3Blobs
+    except ImportError:
+        raise BlobsUnavailable(f"AGENTSVC_BLOBS needs a package: {pip_install('scale')}.", passing=False) from None
+    if folder.has_blobs():
+        raise BlobsUnavailable(
+            f"The contents of this service's files lie in {folder.blobs}: give another folder (--data), or leave out "
+            f"AGENTSVC_BLOBS.",
+            passing=False,
+        )
+    blobs = S3Blobs(settings.blobs, folder.cache, settings.blobs_cache_bytes)
+    try:
+        blobs.check()
+    except BlobsUnavailable as error:
+        if not error.passing:
+            raise
+        log.warning("%s The service goes on without it.", error.message)
+    return blobs

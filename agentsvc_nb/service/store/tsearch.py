@@ -1,8 +1,9 @@
-"""Full-text search on PostgreSQL (`ports.Index`; docs/decisions/0052-postgresql.md).
+"""Full-text search on PostgreSQL (`ports.Index`).
 
-The tokens are those of FTS5, behind the same tags, as lexemes of a `tsvector` without positions: an index of those
-finds which files have all the words. Words that stand side by side are looked for in the files that it finds, first in
-the filter of their pairs (docs/decisions/0069-pairs-of-words.md).
+The tokens are those of FTS5, with the same tags, as lexemes of a `tsvector` without positions, whose GIN index finds
+the files that have all words. Phrases are looked for in the text of these files: GIN has no positions, so those of the
+`tsvector` would be read as a whole, too. For a phrase of common words these are most files of a chat. So each row has a
+Bloom filter of the pairs of neighbouring words in its text, and the text is read only if the filter has the pairs.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from bisect import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from operator import xor
 from typing import Any, Final
+from zlib import crc32
 
 from agentsvc_nb.documents.indexing import TOP_LEVEL, IndexedText
 from agentsvc_nb.documents.search_query import Phrase, Query
 from agentsvc_nb.documents.tokens import tokens
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.store.pairs import filter_of, places
 from agentsvc_nb.service.store.ranking import (
     FILE_NAME,
     LATEST,
@@ -56,8 +58,8 @@ _RENAME = """
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Conditions on a row of `file_words`: `indexed`, which an index answers, and `exact` ones; for files whose tokens
-    are not all in the index, `otherwise` in place of both. `rank` is a tsquery of levels."""
+    """Conditions on a row of `file_words`: `indexed`, which the index answers, and `exact`; for files whose tokens are
+    not all in the index, `otherwise` in place of both. `rank` is a tsquery of levels."""
 
     indexed: str
     exact: str
@@ -189,7 +191,7 @@ class _Conditions:
         """True of a row whose filter has the phrase's pairs, or which has no filter."""
         whole = phrase.tokens[:-1] if phrase.open else phrase.tokens
         last = "(8 * octet_length(pairs) - 1)"
-        found = [f"get_bit(pairs, {self._given(place)} & {last})" for pair in places(whole) for place in pair]
+        found = [f"get_bit(pairs, {self._given(place)} & {last})" for pair in pair_bits(whole) for place in pair]
         return [f"COALESCE({bit}, 1) = 1" for bit in found]
 
     def _given(self, value: str | int) -> str:
@@ -243,7 +245,7 @@ def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
     indexed, whole = _fitting(map(_lexeme, found))
     levels, _ = _fitting(_with_positions(word) for word in text.levels.split())
     values = {"tokens": indexed, "levels": levels, "whole": whole, "words": f" {text.words} "}
-    return {**values, "pairs": filter_of(words)}
+    return {**values, "pairs": pair_filter(words)}
 
 
 def _with_positions(word: str) -> str:
@@ -259,3 +261,43 @@ def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
         return text, True
     ends = accumulate(len(lexeme.encode()) + 1 for lexeme in every)
     return " ".join(every[: bisect(list(ends), LEXEMES_BYTES)]), False
+
+
+# The Bloom filter of a text's pairs of neighbouring words. Two bits are set for each pair. Their number is a power of
+# two, and bits are counted as by PostgreSQL's `get_bit`: the first is the lowest of the first byte.
+
+PAIR_BITS: Final = 8
+"""A filter has 8 to 16 bits for each pair: of the files without a pair, one in 20 to 70 looks as if it had it."""
+_HALF_BITS: Final = 30
+_HASH_FACTOR: Final = 0x9E3779B97F4A7C15
+_HASH_MASK: Final = 2 ** (2 * _HALF_BITS) - 1
+
+
+def pair_filter(words: Sequence[str]) -> bytes | None:
+    """Return the filter of a text's words; None without any pair.
+
+    >>> pair_filter(["summer", "sale"]).hex(), pair_filter(["sale"])
+    ('0801', None)
+    """
+    found = set(_pair_hashes(words))
+    if not found:
+        return None
+    size = 1 << (len(found) * PAIR_BITS // 8).bit_length()
+    last = 8 * size - 1
+    ones = bytearray(b"0") * (8 * size)  # a text of digits: setting bits in bytes takes twice as long
+    for pair in found:
+        ones[pair & last] = ones[pair >> _HALF_BITS & last] = 0x31
+    ones.reverse()
+    return int(ones, 2).to_bytes(size, "little")
+
+
+def pair_bits(words: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the two bits of each pair, modulo the number of the filter's bits."""
+    return [(pair & 2**_HALF_BITS - 1, pair >> _HALF_BITS) for pair in _pair_hashes(words)]
+
+
+def _pair_hashes(words: Sequence[str]) -> list[int]:
+    """Return the hash of each pair of neighbours, of twice 30 bits."""
+    known = {word: crc32(word.encode()) * _HASH_FACTOR & _HASH_MASK for word in set(words)}
+    moved = {word: value >> 1 for word, value in known.items()}
+    return list(map(xor, map(known.__getitem__, words), map(moved.__getitem__, words[1:])))
