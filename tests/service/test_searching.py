@@ -155,7 +155,7 @@ def test_the_files_of_an_older_version_are_indexed_once_when_the_service_starts(
 def test_a_search_ends_within_a_step_of_the_index(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """A phrase that stands nowhere: the index goes through all positions of all files before it says so, and what looks
     at the time between two steps of SQLite's virtual machine comes after half of that."""
-    monkeypatch.setattr(sqlite, "LOOK_SECONDS", 0.002)
+    monkeypatch.setattr(sqlite, "DEADLINE_CHECK_SECONDS", 0.002)
     text = indexed_text("a b " * 50_000)
 
     def use(tx: Tx) -> None:

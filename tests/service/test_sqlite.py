@@ -16,9 +16,9 @@ from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import run_records
 from agentsvc_nb.service.store import migrations
+from agentsvc_nb.service.store.group_commit import LONG_SECONDS
 from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from agentsvc_nb.service.store.writes import LONG_SECONDS
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 
 pytestmark = pytest.mark.sqlite("is about SQLite; tests/service/test_postgres.py is its counterpart")

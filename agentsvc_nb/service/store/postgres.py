@@ -17,11 +17,11 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from agentsvc_nb.service.ports import CommitLost, Row, StoreAway, StoreBusy, StoreUnusable, Tx
+from agentsvc_nb.service.store.group_commit import GroupCommit, PendingWrite
 from agentsvc_nb.service.store.migrations import postgres as schema
 from agentsvc_nb.service.store.postgres_channel import PostgresChannel
 from agentsvc_nb.service.store.postgres_tx import PostgresTx, as_dict
 from agentsvc_nb.service.store.tsearch import TsvectorIndex
-from agentsvc_nb.service.store.writes import GroupedWrites, Job
 from agentsvc_nb.tools.support.stopping import WALL_SHARE, ReadTime, ReadTooLong
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class Looked:
     newest: int
 
 
-class PostgresDatabase(GroupedWrites):
+class PostgresDatabase(GroupCommit):
     """`ports.DatabaseEngine` on a PostgreSQL database."""
 
     index: Final = TsvectorIndex()
@@ -165,14 +165,14 @@ class PostgresDatabase(GroupedWrites):
     def version(self) -> None:
         return None
 
-    def _commit(self, jobs: list[Job[Any]], seconds: float = math.inf) -> list[Job[Any]]:
-        return self._patiently(lambda: self._commit_once(jobs, seconds))
+    def _commit(self, writes: list[PendingWrite[Any]], seconds: float = math.inf) -> list[PendingWrite[Any]]:
+        return self._patiently(lambda: self._commit_once(writes, seconds))
 
-    def _commit_once(self, jobs: list[Job[Any]], seconds: float) -> list[Job[Any]]:
+    def _commit_once(self, writes: list[PendingWrite[Any]], seconds: float) -> list[PendingWrite[Any]]:
         with self._connection() as connection:
             try:
                 connection.execute(_BEGIN_WRITE, prepare=False)
-                done = _attempted(connection, jobs, seconds)
+                done = _run(connection, writes, seconds)
             except BaseException:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
@@ -183,7 +183,7 @@ class PostgresDatabase(GroupedWrites):
                 if _is_lost(error, connection):
                     raise CommitLost("the database was lost while this was stored: it may be stored or not") from error
                 raise
-        return jobs[done:]
+        return writes[done:]
 
     def _patiently(self, work: Callable[[], T]) -> T:
         """Do the work, again if the server was lost or asks for it. Raises `StoreBusy` and `StoreAway`."""
@@ -283,25 +283,25 @@ def _said(error: psycopg.Error) -> str:
     return " ".join(str(error).split())
 
 
-def _attempted(connection: Connection, jobs: list[Job[Any]], seconds: float) -> int:
-    """Run the jobs in the transaction, each in a savepoint of its own, but for a single one; how many were run."""
+def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float) -> int:
+    """Run the writes in the transaction, each in a savepoint unless it is the only one; return how many were run."""
     until = time.monotonic() + seconds
-    for count, job in enumerate(jobs):
-        if count and job.long and time.monotonic() > until:
+    for count, write in enumerate(writes):
+        if count and write.long and time.monotonic() > until:
             return count
-        if len(jobs) > 1:
-            connection.execute("RELEASE job; SAVEPOINT job" if count else "SAVEPOINT job", prepare=False)
-        if not job.attempt(PostgresTx(connection)):
-            if job.failure is not None and not isinstance(job.failure, Exception):
-                raise job.failure  # Ctrl-C, which leaves no connection for what comes next
-            if isinstance(job.failure, psycopg.Error) and _is_of_the_group(job.failure, connection):
-                raise job.failure
-            connection.execute("ROLLBACK TO job" if len(jobs) > 1 else "ROLLBACK; BEGIN")
-    return len(jobs)
+        if len(writes) > 1:
+            connection.execute("RELEASE write; SAVEPOINT write" if count else "SAVEPOINT write", prepare=False)
+        if not write.attempt(PostgresTx(connection)):
+            if write.failure is not None and not isinstance(write.failure, Exception):
+                raise write.failure  # Ctrl-C, after which the connection is not usable
+            if isinstance(write.failure, psycopg.Error) and _ends_transaction(write.failure, connection):
+                raise write.failure
+            connection.execute("ROLLBACK TO write" if len(writes) > 1 else "ROLLBACK; BEGIN")
+    return len(writes)
 
 
-def _is_of_the_group(error: psycopg.Error, connection: Connection) -> bool:
-    """True if what failed is the transaction, not only the job."""
+def _ends_transaction(error: psycopg.Error, connection: Connection) -> bool:
+    """Return whether the whole transaction has failed, not only one write."""
     again = (
         psycopg.errors.DeadlockDetected,
         psycopg.errors.SerializationFailure,

@@ -1,5 +1,9 @@
-"""SQLite under asyncio: all writes that are requested in one turn of the event loop share one transaction; each thread
-reads on a connection of its own."""
+"""SQLite under asyncio: one connection writes, and each thread reads on a connection of its own.
+
+Short writes are committed in the event loop's thread. One takes 10 to 100 µs, most of it with the interpreter's lock:
+handing it to a thread and back costs more. Write transactions begin with `BEGIN IMMEDIATE`, for one that turns from
+reading to writing fails when another process wrote in between.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,14 @@ from typing import Any, Final, TypeVar
 from agentsvc_nb.service.disk import inode
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 from agentsvc_nb.service.store.fts import FtsIndex
+from agentsvc_nb.service.store.group_commit import GroupCommit, PendingWrite
 from agentsvc_nb.service.store.migrations import migrate
-from agentsvc_nb.service.store.writes import GroupedWrites, Job, settle
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5_000
-LOOK_SECONDS = 0.05
-"""How often a read's time is looked at."""
+DEADLINE_CHECK_SECONDS = 0.05
+"""How often a read's time is checked."""
 
 
 class SqliteTx:
@@ -49,7 +53,7 @@ class SqliteTx:
             self._time.check()
 
 
-class SqliteDatabase(GroupedWrites):
+class SqliteDatabase(GroupCommit):
     """`ports.DatabaseEngine` on one file."""
 
     index: Final = FtsIndex()
@@ -84,41 +88,41 @@ class SqliteDatabase(GroupedWrites):
             connection.close()
         self._connections.clear()
 
-    def _commit_here(self) -> None:
-        """Make the requested writes, unless another process is writing."""
+    def _commit_in_loop(self) -> None:
         failure = None
         try:
-            self._commit_within(0, self._asked)
-        except StoreBusy:
+            self._commit_within(0, self._short)
+        except StoreBusy:  # another process is writing: the writer's thread waits for it
             return
         except Exception as error:
             failure = error
-        jobs, self._asked = self._asked, []
-        settle(jobs, failure)
+        writes, self._short = self._short, []
+        for write in writes:
+            write.settle(failure)
 
-    def _commit(self, jobs: list[Job[Any]], seconds: float = math.inf) -> list[Job[Any]]:
-        return self._commit_within(BUSY_TIMEOUT_MS, jobs, seconds)
+    def _commit(self, writes: list[PendingWrite[Any]], seconds: float = math.inf) -> list[PendingWrite[Any]]:
+        return self._commit_within(BUSY_TIMEOUT_MS, writes, seconds)
 
-    def _commit_within(self, patience_ms: int, jobs: list[Job[Any]], seconds: float = math.inf) -> list[Job[Any]]:
-        """`_commit`, which raises `StoreBusy` after `patience_ms`."""
+    def _commit_within(
+        self, busy_timeout_ms: int, writes: list[PendingWrite[Any]], seconds: float = math.inf
+    ) -> list[PendingWrite[Any]]:
         connection = self._writer
         with self._writing:
             try:
-                # In the event loop the patience is 0: while another process writes, the writer's thread waits instead.
-                connection.execute(f"PRAGMA busy_timeout = {patience_ms}")
+                connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
                 connection.execute("BEGIN IMMEDIATE")
                 until = time.monotonic() + seconds
-                for count, job in enumerate(jobs):
-                    if count and job.long and time.monotonic() > until:
+                for count, write in enumerate(writes):
+                    if count and write.long and time.monotonic() > until:
                         break
-                    connection.execute("SAVEPOINT job")
-                    if not job.attempt(SqliteTx(connection)):
-                        connection.execute("ROLLBACK TO job")
-                    connection.execute("RELEASE job")
+                    connection.execute("SAVEPOINT write")
+                    if not write.attempt(SqliteTx(connection)):
+                        connection.execute("ROLLBACK TO write")
+                    connection.execute("RELEASE write")
                 else:
-                    count = len(jobs)
+                    count = len(writes)
                 connection.execute("COMMIT")
-                return jobs[count:]
+                return writes[count:]
             except BaseException as error:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -163,7 +167,7 @@ class SqliteDatabase(GroupedWrites):
             connection.row_factory = _as_dict
             connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             connection.execute("PRAGMA journal_mode = WAL")
-            # Nothing is lost when the process dies; of a power cut see docs/decisions/0004-sqlite.md.
+            # Nothing is lost when the process dies; a power cut may lose the last moments.
             connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
@@ -174,22 +178,22 @@ class SqliteDatabase(GroupedWrites):
 
 @contextlib.contextmanager
 def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[None]:
-    """Interrupt the connection when the time is over, from another thread: the full-text index can be at work for long
-    within one step of SQLite's virtual machine, and a progress handler is called between steps only."""
+    """Interrupt the connection when the time is over. It takes another thread: the full-text index can be at work for
+    long within one step of SQLite's virtual machine, and a progress handler is called between steps only."""
     done = threading.Event()
 
-    def look() -> None:
-        while not done.wait(LOOK_SECONDS):
+    def watch() -> None:
+        while not done.wait(DEADLINE_CHECK_SECONDS):
             if time.is_over():
                 connection.interrupt()
 
-    looking = threading.Thread(target=look, name="read-deadline", daemon=True)
-    looking.start()
+    watching = threading.Thread(target=watch, name="read-deadline", daemon=True)
+    watching.start()
     try:
         yield
     finally:
         done.set()
-        looking.join()  # a late interrupt would hit the next read
+        watching.join()  # a late interrupt would hit the next read
 
 
 def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
