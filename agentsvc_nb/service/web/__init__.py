@@ -85,10 +85,6 @@ def cost(microcents: int) -> str:
     return f"{cents:.2f} cents" if cents >= 0.01 or not cents else "under 0.01 cents"
 
 
-def _exact(value: object) -> str:
-    return exact(value, 2, _INPUT_CHARS)
-
-
 _NUMBER: Final = ' class="number"'
 
 
@@ -98,7 +94,7 @@ def _parser() -> MarkdownIt:
 
 
 class _Renderer(markdown.SafeRenderer):
-    """With classes instead of styles, which the pages' policy forbids."""
+    """A renderer that writes classes, for the pages' policy forbids styles."""
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return f"<th{_NUMBER}>" if edge(tokens, idx) == "right" else "<th>"
@@ -128,7 +124,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, exact=_exact, called=called)
+    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, called=called)
+    made.filters["exact"] = lambda value: exact(value, 2, _INPUT_CHARS)
     return made
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from starlette.responses import RedirectResponse, Response
 
 from agentsvc_nb.documents.safe_text import blocks
-from agentsvc_nb.documents.tables.texts import TextTable, is_delimited, parse_text
+from agentsvc_nb.documents.tables.texts import is_delimited, parse_text
 from agentsvc_nb.documents.texts import is_cut
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.files import files
@@ -53,20 +53,19 @@ async def _shown_files(files: Sequence[FileRecord], blobs: Blobs) -> Sequence[_S
     """The files, texts with their first `_HEAD_BYTES`; `head` is empty if the blob is missing or can't be read now."""
     texts = [file for file in files if file.media_type.startswith("text/") or file.media_type in _TEXTS]
     heads = await blobs.heads({file.sha256: min(_HEAD_BYTES, file.size_bytes) for file in texts})
-    return [_ShownFile(file, _head(file, heads.get(file.sha256, b""))) for file in files]
-
-
-def _head(file: FileRecord, data: bytes) -> str:
-    text = data.decode(errors="ignore")
-    return text + " …" if text and file.size_bytes > _HEAD_BYTES else text
+    shown = []
+    for file in files:
+        head = heads.get(file.sha256, b"").decode(errors="ignore")
+        shown.append(_ShownFile(file, head + " …" if head and file.size_bytes > _HEAD_BYTES else head))
+    return shown
 
 
 _CHATS: Final = 50
 
 
 async def recent(context: RequestContext) -> Response:
-    before = _before(context)
-    found = await chats.recent(context.use_case, context.account, before, _CHATS + 1)
+    before = bodies.integer(context, "before", -1, 0, EVENT_ID_MAX)  # ms, on the list's earlier pages
+    found = await chats.recent(context.use_case, context.account, None if before < 0 else before, _CHATS + 1)
     return render("chats.html", chats=found[:_CHATS], more=len(found) > _CHATS)
 
 
@@ -75,7 +74,8 @@ async def show(context: RequestContext) -> Response:
     chat, query = context.path("chat"), context.request.query_params
     last = query.get("last")
     if run_id := query.get("run"):
-        return RedirectResponse(await _place(context, chat, run_id), 303)
+        run, is_latest = await chats.find_turn(context.use_case, context.account, chat, run_id)
+        return RedirectResponse(_anchor(run, "" if is_latest else f"?last={run.run_id}"), 303)
     shown = await chats.view(context.use_case, context.account, chat, last, query.get("files_after", ""))
     shown_files = await _shown_files(shown.files, context.services.blobs)
     return await asyncio.to_thread(render, "chat.html", shown=shown, files=shown_files, latest=last is None)
@@ -119,20 +119,8 @@ async def stop(context: RequestContext) -> Response:
     return RedirectResponse(_anchor(await run_routes.cancel_run(context)), 303)
 
 
-async def _place(context: RequestContext, chat: str, run_id: str) -> str:
-    """The address of a run: on the page with the latest turns, or at the end of an earlier page."""
-    run, latest = await chats.find_turn(context.use_case, context.account, chat, run_id)
-    return _anchor(run, "" if latest else f"?last={run.run_id}")
-
-
 def _anchor(run: RunRecord, query: str = "") -> str:
     return f"/app/chats/{quote(run.chat)}{query}#run_{run.run_id}"
-
-
-def _before(context: RequestContext) -> int | None:
-    """The parameter `before` of a list's earlier pages, in ms; None on the first page."""
-    given = bodies.integer(context, "before", -1, 0, EVENT_ID_MAX)
-    return None if given < 0 else given
 
 
 # The page of a file's text.
@@ -141,8 +129,8 @@ _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
 """The most lines, cells and columns that a page shows: a browser takes too long for more."""
-_LOOKED_AT: Final = 100
-"""Rows by which a column is judged."""
+_SAMPLE_ROWS: Final = 100
+"""The rows that decide whether a column holds numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,53 +160,49 @@ async def show_text(context: RequestContext) -> Response:
 
 
 def _text_page(record: FileRecord, text: str) -> Response:
-    unread = is_cut(text)
-    table = parse_text(record.path, text) if is_delimited(record.path, record.media_type) else None
-    pages = [] if table or not text.strip() else _pages(text)
-    columns, rows = _cells(table, unread) if table else ([], [])
-    left = (
-        len(columns) < len(table.columns) or len(rows) < len(table.rows) if table else len(text.splitlines()) > _LINES
-    )
+    columns: Sequence[str] = []
+    rows: Sequence[Sequence[str]] = []
+    pages: Sequence[_TextPage] = []
+    cut = is_cut(text)
+    if is_delimited(record.path, record.media_type) and (table := parse_text(record.path, text)):
+        columns = table.columns[:_COLUMNS]
+        whole_rows = table.rows[:-1] if cut else table.rows  # the last row is cut off
+        rows = [row[:_COLUMNS] for row in whole_rows[: _CELLS // len(columns)]]
+        cut = cut or len(columns) < len(table.columns) or len(rows) < len(table.rows)
+    elif text.strip():
+        pages = _pages(text)
+        cut = cut or len(text.splitlines()) > _LINES
     return render(
         "text.html",
         file=record,
         picture=record.media_type in _PICTURES,
         columns=columns,
         rows=rows,
-        numbers=_numbers(columns, rows),
+        numbers=[_is_numeric(rows, at) for at in range(len(columns))],
         pages=pages,
-        cut=unread or left,
+        cut=cut,
     )
 
 
-def _cells(table: TextTable, unread: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    columns = table.columns[:_COLUMNS]
-    rows = table.rows[:-1] if unread else table.rows  # the last row is cut off
-    return columns, [row[:_COLUMNS] for row in rows[: _CELLS // len(columns)]]
-
-
-def _numbers(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[bool]:
-    """Of each column whether its first rows hold amounts, which stand right."""
-    known = [[row[at] for row in rows[:_LOOKED_AT] if at < len(row) and row[at]] for at in range(len(columns))]
-    return [sum(map(is_number, column)) > len(column) / 2 for column in known]
+def _is_numeric(rows: Sequence[Sequence[str]], column: int) -> bool:
+    """Return whether most of the first values of a column are numbers, which are aligned to the right."""
+    values = [row[column] for row in rows[:_SAMPLE_ROWS] if column < len(row) and row[column]]
+    return sum(map(is_number, values)) > len(values) / 2
 
 
 def _pages(text: str) -> list[_TextPage]:
-    pages, left, found = text.split("\f"), _LINES, []
-    for number, page in enumerate(pages, 1):
-        lines = page.splitlines()[:left]
-        left -= len(lines)
-        if lines:
-            found.append(_numbered(lines, number if len(pages) > 1 else 0))
-    return found
-
-
-def _numbered(lines: Sequence[str], page: int) -> _TextPage:
-    prefix = f"page={page}," if page else ""
-    numbered = [_Line(f"{prefix}line={number}", number, line) for number, line in enumerate(lines, 1)]
-    # The lines at which passages, as answers cite them, begin and end.
-    cuts = {0, len(lines)}
-    for first, block in blocks("\n".join(lines)):
-        cuts |= {first - 1, first + block.count("\n")}
-    ends = sorted(cuts)
-    return _TextPage(page, [numbered[start:end] for start, end in pairwise(ends)])
+    """Split a text into its pages, and their lines into the passages that answers cite."""
+    texts, lines_left, pages = text.split("\f"), _LINES, []
+    for number, page in enumerate(texts, 1):
+        lines = page.splitlines()[:lines_left]
+        lines_left -= len(lines)
+        if not lines:
+            continue
+        prefix = f"page={number}," if len(texts) > 1 else ""
+        numbered = [_Line(f"{prefix}line={line}", line, content) for line, content in enumerate(lines, 1)]
+        cuts = {0, len(lines)}
+        for first, block in blocks("\n".join(lines)):
+            cuts |= {first - 1, first + block.count("\n")}
+        passages = [numbered[start:end] for start, end in pairwise(sorted(cuts))]
+        pages.append(_TextPage(number if len(texts) > 1 else 0, passages))
+    return pages
