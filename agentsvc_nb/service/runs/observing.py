@@ -11,7 +11,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import count_records, lease_records, run_records
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.telemetry import tracing
-from agentsvc_nb.service.telemetry.tracing import Past
+from agentsvc_nb.service.telemetry.tracing import FinishedSpan
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.runs import TERMINAL
 
@@ -97,7 +97,7 @@ async def _record_run(context: UseCaseContext, run: RunRecord) -> None:
     used = usage(run.input_tokens, run.output_tokens, run.cost_microcents)
     found = {**of_run(run), **used, "agentsvc.run.status": run.status}
     times = (run.created_at, run.ended_at or context.now)
-    context.tracing.record(Past("run", own, run.traceparent, *times, found, run.last_error))
+    context.tracing.record(FinishedSpan("run", own, run.traceparent, *times, found, run.last_error))
 
 
 async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int, error: str | None) -> None:
@@ -119,7 +119,7 @@ async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int,
         if run.output is not None:
             found["gen_ai.output.messages"] = said("assistant", run.output)
     link = attempt_span(run, attempt - 1) if attempt > 1 else None
-    context.tracing.record(Past("invoke_agent", own, parent, began, last or began, found, error, link))
+    context.tracing.record(FinishedSpan("invoke_agent", own, parent, began, last or began, found, error, link))
 
 
 def of_run(run: RunRecord) -> dict[str, str | int]:

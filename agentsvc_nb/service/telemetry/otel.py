@@ -1,7 +1,7 @@
 """Spans by OpenTelemetry, sent by OTLP over HTTP. Imported only where an endpoint is set.
 
 The library reads the standard variables (`OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, ...).
-The provider is our own: what else in this process uses the library is left alone.
+The provider is our own, so that other users of the library in this process are left alone.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from agentsvc_nb import __version__
-from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Attributes, Kind, Past, Span, Tracing
+from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Attributes, FinishedSpan, Kind, Span, Tracing
 
 NAME: Final = "agentsvc"
 DELAY_MS: Final = 1_000
-"""Spans are sent every second unless `OTEL_BSP_SCHEDULE_DELAY` says otherwise: what a killed process had not sent is
-lost."""
+"""Spans are sent every second unless `OTEL_BSP_SCHEDULE_DELAY` says otherwise: a killed process loses those that it has
+not sent."""
 CLOSE_SECONDS: Final = 2.0
-TOLD_SECONDS: Final = 60.0
+LOG_SECONDS: Final = 60.0
 _KINDS: Final = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
 _NS: Final = 1_000_000
 _W3C: Final = TraceContextTextMapPropagator()
@@ -50,7 +50,7 @@ class OtelTracing(Tracing):
         self._provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
         self._provider.add_span_processor(self._sending)
         self._tracer = self._provider.get_tracer(NAME, __version__)
-        logging.getLogger(OTLPSpanExporter.__module__).addFilter(_OnceAMinute())
+        logging.getLogger(OTLPSpanExporter.__module__).addFilter(_OneErrorAMinute())
 
     def request(self, method: str, headers: Mapping[bytes, bytes]) -> Span:
         given = headers.get(b"traceparent", b"").decode("latin-1")
@@ -62,21 +62,17 @@ class OtelTracing(Tracing):
             return NO_SPAN
         return RecordedSpan(self._tracer.start_span(name, _context(parent), _KINDS[kind], dict(attributes)))
 
-    def record(self, past: Past) -> None:
-        links = [Link(trace.get_current_span(_context(past.link)).get_span_context())] if past.link else []
-        self._ids.next = int(past.traceparent[36:52], 16)
-        span = self._tracer.start_span(
-            past.name,
-            _context(past.parent),
-            SpanKind.INTERNAL,
-            dict(past.attributes),
-            links,
-            past.began_at * _NS,
+    def record(self, span: FinishedSpan) -> None:
+        links = [Link(trace.get_current_span(_context(span.link)).get_span_context())] if span.link else []
+        self._ids.next = int(span.traceparent[36:52], 16)
+        context, began_ns = _context(span.parent), span.began_at * _NS
+        recorded = self._tracer.start_span(
+            span.name, context, SpanKind.INTERNAL, dict(span.attributes), links, began_ns
         )
-        _end(span, past.error, max(past.began_at, past.ended_at) * _NS)
+        _end(recorded, span.error, max(span.began_at, span.ended_at) * _NS)
 
     def close(self) -> None:
-        # In a thread of its own that ends with the process: the library waits for a collector that stands still.
+        # In a daemon thread: the library waits for a collector that does not answer.
         sending = threading.Thread(target=self._sending.shutdown, name="last spans", daemon=True)
         sending.start()
         sending.join(CLOSE_SECONDS)
@@ -127,13 +123,13 @@ def _context(traceparent: str) -> Context:
     return _W3C.extract({"traceparent": traceparent}, Context())
 
 
-class _OnceAMinute(logging.Filter):
-    """Lets one error a minute pass: a collector that is away is one fault, however often it is tried."""
+class _OneErrorAMinute(logging.Filter):
+    """Lets one error a minute pass: the exporter logs one for each try while a collector is unavailable."""
 
     _until = 0.0
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.ERROR or time.monotonic() < self._until:
             return False
-        self._until = time.monotonic() + TOLD_SECONDS
+        self._until = time.monotonic() + LOG_SECONDS
         return True

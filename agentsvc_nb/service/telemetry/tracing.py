@@ -1,8 +1,9 @@
-"""Spans, as the service begins them: the port, and what it does without an endpoint, which is nothing.
+"""Spans, as the service begins them: the port, and the implementation without an endpoint, which records nothing.
 
-A span is known by its `traceparent` (W3C Trace Context), so that a run's can be kept in its row. Those of a run and its
-attempts outlive processes: their ids are derived from the run, and they are recorded when they are over, by whoever
-ends the run or takes it over (docs/decisions/0054-metrics-by-hand-spans-by-library.md).
+A span is known by its `traceparent` (W3C Trace Context), so that a run's can be stored in its row. A span of
+OpenTelemetry lives in one process, and is lost with it. So those of a run and its attempts are recorded when they are
+over, from rows and events, by the process that ends the run or takes it over; every process knows their ids, which are
+hashes of the run and the attempt.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ _current: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 def current() -> str | None:
-    """The `traceparent` of the span in which this code runs; None outside of all, and where nothing is traced."""
+    """Return the `traceparent` of the current span; None outside of all, and where nothing is traced."""
     return _current.get()
 
 
 def enter(traceparent: str | None) -> None:
-    """Go on in the span with this `traceparent`, for the rest of this task."""
+    """Make the span with this `traceparent` current, for the rest of this task."""
     _current.set(traceparent)
 
 
 def ids() -> tuple[str, str] | None:
-    """The ids of the current trace and span, for logs."""
+    """Return the ids of the current trace and span, for logs."""
     found = _current.get()
     return None if found is None else (found[3:35], found[36:52])
 
 
 def derived(traceparent: str | None, name: str) -> str | None:
-    """The span `name` of this trace, whose id is the same in every process that asks for it."""
+    """Return the `traceparent` of the span `name` of this trace, the same in every process."""
     if traceparent is None:
         return None
     return f"{traceparent[:36]}{hashlib.sha256(name.encode()).hexdigest()[:16]}{traceparent[52:]}"
@@ -77,8 +78,8 @@ NO_SPAN: Final = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """A span that is over: of a run, or of an attempt. Times are in ms; `traceparent` is its own, `link` that of the
+class FinishedSpan:
+    """The span of a run or an attempt that is over. Times are in ms; `traceparent` is its own, `link` that of the
     attempt before."""
 
     name: str
@@ -92,7 +93,7 @@ class Past:
 
 
 class Tracing:
-    """What traces the service: nothing, without the extra `telemetry` or an endpoint."""
+    """Records no spans: the service's tracing without the extra `telemetry` or an endpoint."""
 
     on = False
     content = False
@@ -106,7 +107,7 @@ class Tracing:
         """Begin a span. Without a parent there is none: what nobody asked for is not traced."""
         return NO_SPAN
 
-    def record(self, past: Past) -> None: ...
+    def record(self, span: FinishedSpan) -> None: ...
 
     def close(self) -> None:
         """Send what is left, for some seconds at most. Blocks."""
