@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 
 from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import PeerIdentity, Unproved, handshake
+from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
 from agentsvc_nb.service.plan import BLOBS, DATABASE, ServicePlan, for_embedded, plan_of, restart_command
 from agentsvc_nb.service.serve import EXIT_HELD, Child
-from agentsvc_nb.settings import data_folder
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService, AsyncAgentService

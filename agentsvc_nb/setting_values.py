@@ -6,13 +6,11 @@ Parsers raise `ValueError` with an example of a valid value, which `SettingsErro
 from __future__ import annotations
 
 import math
-import os
 import re
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from agentsvc_nb.key_forms import looks_like_key
+from agentsvc_nb.model_names import check_model, model_id
 
 _HOST = re.compile(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I)
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[\w.-]+)*/?", re.ASCII)
@@ -244,63 +242,7 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-MODELS: Final = ("offline", "scripted")
-"""The agents without a language model."""
-HOSTED: Final = {
-    "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-6",
-    "OPENAI_API_KEY": "openai:gpt-5.2",
-    "GOOGLE_API_KEY": "google:gemini-3.8-flash",
-}
-"""Providers' models to begin with, by the variable of the key."""
-MODEL_ADVICE: Final = (
-    f"{', '.join(MODELS)}, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
-)
-OF_FILES: Final = ("gguf:", "scripted:")
-"""How the names of models begin that are files."""
-_ON_OWN_SERVERS: Final = ("openai-chat", "ollama", "vllm")
-_OF_OPENAI: Final = re.compile(r"gpt-(?!oss)|chatgpt-|o\d")
-_ADDRESSES: Final = {"google": "GOOGLE_GEMINI_BASE_URL", "google-cloud": "GOOGLE_VERTEX_BASE_URL"}
-_MODEL = re.compile(r"[a-z][a-z0-9/_-]*:.+")
 _PRICE = re.compile(r"[^=]+=[0-9]{1,9}(?:\.[0-9]{1,9})?/[0-9]{1,9}(?:\.[0-9]{1,9})?")
-
-
-def folder(text: str) -> Path:
-    return Path(os.path.abspath(os.path.expanduser(text)))
-
-
-def model(text: str) -> str:
-    named = text in MODELS or _MODEL.fullmatch(text)
-    if not named or (looks_like_key(text) and not text.startswith(OF_FILES)):
-        raise ValueError(MODEL_ADVICE)
-    kind, _, file = text.partition(":")
-    return f"{kind}:{folder(file)}" if text.startswith(OF_FILES) else text
-
-
-def on_own_server(model: str) -> bool:
-    """Whether a model that is asked at another address is one of your own server. Any other stays its provider's,
-    wherever it is asked: through a gateway, or at an endpoint of another region.
-
-    >>> [on_own_server(f"{provider}:qwen3") for provider in ("openai-chat", "ollama", "openai", "anthropic")]
-    [True, True, False, False]
-    >>> on_own_server("openai-chat:gpt-5.2"), on_own_server("openai-chat:gpt-oss-120b")
-    (False, True)
-    """
-    provider, _, name = model.partition(":")
-    return provider in _ON_OWN_SERVERS and not (provider == "openai-chat" and _OF_OPENAI.match(name))
-
-
-def address_variable(provider: str) -> str:
-    """The variable from which the provider's library reads another address.
-
-    >>> address_variable("openai-chat"), address_variable("google")
-    ('OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL')
-    """
-    return _ADDRESSES.get(provider, f"{provider.partition('-')[0].upper()}_BASE_URL")
-
-
-def key_variable(provider: str) -> str:
-    """The variable from which the provider's library reads the key, by the name that most libraries use."""
-    return f"{provider.partition('-')[0].upper()}_API_KEY"
 
 
 def model_list(text: str) -> tuple[str, ...]:
@@ -310,25 +252,12 @@ def model_list(text: str) -> tuple[str, ...]:
     ('ollama:qwen3', 'offline')
     """
     try:
-        found = tuple(model(one) for one in _listed(text))
+        found = tuple(check_model(one) for one in _listed(text))
     except ValueError:
         found = ()
     if not found or len({model_id(one) for one in found}) < len(found):
         raise ValueError("models, each once, such as anthropic:claude-sonnet-4-6,ollama:qwen3,offline")
     return found
-
-
-DIRECT_CALL = "direct-call"
-"""What stands for the model of a run that is one tool call (docs/mcp.md "What waits for approval")."""
-
-
-def model_id(model: str) -> str:
-    """The name of a model in requests and records: that of a file without its folder.
-
-    >>> model_id("gguf:/srv/models/small.gguf"), model_id("ollama:qwen3")
-    ('gguf:small.gguf', 'ollama:qwen3')
-    """
-    return f"{model.partition(':')[0]}:{Path(model).name}" if model.startswith(OF_FILES) else model
 
 
 def price_list(text: str) -> tuple[str, ...]:

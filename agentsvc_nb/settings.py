@@ -7,15 +7,15 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import re
-import socket
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb import setting_values as values
+from agentsvc_nb.data_folder import absolute, default_data
 from agentsvc_nb.key_forms import looks_like_key
+from agentsvc_nb.model_names import DIRECT_CALL, check_model, model_id
 from agentsvc_nb.wire import limits
 
 PREFIX: Final = "AGENTSVC_"
@@ -65,7 +65,7 @@ class Settings:
     data: Path = field(
         metadata={
             "setting": Setting(
-                values.folder,
+                absolute,
                 "The data folder: the database, the files, the embedded account's key, the log.",
                 values.never,
             )
@@ -108,7 +108,7 @@ class Settings:
         "Origins, such as https://agents.example.com, whose pages may use a browser's session besides the service's.",
         default=(),
     )
-    model: str = setting(values.model, "The agent that answers: see models.md.", default="offline")
+    model: str = setting(check_model, "The agent that answers: see models.md.", default="offline")
     models: tuple[str, ...] = setting(
         values.model_list,
         "The models that a start may name, the first is the default in place of `AGENTSVC_MODEL`: see models.md.",
@@ -261,7 +261,7 @@ class Settings:
         default=False,
     )
     log_format: str = setting(values.log_format, "How a line of the log is written: `text` or `json`.", default="text")
-    whisper_model: Path | None = setting(values.folder, "The folder of a faster-whisper model, for transcripts.")
+    whisper_model: Path | None = setting(absolute, "The folder of a faster-whisper model, for transcripts.")
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Settings:
@@ -281,12 +281,12 @@ class Settings:
     @property
     def offered(self) -> tuple[str, ...]:
         """The ids of the models that a start may name, the default first."""
-        return tuple(values.model_id(model) for model in self.models or (self.model,))
+        return tuple(model_id(model) for model in self.models or (self.model,))
 
     @property
     def run_models(self) -> tuple[str, ...]:
         """What answers the runs of this service: those models, and what makes a call that was approved."""
-        return (*self.offered, values.DIRECT_CALL)
+        return (*self.offered, DIRECT_CALL)
 
     @property
     def shared_secret(self) -> str | None:
@@ -319,14 +319,6 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
-    """The data folder: `data`, else AGENTSVC_DATA, else the default. No other setting is read, so that a service can be
-    found or stopped while another setting is invalid."""
-    given = data or env.get(variable("data"))
-    path: Path = _read("data", str(given), source="data") if given else default_data()
-    return path
-
-
 def database_address(env: Mapping[str, str]) -> str | None:
     """AGENTSVC_DATABASE; None without it. Raises `SettingsError`."""
     given = env.get(variable("database"))
@@ -339,15 +331,6 @@ def shared_secret(env: Mapping[str, str]) -> str | None:
     given = env.get(variable("secret"))
     found: str | None = _read("secret", given, source=variable("secret")) if given else None
     return found
-
-
-def default_data() -> Path:
-    """The user's data folder for this host. Each host has its own, because homes are shared over networks and a lock
-    does not work between hosts (docs/api/embedded.md "The data folder")."""
-    from platformdirs import user_data_path  # takes 30 ms, saved when the folder is given
-
-    host = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname()) or "localhost"
-    return user_data_path("agentsvc-nb", appauthor=False) / host
 
 
 def warnings_for(env: Mapping[str, str]) -> list[str]:

@@ -65,15 +65,13 @@ def now() -> int:
 
 
 def model(text: str) -> str:
-    from agentsvc_nb.setting_values import MODEL_ADVICE
-    from agentsvc_nb.settings import SETTINGS
+    from agentsvc_nb.model_names import MODEL_ADVICE, check_model
 
     try:
-        name: str = SETTINGS["model"].read(text)
+        return check_model(text.strip())
     except ValueError:
         named_model(text)
         raise argparse.ArgumentTypeError(f"{text!r} is no model: give {MODEL_ADVICE}") from None
-    return name
 
 
 def named_model(text: str) -> str:

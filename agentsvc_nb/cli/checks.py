@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from agentsvc_nb import embedded
 from agentsvc_nb.cli.findings import Finding, fail, note, ok, warn
 from agentsvc_nb.extras import pip_install
+from agentsvc_nb.model_names import DIRECT_CALL
 from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
@@ -36,7 +37,6 @@ from agentsvc_nb.service.sql import newest
 from agentsvc_nb.service.store import blobs_of, contents_place, database_of, migrations, sqlite
 from agentsvc_nb.service.store.blobs import blob_path, is_intact
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.settings import Settings, SettingsError
 from agentsvc_nb.wire.proxies import settings_at_fault
 

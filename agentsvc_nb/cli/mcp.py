@@ -69,12 +69,12 @@ def _show(args: argparse.Namespace) -> None:
 
 def _command(data: Path | None) -> list[str]:
     """What another program starts: from any folder, without this one's environment."""
-    from agentsvc_nb.settings import variable
+    from agentsvc_nb.data_folder import DATA_VARIABLE
 
     program = [os.path.abspath(sys.argv[0])]
     if not os.path.basename(sys.argv[0]).startswith("agentsvc"):
         program = [sys.executable, "-m", "agentsvc_nb"]
-    folder = data or os.environ.get(variable("data"))
+    folder = data or os.environ.get(DATA_VARIABLE)
     named = ["--data", os.path.abspath(os.path.expanduser(folder))] if folder else []
     return [*program, "mcp", "--stdio", *named]
 

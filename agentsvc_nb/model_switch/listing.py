@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.agents.language.model_choice import ollama_models
+from agentsvc_nb.data_folder import data_folder
+from agentsvc_nb.model_names import HOSTED, model_id, provider_of
 from agentsvc_nb.model_switch.prices import price_text
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import PLACES, ModelKeys
-from agentsvc_nb.service.plan import model_of, plan_of, provider_of
-from agentsvc_nb.setting_values import HOSTED, model_id, prices
-from agentsvc_nb.settings import data_folder
+from agentsvc_nb.service.plan import model_of, plan_of
+from agentsvc_nb.setting_values import prices
 
 FREE: Final = "nothing"
 _MILLION: Final = 1_000_000

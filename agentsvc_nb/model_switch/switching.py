@@ -14,15 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import __version__, embedded
+from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
+from agentsvc_nb.model_names import (
+    FILE_PREFIXES,
+    address_variable,
+    check_model,
+    model_id,
+    on_own_server,
+    provider_of,
+)
 from agentsvc_nb.model_switch.prices import PER, price_text
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import MODEL_KEY, PLACES, ModelKeys
 from agentsvc_nb.service.model_trial import Trial, try_model
-from agentsvc_nb.service.plan import MODEL, model_of, plan_of, provider_of, restart_command
-from agentsvc_nb.setting_values import OF_FILES, address_variable, model_id, on_own_server, secret
-from agentsvc_nb.setting_values import model as model_name
-from agentsvc_nb.settings import data_folder
+from agentsvc_nb.service.plan import MODEL, model_of, plan_of, restart_command
+from agentsvc_nb.setting_values import secret
 from agentsvc_nb.wire.runs import CENT
 
 if TYPE_CHECKING:
@@ -143,13 +150,13 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
 
 def resolved(name: str, folder: DataFolder) -> str:
     """The model of this name; a file may be named as it lies in the folder of model files. Raises `SwitchError`."""
-    if looks_like_key(name) and not name.startswith(OF_FILES):
+    if looks_like_key(name) and not name.startswith(FILE_PREFIXES):
         raise SwitchError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     file = name.removeprefix("gguf:")
     if file != name and not os.path.exists(os.path.expanduser(file)) and (folder.models / file).is_file():
         name = f"gguf:{folder.models / file}"
     try:
-        return model_name(name)
+        return check_model(name)
     except ValueError as error:
         raise SwitchError(f"{name!r} is no model; nothing was changed.", f"Give {error}.") from None
 

@@ -8,6 +8,7 @@ Example:
 from __future__ import annotations
 
 from agentsvc_nb import embedded
+from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.documents.markdown import anchor
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.asking import ask, ask_in_background, ask_variants
@@ -54,7 +55,6 @@ from agentsvc_nb.notebook.projects import SkillChanges, project
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
-from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire.text import label
 
 __all__ = [

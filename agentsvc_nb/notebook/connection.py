@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import to_dataframe
+from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.key_forms import LOOKS_LIKE_KEY, looks_like_key, without_keys
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.display.markdown import SMALL, to_html
@@ -19,7 +20,6 @@ from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTab
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.foreground import JobResult
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
-from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 from agentsvc_nb.wire.resources import Category, FeedbackReport, Impact, Status
@@ -112,7 +112,7 @@ def _model(session: Session, chosen: str) -> str:
         return f"{session.known.models[0]}, its default" if session.known.models else f"its default; {others}"
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.plan import model_of
-    from agentsvc_nb.settings import SettingsError, data_folder
+    from agentsvc_nb.settings import SettingsError
 
     try:
         return f"{model_of(DataFolder(data_folder(os.environ)))}; {others}"

@@ -22,6 +22,7 @@ from agentsvc_nb.agents import choose, offer
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.schemas import SchemaValidator
+from agentsvc_nb.model_names import model_id
 from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.accounts.money import DatabaseRateLimiter
 from agentsvc_nb.service.files import files
@@ -50,7 +51,6 @@ from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.telemetry import choose_tracing
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.service.web.routing import pages
-from agentsvc_nb.setting_values import model_id
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import taken_names, tools, within
 from agentsvc_nb.tools.port import Complete, Meter, WorkFailure

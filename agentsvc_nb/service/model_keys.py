@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb import system_keyring
+from agentsvc_nb.model_names import address_variable, provider_of
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.plan import ServicePlan, plan_of, provider_of
-from agentsvc_nb.setting_values import address_variable
+from agentsvc_nb.service.plan import ServicePlan, plan_of
 from agentsvc_nb.settings import variable
 from agentsvc_nb.wire.reading import read_json
 

@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agentsvc_nb.model_names import key_variable, on_own_server, provider_of
 from agentsvc_nb.service.model_keys import MODEL_KEY, address_of, plan_with_keys
-from agentsvc_nb.service.plan import ServicePlan, for_embedded, provider_of
-from agentsvc_nb.setting_values import key_variable, on_own_server
+from agentsvc_nb.service.plan import ServicePlan, for_embedded
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.language.agent import Language

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb import setting_values, settings
+from agentsvc_nb import data_folder, model_names, settings
 from agentsvc_nb.agents import choose
 from agentsvc_nb.settings import Settings, SettingsError
 
@@ -137,14 +137,14 @@ def test_what_was_typed_is_named() -> None:
 
 def test_every_model_that_is_offered_has_an_agent() -> None:
     """What the settings let through, the service can start with."""
-    for model in setting_values.MODELS:
+    for model in model_names.WITHOUT_LANGUAGE_MODEL:
         assert choose(read({}, model=model).model)
 
 
 def test_folder_alone_needs_no_other_setting() -> None:
     """A service can be looked at and ended whatever stands in the variables of the next one."""
-    assert settings.data_folder({"AGENTSVC_MODEL": "typo", "AGENTSVC_DATA": " /srv/a"}) == Path("/srv/a")
-    assert settings.data_folder({"AGENTSVC_DATA": "/srv/a"}, "/srv/b") == Path("/srv/b")
+    assert data_folder.data_folder({"AGENTSVC_MODEL": "typo", "AGENTSVC_DATA": " /srv/a"}) == Path("/srv/a")
+    assert data_folder.data_folder({"AGENTSVC_DATA": "/srv/a"}, "/srv/b") == Path("/srv/b")
 
 
 def test_unknown_variable_is_a_warning() -> None:
@@ -190,7 +190,7 @@ def test_default_folder_is_one_for_each_host(monkeypatch: pytest.MonkeyPatch, tm
         monkeypatch.setattr("socket.gethostname", lambda host=host: host)
         folders.add(Settings.from_env({}).data)
     assert len(folders) == 2
-    assert {folder.parent for folder in folders} == {settings.default_data().parent}
+    assert {folder.parent for folder in folders} == {data_folder.default_data().parent}
     assert Settings.from_env({"AGENTSVC_DATA": "/srv/a"}).data == Path("/srv/a")
 
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from agentsvc_nb.agents.language.patience import PATIENCE_SECONDS
-from agentsvc_nb.setting_values import HOSTED, address_variable, on_own_server
+from agentsvc_nb.model_names import HOSTED, address_variable, on_own_server
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options, proxy_of
 from agentsvc_nb.wire.reading import read_json

@@ -34,7 +34,7 @@ from agentsvc_nb.agents.language.event_streams import repairing_client
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, Lacking, ModelChoice, NotConfigured, own_server
 from agentsvc_nb.agents.language.patience import Away
-from agentsvc_nb.setting_values import address_variable, key_variable
+from agentsvc_nb.model_names import address_variable, key_variable
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.proxies import settings_at_fault
 from agentsvc_nb.wire.runs import CENT, Effort

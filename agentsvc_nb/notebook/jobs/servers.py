@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import Preview, PrintedText, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError
@@ -14,7 +15,6 @@ from agentsvc_nb.notebook.state.session import EMBEDDED, Session
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig
 from agentsvc_nb.setting_values import server_address, server_name
-from agentsvc_nb.settings import data_folder
 from agentsvc_nb.wire.text import label
 
 _ABOUT_CHARS: Final = 200

@@ -96,7 +96,7 @@ class CompletionNames:
         session = self._context.session
         if session.base_url != EMBEDDED:
             return session.known.models
-        from agentsvc_nb.setting_values import HOSTED
+        from agentsvc_nb.model_names import HOSTED
 
         return list(dict.fromkeys([*session.known.switches, "offline", *HOSTED.values()]))
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
 from agentsvc_nb.documents.schemas import SchemaValidator
+from agentsvc_nb.model_names import DIRECT_CALL
 from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.chats import projects
 from agentsvc_nb.service.files import files
@@ -25,7 +26,6 @@ from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.runs import attempts, runs, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
-from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX

@@ -11,6 +11,7 @@ from agentsvc_nb.agents.direct_call import DirectCall
 from agentsvc_nb.agents.port import Agent, StepsExceeded
 from agentsvc_nb.documents import json_reading
 from agentsvc_nb.documents.schemas import SchemaValidator
+from agentsvc_nb.model_names import DIRECT_CALL
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.runner.jobs import JobRunner
@@ -20,7 +21,6 @@ from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runs import attempts, observing, runs
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.service.telemetry import tracing
-from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools.port import RemoteServers, Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE, NewClientTool

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from agentsvc_nb.agents import direct_call
 from agentsvc_nb.documents import media_types
+from agentsvc_nb.model_names import DIRECT_CALL
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.http import bodies
@@ -27,7 +28,6 @@ from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.ports import StoreBusy
 from agentsvc_nb.service.runs import routes as run_endpoints
 from agentsvc_nb.service.runs import runs, start_request
-from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Described, Tool
 from agentsvc_nb.wire.limits import MCP_FILES_BYTES, STREAM_PING_SECONDS

@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 
 from pydantic import BaseModel
 
+from agentsvc_nb.model_names import DIRECT_CALL
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import FileRecord
@@ -27,7 +28,6 @@ from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.runs import tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.runs.run_records import RunRecord
-from agentsvc_nb.setting_values import DIRECT_CALL
 from agentsvc_nb.tools.port import without_nulls
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.text import exact
