@@ -10,26 +10,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import Any
 
-from agentsvc_nb import setting_values as values
 from agentsvc_nb.service.http.metrics import GAUGES
 from agentsvc_nb.service.telemetry.metrics import Metrics
-from agentsvc_nb.settings import SETTINGS, Settings, variable
+from agentsvc_nb.settings import Section, Settings, variable
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, FAILURES, Code
 from agentsvc_nb.wire.routes import OTHERS, ROUTES
 from docs import command_pages, limit_pages, magic_pages, test_pages, tool_pages
 
 HERE = Path(__file__).parent
-KEPT = {
-    values.always: "yes",
-    values.never: "no",
-    values.without_secrets: "without a password or query",
-    values.addresses_without_secrets: "without a query",
-    values.without_password: "unless it has a password",
-}
 METRICS = (*(counted.metric for counted in vars(Metrics()).values()), *GAUGES)
 STATED = "*stated*: part of the API as it was first described; *ours*: decided by this project ([api/](api/README.md))."
 
@@ -128,11 +120,6 @@ def limits_page() -> str:
 
 
 def settings() -> str:
-    defaults = {each.name: each.default for each in fields(Settings)}
-    rows = (
-        (f"`{variable(name)}`", _default(defaults[name]), KEPT[setting.keep], setting.about)
-        for name, setting in SETTINGS.items()
-    )
     return "\n".join(
         [
             "# Settings",
@@ -140,16 +127,37 @@ def settings() -> str:
             "Rendered from `agentsvc_nb/settings.py` by `python -m docs.tables`; do not edit by hand.",
             "The service reads them once, at its start. A limit that is not set does not exist.",
             "",
-            "*Kept*: the data folder keeps the value in `settings.json`, and the next service starts with it, whoever",
-            "starts it; only what is named anew differs, and is kept from then on. An empty variable goes back to the",
-            "default (`AGENTSVC_RUN_CAPACITY= agentsvc restart`); so does all when that file is deleted while no",
-            "service runs. What is secret is never written, nor an address with a password or a query: of these the",
-            "name is kept, so that `agentsvc status` can say what is missing.",
+            "The data folder stores the values in `settings.json`, and the next service starts with them, whoever",
+            "starts it. A variable that you set replaces the stored value. An empty variable goes back to the default",
+            "(`AGENTSVC_RUN_CAPACITY= agentsvc restart`). To go back to all defaults, delete that file while no",
+            "service runs.",
             "",
-            *table(("variable", "default", "kept", "what it does"), rows),
+            "The folder stores no *secret*, and no address with a password or a query. It stores their names, so that",
+            "`agentsvc status` can say what is missing.",
             "",
+            *(line for section in Settings.__bases__ if issubclass(section, Section) for line in _section(section)),
         ]
     )
+
+
+def _section(section: type[Section]) -> list[str]:
+    schemas = section.model_json_schema()["properties"]
+    rows = (
+        (
+            f"`{variable(name)}`",
+            "*secret*: " * bool(field.exclude and not field.repr) + _advice(schemas[name]),
+            "this user's folder" if field.is_required() else _default(field.default),
+            field.description,
+        )
+        for name, field in section.model_fields.items()
+    )
+    return [f"## {section.__doc__}", "", *table(("variable", "value", "default", "what it does"), rows), ""]
+
+
+def _advice(schema: dict[str, Any]) -> str:
+    """What to give for a setting, from its own schema or that of the type which may be left out."""
+    found: str = schema["advice"] if "advice" in schema else schema["anyOf"][0]["advice"]
+    return found
 
 
 def metrics() -> str:
@@ -171,10 +179,10 @@ def metrics() -> str:
 
 
 def _default(value: object) -> str:
-    if value is MISSING:
-        return "this user's folder"
     if value is None or value == ():
         return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:,.15g}" if isinstance(value, int | float) else f"`{value}`"
 
 

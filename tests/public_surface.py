@@ -16,7 +16,7 @@ import agentsvc_nb
 from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.cli import parser as command_line
 from agentsvc_nb.notebook.magics import GROUPS
-from agentsvc_nb.settings import SETTINGS, variable
+from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.wire.codes import CODES, FAILURES
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.runs import EventType
@@ -81,7 +81,7 @@ def _wire() -> Iterator[str]:
     yield from (f"code {code.status} {name}" for name, code in sorted(CODES.items()))
     yield from (f"failure {name}" for name in sorted(FAILURES))
     yield from (f"event {name}" for name in _literals(EventType))
-    yield from (f"setting {variable(name)}" for name in SETTINGS)
+    yield from (f"setting {variable(name)}" for name in sorted(Settings.model_fields))
 
 
 def _literals(kind: Any) -> list[str]:

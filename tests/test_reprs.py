@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
+from pydantic import ValidationError
 
 from agentsvc_nb.agents.language.agent import EngineAddress
 from agentsvc_nb.agents.language.model_choice import ModelChoice
@@ -15,7 +17,7 @@ from agentsvc_nb.client.transport.io import HttpRequest
 from agentsvc_nb.embedded import Connection
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.mcp.servers import ServerConfig
-from agentsvc_nb.settings import SETTINGS, Settings
+from agentsvc_nb.settings import Settings, SettingsError, variable
 from agentsvc_nb.tools.support.upstream import Upstream
 
 KEY: Final = "svc_sk_top-secret"
@@ -37,7 +39,28 @@ def test_what_holds_a_credential_does_not_show_it(holder: object) -> None:
     assert KEY not in repr(holder)
 
 
-@pytest.mark.parametrize("name", [name for name, setting in SETTINGS.items() if setting.secret])
+TEXTS: Final = {
+    "database": f"postgresql://me:{KEY}@host/name",
+    "mcp_servers": f"files=https://host/mcp?token={KEY}",
+    "mcp_keys": f"files={KEY}",
+    "secret": f"{KEY}-of-more-than-32-characters",
+    "smtp_url": f"smtp://me:{KEY}@host",
+}
+HIDDEN: Final = [name for name, field in Settings.model_fields.items() if not field.repr]
+
+
+@pytest.mark.parametrize("name", HIDDEN)
 def test_a_secret_setting_is_not_shown(name: str) -> None:
-    given: dict[str, Any] = {name: KEY}
-    assert KEY not in repr(Settings(Path("service"), **given))
+    settings = Settings.from_env({variable(name): TEXTS.get(name, KEY)}, data="service")
+    assert KEY in str(getattr(settings, name))
+    assert KEY not in repr(settings)
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_secret_setting_is_in_no_traceback(name: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        Settings.from_env({variable(name): f"two words {KEY}"}, data="service")
+    assert KEY not in "".join(traceback.format_exception(raised.value))
+    with pytest.raises(ValidationError) as direct:
+        Settings(Path("service"), **{name: f"two words {KEY}"})
+    assert KEY not in "".join(traceback.format_exception(direct.value))

@@ -7,7 +7,7 @@ from agentsvc_nb.agents.language.agent import Unconfigured as Unconfigured
 from agentsvc_nb.agents.language.model_choice import Lacking, ModelChoice
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.model_names import MODEL_ADVICE, model_id
-from agentsvc_nb.setting_values import prices
+from agentsvc_nb.setting_types import prices
 from agentsvc_nb.settings import Settings
 
 

@@ -75,7 +75,6 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     Raises `ApiError` for a file that is not a video, sound or picture, for an invalid transcript, and for a bad URL.
     """
     import asyncio
-    from dataclasses import replace
 
     from agentsvc_nb.service.accounts.accounts import ACCOUNT
     from agentsvc_nb.service.media import media
@@ -84,7 +83,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     from agentsvc_nb.service.store import blobs_of
 
     # A service that runs would not count what this process left in its cache: nothing is left there.
-    settings = replace(plan_of(arguments.existing_folder(args.data).path).settings, blobs_cache_bytes=0)
+    settings = plan_of(arguments.existing_folder(args.data).path).settings.model_copy(update={"blobs_cache_bytes": 0})
     file: Path = args.file
     media_type = _media_type(file)
     kind = cast("MediaKind", media_type.partition("/")[0])

@@ -17,7 +17,7 @@ from agentsvc_nb.model_switch.prices import price_text
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import PLACES, ModelKeys
 from agentsvc_nb.service.plan import model_of, plan_of
-from agentsvc_nb.setting_values import prices
+from agentsvc_nb.setting_types import prices
 
 FREE: Final = "nothing"
 _MILLION: Final = 1_000_000

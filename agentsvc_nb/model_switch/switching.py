@@ -29,7 +29,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import MODEL_KEY, PLACES, ModelKeys
 from agentsvc_nb.service.model_trial import Trial, try_model
 from agentsvc_nb.service.plan import MODEL, model_of, plan_of, restart_command
-from agentsvc_nb.setting_values import secret
+from agentsvc_nb.setting_types import check_key
 from agentsvc_nb.wire.runs import CENT
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class _Preparation:
         place = trial.address or f"the provider {provider_of(self._model)}"
         key = self._talk.ask_key(f"Key for {place} (not shown): ").strip()
         try:
-            secret(key or "\n")
+            check_key(key)
         except ValueError as error:
             raise SwitchError(f"That is no key; nothing was changed. {self._stays}", f"Give {error}.") from None
         self._typed = {name: key}

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb import setting_values as values
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.model_names import (
     WITHOUT_LANGUAGE_MODEL,
@@ -26,12 +25,10 @@ from agentsvc_nb.model_names import (
 )
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.setting_types import may_hold_secret
 from agentsvc_nb.settings import (
-    SETTINGS,
     Settings,
     SettingsError,
-    database_address,
-    shared_secret,
     variable,
 )
 from agentsvc_nb.wire.reading import read_json
@@ -40,9 +37,9 @@ if TYPE_CHECKING:
     from agentsvc_nb.agents.port import Agent
 
 
-FIELDS: Final = {variable(name): name for name in SETTINGS if name != "data"}
+FIELDS: Final = {variable(name): name for name in Settings.model_fields if name != "data"}
 """The field of `Settings` by its variable, without `data`: the data folder does not keep its own path."""
-_OF_MODEL: Final = frozenset(variable(name) for name in SETTINGS if name.startswith("model_"))
+_OF_MODEL: Final = frozenset(variable(name) for name in Settings.model_fields if name.startswith("model_"))
 
 
 @dataclass(frozen=True)
@@ -119,8 +116,8 @@ class KeptSettings:
 
 def _may_be_kept(name: str, value: Any) -> bool:
     if name in FIELDS:
-        return SETTINGS[FIELDS[name]].keep(value)
-    return name.endswith("_BASE_URL") and values.without_secrets(value)
+        return Settings.is_storable(FIELDS[name], value)
+    return name.endswith("_BASE_URL") and not may_hold_secret(value)
 
 
 def _text(value: Any) -> str:
@@ -305,14 +302,14 @@ def folder_of(data: str | Path | None = None) -> DataFolder:
     """The data folder with its database: that of AGENTSVC_DATABASE, else the one that the folder keeps, else its own.
     Raises `SettingsError`."""
     path = data_folder(os.environ, data)
-    if DATABASE in os.environ:
-        address = database_address(os.environ)
-    else:
-        try:
+    address = os.environ.get(DATABASE)
+    if address is None:
+        with contextlib.suppress(SettingsError):  # the command that needs the other settings says what is wrong there
             address = KeptSettings.read(DataFolder(path)).settings.get(DATABASE)
-        except SettingsError:  # what is wrong with the others is told where they are needed
-            address = None
-    return DataFolder(path, address, shared_secret(os.environ) if address else None)
+    if not address:
+        return DataFolder(path)
+    settings = Settings.from_env({DATABASE: address, SECRET: os.environ.get(SECRET, "")}, data=path)
+    return DataFolder(path, settings.database, settings.secret)
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:

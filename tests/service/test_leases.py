@@ -427,7 +427,7 @@ def test_who_waits_for_a_run_of_a_model_that_no_process_has_is_told_at_once(
     async def work() -> None:
         one, _ = processes
         run = await started(one)
-        other = replace(one, settings=replace(one.settings, model="offline"))
+        other = replace(one, settings=one.settings.model_copy(update={"model": "offline"}))
         waiting = asyncio.create_task(runs.wait(one, run, NOW + 3_600_000))
         await asyncio.sleep(0.05)  # it has looked, and waits
         assert await attempts.take(other, run.run_id) is None

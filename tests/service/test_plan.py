@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.plan import KeptSettings, ServicePlan, plan_of
-from agentsvc_nb.settings import SETTINGS, SettingsError, variable
+from agentsvc_nb.settings import Settings, SettingsError, variable
 
 OWN = "http://127.0.0.1:8000/v1"
 CHOICES = {
@@ -95,7 +95,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
 ) -> None:
     """Each alone, and what is kept reads as it was meant, wherever the next starter is."""
     lost = set()
-    for name in SETTINGS.keys() - {"data"}:
+    for name in Settings.model_fields.keys() - {"data"}:
         env = {variable(name): CHOICES.get(name, "7")}
         starter.start(**env)
         meant = getattr(starter.plan(**env).settings, name)
@@ -105,7 +105,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
     secrets = {"model_key", "image_key", "web_search_key", "meta_token", "metrics_token", "secret"}
     secrets |= {"mcp_keys"}
     assert lost == secrets
-    assert starter.folder.settings.read_text().count("\n") > len(SETTINGS) - len(lost)
+    assert starter.folder.settings.read_text().count("\n") > len(Settings.model_fields) - len(lost)
 
 
 @pytest.mark.parametrize(

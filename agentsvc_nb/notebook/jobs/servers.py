@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig
-from agentsvc_nb.setting_values import server_address, server_name
+from agentsvc_nb.setting_types import server_address, server_name
 from agentsvc_nb.wire.text import label
 
 _ABOUT_CHARS: Final = 200

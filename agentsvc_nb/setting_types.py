@@ -1,0 +1,274 @@
+"""The types of settings: each reads the text of an environment variable, and says what to give for a bad one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from agentsvc_nb.data_folder import absolute
+from agentsvc_nb.model_names import MODEL_ADVICE, check_model, model_id
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to give for a value of this type: the only message of its errors, and a column of docs/settings.md."""
+
+    text: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_wrap_validator_function(self._validate, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), "advice": self.text}
+
+    def _validate(self, value: Any, validate: Callable[[Any], Any]) -> Any:
+        try:
+            return validate(value)
+        except ValueError:
+            raise ValueError(self.text) from None
+
+
+def _split(value: object) -> object:
+    """Split the text of a list at its commas. Other values are lists already."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _matching(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> AfterValidator:
+    compiled = re.compile(pattern, flags)
+
+    def check(text: str) -> str:
+        if not compiled.fullmatch(text):
+            raise ValueError
+        return text
+
+    return AfterValidator(check)
+
+
+Comma: Final = BeforeValidator(_split)
+LowerCase: Final = AfterValidator(str.lower)
+
+Flag = Annotated[bool, Advice("yes or no")]
+Count = Annotated[int, Field(ge=0), Advice("a whole number from 0, or leave it unset")]
+Cents = Annotated[int, Field(ge=0), Advice("cents: a whole number from 0")]
+Bytes = Annotated[int, Field(gt=0), Advice("a number of bytes from 1, such as 100000000")]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), Advice("a number of seconds from 0, such as 90 or 0.5")]
+Folder = Annotated[Path, AfterValidator(absolute), Advice("the path of a folder")]
+LogFormat = Annotated[Literal["text", "json"], BeforeValidator(lambda text: str(text).lower()), Advice("text or json")]
+SearchProvider = Annotated[Literal["searxng", "brave", "ddgs"], Advice("searxng, brave or ddgs")]
+
+
+# -- hosts and addresses --------------------------------------------------------------------------------------------
+
+
+def _check_host_name(host: str) -> str:
+    """Refuse a name with other letters than ASCII that can't be written as it is sent: an empty or a long part."""
+    if not host.isascii():
+        host.partition(":")[0].encode("idna")
+    return host
+
+
+def check_address(text: str) -> str:
+    """Return an http or https address without the slash at its end. Raises `ValueError` with what to give instead."""
+    parts = urlsplit(text)
+    try:
+        name = _check_host_name(parts.hostname or "")
+    except UnicodeError:
+        name = ""
+    if parts.scheme not in ("http", "https") or not name:
+        raise ValueError("an address, such as http://127.0.0.1:8080")
+    return text.rstrip("/")
+
+
+def check_origin(text: str) -> str:
+    """Return an http or https address without a path.
+
+    >>> check_origin("https://agents.example.com/")
+    'https://agents.example.com'
+    """
+    parts = urlsplit(text.rstrip("/"))
+    if not parts.hostname or text.rstrip("/") != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
+        raise ValueError("an address without a path, such as https://agents.example.com")
+    return check_address(text)
+
+
+def _check_mail_server(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/"):
+        raise ValueError
+    return text
+
+
+def _check_database(text: str) -> str:
+    if urlsplit(text).scheme not in ("postgresql", "postgres"):
+        raise ValueError
+    return text
+
+
+Host = Annotated[
+    str, _matching(r"(?:[\w.-]+|[0-9a-f:]+)(?::[0-9]{1,5})?", re.I), AfterValidator(_check_host_name), LowerCase
+]
+Hosts = Annotated[tuple[Host, ...], Comma, Advice("hosts, such as 127.0.0.1:8123,shop.example")]
+Address = Annotated[str, AfterValidator(check_address), Advice("an address, such as http://127.0.0.1:8080")]
+Origin = Annotated[
+    str, AfterValidator(check_origin), Advice("an address without a path, such as https://agents.example.com")
+]
+Origins = Annotated[
+    tuple[Annotated[str, AfterValidator(check_origin)], ...],
+    Comma,
+    Advice("addresses without a path, such as https://agents.example.com"),
+]
+DatabaseAddress = Annotated[str, AfterValidator(_check_database), Advice("postgresql://USER:PASSWORD@HOST/NAME")]
+Bucket = Annotated[
+    str,
+    _matching(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[\w.-]+)*/?", re.ASCII),
+    AfterValidator(lambda text: text.rstrip("/")),
+    Advice("s3://BUCKET or s3://BUCKET/PREFIX; keys belong into AWS_* variables"),
+]
+MailServer = Annotated[
+    str,
+    AfterValidator(_check_mail_server),
+    Advice("smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST"),
+]
+MailAddress = Annotated[str, _matching(r"[^@\s<>,]+@[\w.-]+"), Advice("an e-mail address, such as ads@example.com")]
+Recipients = Annotated[
+    tuple[Annotated[str, _matching(r"(?:[^@\s<>,]*|\*)@[\w.-]+"), LowerCase], ...],
+    Comma,
+    Advice("e-mail addresses or @domains, such as ana@example.com,@shop.example"),
+]
+
+
+# -- secrets --------------------------------------------------------------------------------------------------------
+
+
+def check_key(text: str) -> str:
+    """Return a key. Raises `ValueError` with what to give instead."""
+    if not text.isprintable() or " " in text or not text:
+        raise ValueError("the key as its provider shows it, without blanks")
+    return text
+
+
+def may_hold_secret(address: str) -> bool:
+    """Return True for an address that may have a password or a key: before its host, or in its query or fragment.
+
+    >>> may_hold_secret("https://agents.example.com/v1"), may_hold_secret("https://ada:secret@agents.example.com/v1")
+    (False, True)
+
+    A database's address names parameters in its query, and a user without a password.
+
+    >>> may_hold_secret("postgresql://ada@/agents?host=/run/postgresql"), may_hold_secret("postgresql://ada:secret@db/x")
+    (False, True)
+    """
+    parts = urlsplit(address)
+    if parts.scheme in ("postgresql", "postgres"):
+        return bool(parts.password) or "password" in parts.query.lower()
+    return bool(parts.query or parts.fragment or "@" in parts.netloc)
+
+
+Key = Annotated[str, AfterValidator(check_key), Advice("the key as its provider shows it, without blanks")]
+Name = Annotated[str, AfterValidator(check_key), Advice("a name without blanks")]
+SharedSecret = Annotated[
+    str,
+    Field(min_length=32),
+    AfterValidator(check_key),
+    Advice("32 characters or more without blanks, such as of `openssl rand -hex 32`"),
+]
+
+
+# -- MCP servers ----------------------------------------------------------------------------------------------------
+
+
+def server_name(text: str) -> str:
+    """Return the name of an MCP server. Raises `ValueError` with what to give instead."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", text):
+        raise ValueError("a name of small letters, digits and _, such as tickets")
+    return text
+
+
+def server_address(text: str) -> str:
+    """Return the address of an MCP server: https, or http for one of this machine, without a password.
+
+    >>> server_address("https://tools.example/mcp")
+    'https://tools.example/mcp'
+    """
+    parts = urlsplit(check_address(text))
+    here = parts.hostname in ("localhost", "::1") or str(parts.hostname).startswith("127.")
+    if "@" in parts.netloc or parts.fragment or not (parts.scheme == "https" or here):
+        raise ValueError("an https address, or http://127.0.0.1:PORT/mcp for a server of this machine; keys apart")
+    return text
+
+
+def _check_server(text: str) -> str:
+    name, _, address = text.partition("=")
+    return f"{server_name(name)}={server_address(address)}"
+
+
+def _check_server_key(text: str) -> str:
+    name, _, key = text.partition("=")
+    return f"{server_name(name)}={check_key(key)}"
+
+
+def _check_servers(servers: tuple[str, ...]) -> tuple[str, ...]:
+    names = {one.partition("=")[0] for one in servers}
+    if len(names) < max(len(servers), 1):
+        raise ValueError
+    return servers
+
+
+Servers = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_server)], ...],
+    Comma,
+    AfterValidator(_check_servers),
+    Advice("servers, each once, such as tickets=https://tickets.example/mcp (http is for this machine)"),
+]
+ServerNames = Annotated[
+    tuple[Annotated[str, AfterValidator(server_name)], ...],
+    Comma,
+    Advice("names of small letters, digits and _, such as tickets"),
+]
+ServerKeys = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_server_key)], ...],
+    Comma,
+    Advice("keys of servers without blanks and commas, such as tickets=KEY"),
+]
+
+
+# -- models ---------------------------------------------------------------------------------------------------------
+
+
+def _check_models(models: tuple[str, ...]) -> tuple[str, ...]:
+    if not models or len({model_id(one) for one in models}) < len(models):
+        raise ValueError
+    return models
+
+
+def prices(listed: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """Return the prices of input and output by the model's id.
+
+    >>> prices(("ollama:qwen3=20/60.5",))
+    {'ollama:qwen3': (20.0, 60.5)}
+    """
+    pairs = (one.rpartition("=") for one in listed)
+    cents = {model: [float(price) for price in both.split("/")] for model, _, both in pairs}
+    return {model: (given, made) for model, (given, made) in cents.items()}
+
+
+ModelName = Annotated[str, AfterValidator(check_model), Advice(MODEL_ADVICE)]
+ModelNames = Annotated[
+    tuple[Annotated[str, AfterValidator(check_model)], ...],
+    Comma,
+    AfterValidator(_check_models),
+    Advice("models, each once, such as anthropic:claude-sonnet-4-6,ollama:qwen3,offline"),
+]
+Prices = Annotated[
+    tuple[Annotated[str, _matching(r"[^=]+=[0-9]{1,9}(?:\.[0-9]{1,9})?/[0-9]{1,9}(?:\.[0-9]{1,9})?")], ...],
+    Comma,
+    Advice("prices in cents a million tokens, such as ollama:qwen3=20/60,openai-chat:mine=0/0"),
+]
