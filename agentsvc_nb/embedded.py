@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 from agentsvc_nb import __version__
 from agentsvc_nb.client.transport.health import PeerIdentity, Unproved, handshake
 from agentsvc_nb.data_folder import data_folder
+from agentsvc_nb.service.config import BLOBS, DATABASE, ServiceConfig, for_embedded, load_config, restart_command
 from agentsvc_nb.service.folder import DataFolder, FolderHeld, ForeignFolder, Ready
-from agentsvc_nb.service.plan import BLOBS, DATABASE, ServicePlan, for_embedded, plan_of, restart_command
 from agentsvc_nb.service.serve import EXIT_HELD, Child
 
 if TYPE_CHECKING:
@@ -209,11 +209,11 @@ def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
     return f"A server holds {folder.path} but does not answer: end {process} yourself."
 
 
-def _start(folder: DataFolder, plan: ServicePlan, timeout: float) -> Ready:
+def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
     """Start a service and wait until the folder's service answers, be it this one or another that got the lock first.
     Raises `EmbeddedError`."""
     deadline = time.monotonic() + timeout
-    child, again_at = _spawn(folder, plan), 0.0
+    child, again_at = _spawn(folder, config), 0.0
     while (ready := _running(folder)) is None:
         now, code = time.monotonic(), child.exit_code()
         if now > deadline:
@@ -223,19 +223,19 @@ def _start(folder: DataFolder, plan: ServicePlan, timeout: float) -> Ready:
         if code is None:
             again_at = now + AGAIN_SECONDS
         elif now > again_at:
-            child = _spawn(folder, plan)
+            child = _spawn(folder, config)
         time.sleep(POLL_SECONDS)
     return ready
 
 
-def _spawn(folder: DataFolder, plan: ServicePlan) -> Child:
-    lies = {DATABASE: "its data in PostgreSQL", BLOBS: f"its contents in {plan.kept.settings.get(BLOBS)}"}
-    if elsewhere := [what for name, what in lies.items() if name in plan.kept.settings]:
+def _spawn(folder: DataFolder, config: ServiceConfig) -> Child:
+    lies = {DATABASE: "its data in PostgreSQL", BLOBS: f"its contents in {config.kept.settings.get(BLOBS)}"}
+    if elsewhere := [what for name, what in lies.items() if name in config.kept.settings]:
         advice = "start it with `agentsvc serve`, or name another folder with AGENTSVC_DATA"
         raise EmbeddedError(f"The service in {folder.path} has {' and '.join(elsewhere)}: {advice}.")
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
-    if not plan.model_is_kept:  # the child inherits all other named settings in its environment
-        arguments += ["--model", plan.settings.model]
+    if not config.model_is_kept:  # the child inherits all other named settings in its environment
+        arguments += ["--model", config.settings.model]
     try:
         return Child(folder, arguments, env=for_embedded(os.environ))
     except ForeignFolder as error:
@@ -250,18 +250,18 @@ def _late(folder: DataFolder, timeout: float, child: Child) -> str:
     return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
 
 
-def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, ServicePlan]:
-    plan = plan_of(data, model, embedded=True)
-    folder = DataFolder(plan.settings.data)
-    return folder, _running(folder) or _start(folder, plan, timeout), plan
+def _found(data: str | Path | None, model: str | None, timeout: float) -> tuple[DataFolder, Ready, ServiceConfig]:
+    config = load_config(data, model, embedded=True)
+    folder = DataFolder(config.settings.data)
+    return folder, _running(folder) or _start(folder, config, timeout), config
 
 
-def _connection(folder: DataFolder, ready: Ready, plan: ServicePlan) -> Connection:
+def _connection(folder: DataFolder, ready: Ready, config: ServiceConfig) -> Connection:
     try:
         key = folder.own_key()
     except OSError as error:
         raise EmbeddedError(f"The service at {ready.base_url} runs, but its key can't be read: {error}.") from None
-    return Connection(ready.base_url, key, ready.instance, _notice(ready, plan))
+    return Connection(ready.base_url, key, ready.instance, _notice(ready, config))
 
 
 def _running(folder: DataFolder) -> Ready | None:
@@ -329,14 +329,14 @@ def _met(ready: Ready) -> PeerIdentity | None:
     return met if met.health.instance == ready.instance else None
 
 
-def _notice(ready: Ready, plan: ServicePlan) -> str | None:
+def _notice(ready: Ready, config: ServiceConfig) -> str | None:
     if ready.version != __version__:
-        restart = restart_command(plan.settings.data)
+        restart = restart_command(config.settings.data)
         return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
     for name, what in ((DATABASE, "data"), (BLOBS, "contents")):
-        if os.environ.get(name) and name not in (plan.kept.secrets | plan.kept.settings):
-            return f"{name} is for `agentsvc serve`: this service has its {what} in {plan.settings.data}."
-    return plan.notice(ready)
+        if os.environ.get(name) and name not in (config.kept.secrets | config.kept.settings):
+            return f"{name} is for `agentsvc serve`: this service has its {what} in {config.settings.data}."
+    return config.notice(ready)
 
 
 def is_held(folder: DataFolder) -> bool:

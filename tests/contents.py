@@ -8,8 +8,8 @@ from pathlib import Path
 import obstore
 from obstore.store import S3Store
 
+from agentsvc_nb.service.config import KeptSettings
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.plan import KeptSettings
 from agentsvc_nb.service.store.blobs import blob_path
 from agentsvc_nb.service.store.s3 import Bucket
 from agentsvc_nb.testing import RunningService

@@ -20,9 +20,9 @@ from agentsvc_nb.cli.checks import CHECKS
 from agentsvc_nb.cli.findings import Finding
 from agentsvc_nb.cli.own_pip import with_own_pip
 from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.service.config import KeptSettings
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
-from agentsvc_nb.service.plan import KeptSettings
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import RunningService, running_service

@@ -21,8 +21,8 @@ from agentsvc_nb.cli import EXIT_USAGE, main
 from agentsvc_nb.embedded import EmbeddedError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.service.config import KeptSettings
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.plan import KeptSettings
 from tests.agents.chat_server import ChatServer, Reply, chat_server
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -315,7 +315,7 @@ def test_what_the_folder_keeps_is_shown_beside_what_is_set_here(data: Path, serv
     assert server.asked[-1]["max_completion_tokens"] == 500
     money = agentsvc("account", "show", "--data", data, **here).stdout
     assert "(of 500; here 700, which counts after `agentsvc restart`)" in money
-    assert "plan pool, this month: 0.00 cents billed (no limit)" in money
+    assert "config pool, this month: 0.00 cents billed (no limit)" in money
     embedded.stop(data)
     stopped = agentsvc("status", "--data", data, AGENTSVC_RUN_CAPACITY="many").stdout
     assert "kept:   unknown: AGENTSVC_RUN_CAPACITY is 'many'" in stopped

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.accounts.account_records import KeyRecord
     from agentsvc_nb.service.accounts.accounts import AccountBalance
     from agentsvc_nb.service.accounts.feedback_records import FeedbackRecord
-    from agentsvc_nb.service.plan import ServicePlan
+    from agentsvc_nb.service.config import ServiceConfig
     from agentsvc_nb.service.ports import Tx
 
 
@@ -183,13 +183,13 @@ def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) 
 
 def _print_account(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.accounts import accounts
-    from agentsvc_nb.service.plan import plan_of
+    from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.times import rfc3339
     from agentsvc_nb.wire.runs import CENT
 
     folder = arguments.existing_folder(args.data)
     now = arguments.now()
-    plan = plan_of(folder.path)
+    config = load_config(folder.path)
     with arguments.database(args.data) as database:
         found = database.read(lambda tx: accounts.standing(tx, accounts.ACCOUNT, now))
     until = found.account.state_until
@@ -198,12 +198,12 @@ def _print_account(args: argparse.Namespace) -> int:
         print_json(_facts(found, state))
         return 0
     print(f"state:  {state}{f' until {rfc3339(until)}' if until and state != 'active' else ''}")
-    print(f"plan:   {'on' if found.account.plan else 'off'}")
+    print(f"config:   {'on' if found.account.config else 'off'}")
     if found.account.review_since is not None:
         since = rfc3339(found.account.review_since)
         print(f"review: since {since}, when a call came without token counts; end it with `agentsvc account reconcile`")
-    print(f"wallet: {found.wallet / CENT:.2f} cents billed ({_limit(plan, 'wallet_cents')})")
-    print(f"plan pool, this month: {found.plan / CENT:.2f} cents billed ({_limit(plan, 'plan_pool_cents')})")
+    print(f"wallet: {found.wallet / CENT:.2f} cents billed ({_limit(config, 'wallet_cents')})")
+    print(f"plan pool, this month: {found.plan / CENT:.2f} cents billed ({_limit(config, 'plan_pool_cents')})")
     print(f"held by active runs and jobs: {found.held / CENT:.2f} cents")
     return 0
 
@@ -216,7 +216,7 @@ def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
     return {
         "state": state,
         "until": rfc3339(until) if until and state != "active" else None,
-        "plan": found.account.plan,
+        "config": found.account.config,
         "review_since": rfc3339(review) if review is not None else None,
         "wallet_cents": found.wallet / CENT,
         "plan_pool_cents": found.plan / CENT,
@@ -224,15 +224,15 @@ def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
     }
 
 
-def _limit(plan: ServicePlan, name: str) -> str:
+def _limit(config: ServiceConfig, name: str) -> str:
     """The limit in force, and the one set in this terminal if it differs.
 
     The data folder stores the settings of its service, which ignores this terminal's until it is restarted.
     """
     from agentsvc_nb.settings import variable
 
-    kept = plan.kept.shown(variable(name))
-    here = plan.keep.shown(variable(name))
+    kept = config.kept.shown(variable(name))
+    here = config.keep.shown(variable(name))
     limit = "no limit" if kept == "unset" else f"of {kept}"
     return limit if kept == here else f"{limit}; here {here}, which counts after `agentsvc restart`"
 

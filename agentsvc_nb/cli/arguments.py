@@ -39,7 +39,7 @@ def data_option() -> Parser:
 
 def data_folder(data: Path | None) -> DataFolder:
     """The folder of `--data`, else of `AGENTSVC_DATA`, else this user's, with its database; it need not exist."""
-    from agentsvc_nb.service.plan import folder_of
+    from agentsvc_nb.service.config import folder_of
 
     return folder_of(data)
 

@@ -27,9 +27,9 @@ from agentsvc_nb.cli.findings import Finding, fail, note, ok, warn
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.model_names import DIRECT_CALL
 from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.config import load_config
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
-from agentsvc_nb.service.plan import plan_of
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable, Tx
 from agentsvc_nb.service.runs import lease_records
 from agentsvc_nb.service.serve import PORT
@@ -353,7 +353,7 @@ def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
 def _settings(folder: DataFolder) -> Settings | None:
     """The settings with which a service would start; None if one can't be read, which `check_settings` reports."""
     try:
-        return plan_of(folder.path).settings
+        return load_config(folder.path).settings
     except SettingsError:
         return None
 

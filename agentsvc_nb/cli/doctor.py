@@ -15,8 +15,8 @@ from agentsvc_nb.cli.connection import json_option, print_json
 
 if TYPE_CHECKING:
     from agentsvc_nb.cli.findings import Finding
+    from agentsvc_nb.service.config import KeptSettings
     from agentsvc_nb.service.folder import DataFolder
-    from agentsvc_nb.service.plan import KeptSettings
 
 QUESTION: Final = "hello"
 TURN_SECONDS: Final = 120.0
@@ -65,22 +65,22 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
 
     from agentsvc_nb import embedded
     from agentsvc_nb.cli.findings import fail, note, ok, warn
+    from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.http.names import LOOPBACK
-    from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.settings import SettingsError, warnings_for
 
     try:
-        plan = plan_of(folder.path)
+        config = load_config(folder.path)
     except SettingsError as error:
         yield fail(str(error), "correct or unset the variable")
     else:
         yield ok("every AGENTSVC_* variable can be read")
-        public = [urlsplit(plan.settings.public_url).netloc] if plan.settings.public_url else []
-        names = ", ".join([*LOOPBACK, *public, *plan.settings.hosts])
+        public = [urlsplit(config.settings.public_url).netloc] if config.settings.public_url else []
+        names = ", ".join([*LOOPBACK, *public, *config.settings.hosts])
         yield note(f"a service on loopback answers to {names}; AGENTSVC_HOSTS adds names for proxies")
-        if described := plan.described():
+        if described := config.described():
             yield note(f"the folder keeps {'; '.join(described)}")
-        if (ready := embedded.status(folder.path)) and (notice := plan.notice(ready)):
+        if (ready := embedded.status(folder.path)) and (notice := config.notice(ready)):
             yield note(notice)
     for warning in warnings_for(os.environ):
         yield warn(warning, "unset the variable, or correct its name")
@@ -98,17 +98,17 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
 def check_model(folder: DataFolder) -> Iterator[Finding]:
     """Check the model that a notebook's service would use, by a real run unless its settings are already wrong."""
     from agentsvc_nb.cli.findings import fail
-    from agentsvc_nb.service.model_keys import plan_with_keys
+    from agentsvc_nb.service.model_keys import config_with_keys
     from agentsvc_nb.settings import SettingsError
 
     try:
-        plan = plan_with_keys(folder.path)
+        config = config_with_keys(folder.path)
     except SettingsError:  # reported by `check_settings`
         return
-    if fault := plan.fault():
-        yield fail(f"{plan.settings.model}: {fault}", _MODEL_FIX)
+    if fault := config.fault():
+        yield fail(f"{config.settings.model}: {fault}", _MODEL_FIX)
     else:
-        yield try_model(plan.settings.model, plan.keep)
+        yield try_model(config.settings.model, config.keep)
 
 
 def try_model(model: str, kept: KeptSettings) -> Finding:
@@ -137,8 +137,8 @@ def _ask_new_service(model: str, kept: KeptSettings) -> tuple[str, str]:
     from pathlib import Path
 
     from agentsvc_nb import embedded
+    from agentsvc_nb.service.config import for_embedded
     from agentsvc_nb.service.folder import DataFolder
-    from agentsvc_nb.service.plan import for_embedded
 
     with tempfile.TemporaryDirectory(prefix="agentsvc-doctor-") as folder:
         replace(kept, settings=for_embedded(kept.settings)).write(DataFolder(Path(folder)))

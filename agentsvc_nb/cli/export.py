@@ -72,8 +72,8 @@ def _export(args: argparse.Namespace) -> int:
 
 def _target(folder: Path) -> Target:
     """Raises `SettingsError`."""
+    from agentsvc_nb.service.config import BLOBS, DATABASE, SECRET
     from agentsvc_nb.service.export import Target
-    from agentsvc_nb.service.plan import BLOBS, DATABASE, SECRET
     from agentsvc_nb.settings import Settings, SettingsError
 
     given = {name: os.environ[name] for name in (BLOBS, DATABASE, SECRET) if os.environ.get(name)}

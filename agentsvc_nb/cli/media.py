@@ -77,13 +77,15 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     import asyncio
 
     from agentsvc_nb.service.accounts.accounts import ACCOUNT
+    from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.media import media
     from agentsvc_nb.service.media.media_records import Facts
-    from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.store import blobs_of
 
     # A service that runs would not count what this process left in its cache: nothing is left there.
-    settings = plan_of(arguments.existing_folder(args.data).path).settings.model_copy(update={"blobs_cache_bytes": 0})
+    settings = load_config(arguments.existing_folder(args.data).path).settings.model_copy(
+        update={"blobs_cache_bytes": 0}
+    )
     file: Path = args.file
     media_type = _media_type(file)
     kind = cast("MediaKind", media_type.partition("/")[0])

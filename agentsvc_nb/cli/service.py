@@ -76,38 +76,38 @@ def _add_model(command: Parser) -> None:
 def _serve(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.logs import log_to_stderr
-    from agentsvc_nb.service.model_keys import plan_with_keys
+    from agentsvc_nb.service.model_keys import config_with_keys
     from agentsvc_nb.service.serve import ListenAddress, end_with_parent, serve
     from agentsvc_nb.settings import warnings_for
 
     if args.end_with_parent:
         end_with_parent()
-    plan = plan_with_keys(args.data, args.model)
-    log_to_stderr(DataFolder(plan.settings.data), plan.settings.log_format)
+    config = config_with_keys(args.data, args.model)
+    log_to_stderr(DataFolder(config.settings.data), config.settings.log_format)
     for warning in warnings_for(os.environ):
         print(f"agentsvc: {warning}", file=sys.stderr)
     if args.host not in ("127.0.0.1", "::1", "localhost"):
         print(f"agentsvc: {_PUBLIC_HOST_WARNING.format(host=args.host)}", file=sys.stderr)
-    role: Role = "service" if args.work or not plan.settings.database else "replica"
-    serve(plan, ListenAddress(args.host, args.port, args.ready_file, args.idle_stop), role=role)
+    role: Role = "service" if args.work or not config.settings.database else "replica"
+    serve(config, ListenAddress(args.host, args.port, args.ready_file, args.idle_stop), role=role)
     return 0
 
 
 def _worker(args: argparse.Namespace) -> int:
     """Raises `SettingsError` for a service that has its data to itself."""
+    from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.logs import log_to_stderr
-    from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.service.serve import ListenAddress, serve
     from agentsvc_nb.settings import SettingsError, warnings_for
 
-    plan = plan_of(args.data, args.model)
-    if not plan.settings.database:
+    config = load_config(args.data, args.model)
+    if not config.settings.database:
         raise SettingsError("`agentsvc worker` needs AGENTSVC_DATABASE: without it, `agentsvc serve` executes runs.")
-    log_to_stderr(DataFolder(plan.settings.data), plan.settings.log_format)
+    log_to_stderr(DataFolder(config.settings.data), config.settings.log_format)
     for warning in warnings_for(os.environ):
         print(f"agentsvc: {warning}", file=sys.stderr)
-    serve(plan, ListenAddress(args.host, args.port), role="worker")
+    serve(config, ListenAddress(args.host, args.port), role="worker")
     return 0
 
 
@@ -153,17 +153,17 @@ def _restart(args: argparse.Namespace) -> int:
     Raises `SettingsError`, before the service is stopped, and `EmbeddedError` when it does not end or come up again.
     """
     from agentsvc_nb import embedded
-    from agentsvc_nb.service.model_keys import plan_with_keys
+    from agentsvc_nb.service.model_keys import config_with_keys
     from agentsvc_nb.settings import SettingsError
 
     arguments.existing_folder(args.data)
-    plan = plan_with_keys(args.data, args.model)
-    if plan.settings.database:
+    config = config_with_keys(args.data, args.model)
+    if config.settings.database:
         advice = "end it with `agentsvc stop`, and start it with `agentsvc serve`"
         raise SettingsError(f"A service with AGENTSVC_DATABASE is not started in the background: {advice}.")
-    if fault := plan.fault():
+    if fault := config.fault():
         raise SettingsError(fault)
-    data = plan.settings.data
+    data = config.settings.data
     _stop_service(data)
     embedded.find_or_start(data, model=args.model)
     return _show_status(arguments.data_folder(data), args.json)
@@ -225,18 +225,18 @@ def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
 
 def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]:
     """Lines on the settings that the folder stores for its next service, and how this terminal's differ from them."""
+    from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.model_keys import PLACES, ModelKeys
-    from agentsvc_nb.service.plan import plan_of
     from agentsvc_nb.settings import SettingsError
     from agentsvc_nb.wire.text import plain
 
     try:
-        plan = plan_of(folder.path)
+        config = load_config(folder.path)
     except SettingsError as error:
         return [f"  kept:   unknown: {error}"]
-    notice = plan.notice(ready) if ready else None
+    notice = config.notice(ready) if ready else None
     keys = [f"  key:    {name} is {PLACES[place]}" for name, place in ModelKeys(folder).places().items()]
-    return [*(f"  kept:   {plain(line)}" for line in plan.described()), *keys, *filter(None, [notice])]
+    return [*(f"  kept:   {plain(line)}" for line in config.described()), *keys, *filter(None, [notice])]
 
 
 def _log_location(folder: DataFolder) -> str:
@@ -274,7 +274,7 @@ def _backup(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from agentsvc_nb.service.backup import back_up
-    from agentsvc_nb.service.plan import BLOBS, KeptSettings
+    from agentsvc_nb.service.config import BLOBS, KeptSettings
 
     folder = arguments.existing_folder(args.data)
     target = args.file or Path(time.strftime("agentsvc-backup-%Y%m%d-%H%M%SZ.tar", time.gmtime()))

@@ -14,9 +14,9 @@ from agentsvc_nb.agents.language.model_choice import ollama_models
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.model_names import HOSTED, model_id, provider_of
 from agentsvc_nb.model_switch.prices import price_text
+from agentsvc_nb.service.config import load_config, model_of
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import PLACES, ModelKeys
-from agentsvc_nb.service.plan import model_of, plan_of
 from agentsvc_nb.setting_types import prices
 
 FREE: Final = "nothing"
@@ -53,11 +53,11 @@ def models_here(data: str | Path | None = None) -> list[ModelHere]:
     """The models, the one that answers first. Sends nothing but a question to an Ollama on this machine. Raises
     `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
-    plan = plan_of(folder.path, embedded=True)
+    config = load_config(folder.path, embedded=True)
     now, kept = model_id(model_of(folder)), ModelKeys(folder)
-    own = prices(plan.settings.prices)
+    own = prices(config.settings.prices)
     states = {now: "answers now"}
-    for other in plan.settings.offered:
+    for other in config.settings.offered:
         states.setdefault(other, "offered, by --model")
     for model, state in _found(folder, kept):
         states.setdefault(model, state)

@@ -25,10 +25,10 @@ from agentsvc_nb.model_names import (
     provider_of,
 )
 from agentsvc_nb.model_switch.prices import PER, price_text
+from agentsvc_nb.service.config import MODEL, load_config, model_of, restart_command
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.model_keys import MODEL_KEY, PLACES, ModelKeys
 from agentsvc_nb.service.model_trial import Trial, try_model
-from agentsvc_nb.service.plan import MODEL, model_of, plan_of, restart_command
 from agentsvc_nb.setting_types import check_key
 from agentsvc_nb.wire.runs import CENT
 
@@ -330,6 +330,6 @@ def _others(folder: DataFolder, model: str) -> list[RunRecord]:
     from agentsvc_nb.service.keyring import open_beside
     from agentsvc_nb.service.runs import run_records
 
-    offered = plan_of(folder.path, model, embedded=True).settings.offered
+    offered = load_config(folder.path, model, embedded=True).settings.offered
     with open_beside(folder) as database:
         return [run for run in database.read(run_records.active) if run.model not in offered]

@@ -110,8 +110,8 @@ def _model(session: Session, chosen: str) -> str:
         return f"{without_keys(chosen)} (`%config Ask.model`)"
     if session.base_url != EMBEDDED or session.undecided():
         return f"{session.known.models[0]}, its default" if session.known.models else f"its default; {others}"
+    from agentsvc_nb.service.config import model_of
     from agentsvc_nb.service.folder import DataFolder
-    from agentsvc_nb.service.plan import model_of
     from agentsvc_nb.settings import SettingsError
 
     try:

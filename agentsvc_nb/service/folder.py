@@ -138,7 +138,7 @@ class DataFolder:
 
     @property
     def settings(self) -> Path:
-        """The file with the last service's settings, without secrets (`plan.KeptSettings`)."""
+        """The file with the last service's settings, without secrets (`config.KeptSettings`)."""
         return self.path / "settings.json"
 
     @property

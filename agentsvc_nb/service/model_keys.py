@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from agentsvc_nb import system_keyring
 from agentsvc_nb.model_names import address_variable, provider_of
+from agentsvc_nb.service.config import ServiceConfig, load_config
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.plan import ServicePlan, plan_of
 from agentsvc_nb.settings import variable
 from agentsvc_nb.wire.reading import read_json
 
@@ -53,14 +53,14 @@ class ModelKeys:
         """The places of all kept keys, by variable."""
         return {name: self.place(name) for name in sorted(self._entries())}
 
-    def variables(self, plan: ServicePlan) -> dict[str, str]:
-        """The variables that a service with this plan gets beside its environment: keys of its models, each with the
+    def variables(self, config: ServiceConfig) -> dict[str, str]:
+        """The variables that a service of this configuration gets beside its environment: keys of its models, each with the
         address that it was typed for, if that is the one that counts."""
-        families = {_family(provider_of(model)) for model in plan.settings.models or (plan.settings.model,)}
+        families = {_family(provider_of(model)) for model in config.settings.models or (config.settings.model,)}
         found: dict[str, str] = {}
         for name, entry in self._entries().items():
             family, address = str(entry.get("provider")), str(entry.get("address") or "")
-            if family not in families or os.environ.get(name) or address != address_of(plan, family):
+            if family not in families or os.environ.get(name) or address != address_of(config, family):
                 continue
             if key := self._key(name, entry):
                 found[name] = key
@@ -83,20 +83,20 @@ class ModelKeys:
         return f"model:{name}@{self._folder.path}"
 
 
-def address_of(plan: ServicePlan, provider: str) -> str:
-    """The address, if not the provider's own, at which the plan's service asks models of this provider."""
-    own = plan.settings.model_url if _family(provider_of(plan.settings.model)) == _family(provider) else None
+def address_of(config: ServiceConfig, provider: str) -> str:
+    """The address, if not the provider's own, at which the service of this configuration asks models of this provider."""
+    own = config.settings.model_url if _family(provider_of(config.settings.model)) == _family(provider) else None
     name = address_variable(provider)
-    return own or plan.keep.settings.get(name) or os.environ.get(name) or ""
+    return own or config.keep.settings.get(name) or os.environ.get(name) or ""
 
 
-def plan_with_keys(data: str | Path | None = None, model: str | None = None) -> ServicePlan:
-    """`plan_of` for the process that asks the models: the keys that were kept for them are put into its environment,
-    from which the providers' libraries read them. Raises `SettingsError`."""
-    plan = plan_of(data, model)
-    kept = ModelKeys(DataFolder(plan.settings.data)).variables(plan)
+def config_with_keys(data: str | Path | None = None, model: str | None = None) -> ServiceConfig:
+    """Return `load_config` for the process that asks the models: it puts the keys that were kept for them into its
+    environment, from which the providers' libraries read them. Raises `SettingsError`."""
+    config = load_config(data, model)
+    kept = ModelKeys(DataFolder(config.settings.data)).variables(config)
     os.environ.update(kept)
-    return plan_of(data, model) if kept else plan
+    return load_config(data, model) if kept else config
 
 
 def _family(provider: str) -> str:

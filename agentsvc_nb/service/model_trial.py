@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentsvc_nb.model_names import key_variable, on_own_server, provider_of
-from agentsvc_nb.service.model_keys import MODEL_KEY, address_of, plan_with_keys
-from agentsvc_nb.service.plan import ServicePlan, for_embedded
+from agentsvc_nb.service.config import ServiceConfig, for_embedded
+from agentsvc_nb.service.model_keys import MODEL_KEY, address_of, config_with_keys
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.language.agent import Language
@@ -86,27 +86,27 @@ def _tried(data: str, model: str) -> Trial:
     from agentsvc_nb.settings import SettingsError
 
     try:
-        plan = plan_with_keys(data, model)
+        config = config_with_keys(data, model)
     except SettingsError as error:
         return Trial(said=str(error))
-    provider = provider_of(plan.settings.model)
-    address = address_of(plan, provider)
-    name = _key_name(plan, provider, address)
-    if said := plan.address_fault():
+    provider = provider_of(config.settings.model)
+    address = address_of(config, provider)
+    name = _key_name(config, provider, address)
+    if said := config.address_fault():
         return Trial(said=said, variable="" if os.environ.get(name) else name, address=address)
     if name in _ASKED_FIRST and not address and not os.environ.get(name) and find_spec("pydantic_ai"):
         return Trial(said=f"The model {model} needs its provider's key: set {name}.", variable=name, address=address)
-    if lacking := agents.lacking(plan.settings, plan.kept_url):
+    if lacking := agents.lacking(config.settings, config.kept_url):
         return Trial(said=lacking.message, package=lacking.package, variable=lacking.variable, address=address)
-    agent = agents.choose(plan.settings.model, plan.settings, plan.kept_url)
+    agent = agents.choose(config.settings.model, config.settings, config.kept_url)
     return asyncio.run(_asked(agent, name, address)) if isinstance(agent, Language) else Trial()
 
 
-def _key_name(plan: ServicePlan, provider: str, address: str) -> str:
+def _key_name(config: ServiceConfig, provider: str, address: str) -> str:
     """The variable of the key that the model is asked with, or would be."""
     name = key_variable(provider)
-    own = bool(plan.settings.model_url) or (bool(address) and on_own_server(plan.settings.model))
-    beside = bool(os.environ.get(name)) and not plan.kept_url and not plan.settings.model_key
+    own = bool(config.settings.model_url) or (bool(address) and on_own_server(config.settings.model))
+    beside = bool(os.environ.get(name)) and not config.kept_url and not config.settings.model_key
     return MODEL_KEY if own and not beside else name
 
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import __version__
+from agentsvc_nb.service.config import ServiceConfig
 from agentsvc_nb.service.disk import disk_fault, write_private
 from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, FolderFault, HeldFiles, Ready
-from agentsvc_nb.service.plan import ServicePlan
 
 if TYPE_CHECKING:
     from socket import socket
@@ -50,7 +50,7 @@ class ListenAddress:
     idle_stop: float | None = None
 
 
-def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, role: Role = "service") -> None:
+def serve(config: ServiceConfig, address: ListenAddress = ListenAddress(), *, role: Role = "service") -> None:
     """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery, or to other processes on the
     database.
 
@@ -59,7 +59,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, role: 
     """
     from agentsvc_nb.documents.memory import return_large_buffers
 
-    folder = DataFolder(plan.settings.data, plan.settings.database, plan.settings.shared_secret)
+    folder = DataFolder(config.settings.data, config.settings.database, config.settings.shared_secret)
     try:
         folder.make()
     except FolderFault as error:
@@ -70,7 +70,7 @@ def serve(plan: ServicePlan, address: ListenAddress = ListenAddress(), *, role: 
     with folder.hold():
         folder.ready.unlink(missing_ok=True)  # left by a server that was killed
         with _bind(folder, address) as listening:
-            _answer(plan, folder, address, listening, role)
+            _answer(config, folder, address, listening, role)
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:
@@ -89,22 +89,22 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
         raise ServeError(f"Can't listen on {place} ({error}): give another --port, or 0 for a free one.") from None
 
 
-def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, listening: socket, role: Role) -> None:
+def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, listening: socket, role: Role) -> None:
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.http.names import OwnNames, is_loopback
     from agentsvc_nb.service.ports import BlobsUnavailable
     from agentsvc_nb.service.server.listener import Listener, origin
 
-    _make_key(plan, folder)
+    _make_key(config, folder)
     base_url = origin(address.host, listening.getsockname()[1])
-    public_url = plan.settings.public_url or base_url
-    names = OwnNames.of(plan.settings, base_url, on_loopback=is_loopback(listening))
+    public_url = config.settings.public_url or base_url
+    names = OwnNames.of(config.settings, base_url, on_loopback=is_loopback(listening))
     token = secrets.token_urlsafe(32)
-    ready = _ready(plan, base_url, f"{public_url}/app/sign-in?token={token}")
+    ready = _ready(config, base_url, f"{public_url}/app/sign-in?token={token}")
     try:
-        agent, others = plan.agent(), plan.others()
+        agent, others = config.agent(), config.others()
         app = create_app(
-            plan.settings,
+            config.settings,
             instance=ready.instance,
             origin=public_url,
             names=names,
@@ -121,7 +121,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
 
     def announce() -> None:
         held.note_wal()
-        _announce(plan, folder, ready, files, role)
+        _announce(config, folder, ready, files, role)
 
     listener = Listener(app, announce, address.idle_stop, held.are_lost)
     try:
@@ -135,7 +135,7 @@ def _answer(plan: ServicePlan, folder: DataFolder, address: ListenAddress, liste
     _check_end(listener, folder)
 
 
-def _ready(plan: ServicePlan, base_url: str, sign_in_url: str) -> Ready:
+def _ready(config: ServiceConfig, base_url: str, sign_in_url: str) -> Ready:
     import uuid
 
     return Ready(
@@ -143,9 +143,9 @@ def _ready(plan: ServicePlan, base_url: str, sign_in_url: str) -> Ready:
         base_url=base_url,
         pid=os.getpid(),
         version=__version__,
-        settings_hash=plan.settings.settings_hash,
+        settings_hash=config.settings.settings_hash,
         sign_in_url=sign_in_url,
-        model=plan.settings.model,
+        model=config.settings.model,
     )
 
 
@@ -169,7 +169,7 @@ def _check_end(listener: Listener, folder: DataFolder) -> None:
         )
 
 
-def _make_key(plan: ServicePlan, folder: DataFolder) -> None:
+def _make_key(config: ServiceConfig, folder: DataFolder) -> None:
     import sqlite3
 
     from agentsvc_nb.service.keyring import check_secret, ensure_own_key, open_beside
@@ -179,10 +179,10 @@ def _make_key(plan: ServicePlan, folder: DataFolder) -> None:
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     try:
-        if plan.settings.database:
+        if config.settings.database:
             with open_beside(folder) as database:
                 database.write_now(lambda tx: check_secret(tx, folder))
-                leases.check_contents(database, contents_place(plan.settings))
+                leases.check_contents(database, contents_place(config.settings))
         ensure_own_key(folder)
     except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None
@@ -197,11 +197,11 @@ def _make_key(plan: ServicePlan, folder: DataFolder) -> None:
         raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
 
 
-def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[Path], role: Role) -> None:
+def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: list[Path], role: Role) -> None:
     from agentsvc_nb.agents.language.model_choice import hint
 
     write_private(folder.port, ready.base_url.rpartition(":")[2])
-    plan.keep.write(folder)
+    config.keep.write(folder)
     for file in files:
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {ready.model}, data: {folder.path})", flush=True)
@@ -209,7 +209,7 @@ def _announce(plan: ServicePlan, folder: DataFolder, ready: Ready, files: list[P
         print("It leaves runs and jobs to others: start `agentsvc worker`, or `agentsvc serve --work`.", flush=True)
     if role != "worker" and not _is_file(sys.stdout.fileno()):
         print(f"Sign in at {ready.sign_in_url}", flush=True)
-    if kept := sorted(plan.keep.settings.keys() - plan.named.keys()):
+    if kept := sorted(config.keep.settings.keys() - config.named.keys()):
         print(f"Kept from the last service: {', '.join(kept)}. An empty variable stands for its default.", flush=True)
     if ready.model == "offline" and (line := hint(os.environ)):
         print(line, flush=True)

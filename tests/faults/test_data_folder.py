@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.service.config import KeptSettings
 from agentsvc_nb.service.folder import DataFolder, ForeignFolder
-from agentsvc_nb.service.plan import KeptSettings
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from tests.service.test_serve import ENV, client_of, ready_of, serve, serving
 from tests.waiting import PATIENCE_SECONDS, until

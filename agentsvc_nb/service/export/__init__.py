@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.config import BLOBS, KeptSettings
 from agentsvc_nb.service.disk import disk_fault, write_private
 from agentsvc_nb.service.export import contents, rows
 from agentsvc_nb.service.export.contents import ContentDiffers, Copied
@@ -21,7 +22,6 @@ from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import check_secret
 from agentsvc_nb.service.moved import NAME, ExportError, Mark
-from agentsvc_nb.service.plan import BLOBS, KeptSettings
 from agentsvc_nb.service.ports import BlobsUnavailable, CommitLost, StoreAway, StoreBusy, Tx
 from agentsvc_nb.service.store import sqlite
 from agentsvc_nb.service.store.blobs import LocalBlobs

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.service.config import KeptSettings, ServiceConfig, load_config
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
-from agentsvc_nb.service.plan import KeptSettings, ServicePlan, plan_of
 from agentsvc_nb.settings import Settings, SettingsError, variable
 
 OWN = "http://127.0.0.1:8000/v1"
@@ -62,27 +62,27 @@ class Starter:
     def __init__(self, folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self._monkeypatch = folder, monkeypatch
 
-    def plan(self, model: str | None = None, **env: str) -> ServicePlan:
+    def config(self, model: str | None = None, **env: str) -> ServiceConfig:
         with self._monkeypatch.context() as here:
             for name, value in env.items():
                 here.setenv(name, value)
-            return plan_of(self.folder.path, model)
+            return load_config(self.folder.path, model)
 
     def start(self, model: str | None = None, **env: str) -> Ready:
         """What the service says of itself that it would be."""
-        plan = self.plan(model, **env)
-        plan.keep.write(self.folder)
-        return Ready("i", "http://127.0.0.1:1", 1, "0", plan.settings.settings_hash, "", plan.settings.model)
+        config = self.config(model, **env)
+        config.keep.write(self.folder)
+        return Ready("i", "http://127.0.0.1:1", 1, "0", config.settings.settings_hash, "", config.settings.model)
 
     def notice(self, ready: Ready, **env: str) -> str:
-        return self.plan(**env).notice(ready) or ""
+        return self.config(**env).notice(ready) or ""
 
     def fault(self, **env: str) -> str | None:
         """The library of the model reads the environment, too."""
         with self._monkeypatch.context() as here:
             for name, value in env.items():
                 here.setenv(name, value)
-            return plan_of(self.folder.path).fault()
+            return load_config(self.folder.path).fault()
 
 
 @pytest.fixture
@@ -98,9 +98,9 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
     for name in Settings.model_fields.keys() - {"data"}:
         env = {variable(name): CHOICES.get(name, "7")}
         starter.start(**env)
-        meant = getattr(starter.plan(**env).settings, name)
+        meant = getattr(starter.config(**env).settings, name)
         monkeypatch.chdir(starter.folder.path)
-        if getattr(starter.plan().settings, name) != meant:
+        if getattr(starter.config().settings, name) != meant:
             lost.add(name)
     secrets = {"model_key", "image_key", "web_search_key", "meta_token", "metrics_token", "secret"}
     secrets |= {"mcp_keys"}
@@ -124,41 +124,41 @@ def test_an_address_that_may_carry_a_secret_is_not_kept(starter: Starter, addres
     starter.start(AGENTSVC_SMTP_URL="smtp://ada:secret@h.example")
     assert "secret@" not in starter.folder.settings.read_text()
     assert "h.example" not in starter.folder.settings.read_text()
-    assert "set OPENAI_BASE_URL" in str(starter.plan().fault())
+    assert "set OPENAI_BASE_URL" in str(starter.config().fault())
 
 
 def test_an_empty_variable_forgets(starter: Starter) -> None:
     starter.start("scripted", AGENTSVC_RUN_CAPACITY="4", AGENTSVC_META_TOKEN="x")
     starter.start(AGENTSVC_RUN_CAPACITY="", AGENTSVC_META_TOKEN="", AGENTSVC_MODEL="")
-    assert starter.plan().keep == KeptSettings()
+    assert starter.config().keep == KeptSettings()
 
 
 def test_another_providers_model_is_not_asked_at_the_address_of_the_last(starter: Starter) -> None:
     """One of the same is; with none for a while, it is remembered whose the address was."""
     starter.start("openai-chat:x", AGENTSVC_MODEL_URL=OWN, AGENTSVC_MODEL_KEY="k", AGENTSVC_RUN_CAPACITY="4")
-    assert starter.plan("openai-chat:y").settings.model_url == OWN
+    assert starter.config("openai-chat:y").settings.model_url == OWN
     starter.start("offline")
-    assert starter.plan("openai-chat:x").settings.model_url == OWN
+    assert starter.config("openai-chat:x").settings.model_url == OWN
     starter.start("anthropic:x")
-    assert starter.plan().keep == KeptSettings(
+    assert starter.config().keep == KeptSettings(
         {"AGENTSVC_MODEL": "anthropic:x", "AGENTSVC_RUN_CAPACITY": "4"}, provider="anthropic"
     )
     starter.start("openai:x", OPENAI_BASE_URL=OWN)
     starter.start("anthropic:x")
-    assert "OPENAI_BASE_URL" not in starter.plan("openai:x").keep.settings
+    assert "OPENAI_BASE_URL" not in starter.config("openai:x").keep.settings
 
 
 def test_whose_address_it_is(starter: Starter) -> None:
     """A provider's key may go where this environment leads, and not where only the folder does."""
     starter.start("openai-chat:x", AGENTSVC_MODEL_URL=OWN)
-    assert starter.plan().kept_url == OWN
-    assert starter.plan(OPENAI_BASE_URL="http://other.example").kept_url == OWN, "it is not asked there"
-    assert starter.plan(AGENTSVC_MODEL_URL=OWN).kept_url is None
-    assert starter.plan(AGENTSVC_MODEL_URL="").kept_url is None
+    assert starter.config().kept_url == OWN
+    assert starter.config(OPENAI_BASE_URL="http://other.example").kept_url == OWN, "it is not asked there"
+    assert starter.config(AGENTSVC_MODEL_URL=OWN).kept_url is None
+    assert starter.config(AGENTSVC_MODEL_URL="").kept_url is None
     starter.start("openai-chat:x", OPENAI_BASE_URL=OWN, AGENTSVC_MODEL_URL="")
-    assert starter.plan().kept_url == OWN
-    assert starter.plan(OPENAI_BASE_URL="").kept_url is None
-    assert starter.plan("offline").kept_url is None
+    assert starter.config().kept_url == OWN
+    assert starter.config(OPENAI_BASE_URL="").kept_url is None
+    assert starter.config("offline").kept_url is None
 
 
 def test_a_gateway_wants_to_be_named_beside_the_key(starter: Starter) -> None:
@@ -176,14 +176,16 @@ def test_what_an_earlier_version_kept_is_taken_over(starter: Starter) -> None:
         ("anthropic:x", "https://gateway.example", "ANTHROPIC_BASE_URL"),
     ):
         write_private(starter.folder.model, f"{model}\n{address}\n")
-        assert starter.plan().keep == KeptSettings({"AGENTSVC_MODEL": model, at: address}, provider=model.split(":")[0])
+        assert starter.config().keep == KeptSettings(
+            {"AGENTSVC_MODEL": model, at: address}, provider=model.split(":")[0]
+        )
     write_private(starter.folder.model, "scripted\n\n")
     assert starter.start().model == "scripted"
     assert not starter.folder.model.exists()
-    assert starter.plan().settings.model == "scripted"
+    assert starter.config().settings.model == "scripted"
     starter.folder.settings.unlink()
     write_private(starter.folder.model, "openai-chat:x")
-    assert starter.plan().settings.model == "offline", "nobody knows where it was asked"
+    assert starter.config().settings.model == "offline", "nobody knows where it was asked"
 
 
 @pytest.mark.parametrize(
@@ -203,9 +205,9 @@ def test_settings_that_can_not_be_used_are_one_sentence_and_not_dropped(starter:
     """With the defaults it would be another service, whose runs end."""
     write_private(starter.folder.settings, text)
     with pytest.raises(SettingsError, match=f"{starter.folder.settings} can't be used: .*delete it"):
-        starter.plan()
+        starter.config()
     starter.folder.settings.unlink()
-    assert starter.plan().settings.model == "offline"
+    assert starter.config().settings.model == "offline"
 
 
 def test_only_what_is_named_can_differ(starter: Starter) -> None:

@@ -1,4 +1,4 @@
-"""The settings that a data folder keeps between services, and the plan for its next service, made from those and the
+"""The settings that a data folder keeps between services, and the configuration of its next service, made from those and the
 settings named now (docs/decisions/0029)."""
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ SECRET: Final = variable("secret")
 
 
 @dataclass(frozen=True)
-class ServicePlan:
-    """The settings with which a folder's next service starts.
+class ServiceConfig:
+    """The settings with which a folder's next service starts, and where they come from.
 
     kept: the settings that the folder keeps now.
     named: the variables named for this start, with their texts, from the environment and the `model` argument.
@@ -270,8 +270,8 @@ def _held(kept: KeptSettings) -> set[str]:
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 
-def plan_of(data: str | Path | None = None, model: str | None = None, *, embedded: bool = False) -> ServicePlan:
-    """The plan for a service of the folder: the settings that it keeps, overridden by those named in the environment
+def load_config(data: str | Path | None = None, model: str | None = None, *, embedded: bool = False) -> ServiceConfig:
+    """Return the configuration of the folder's next service: the settings that it keeps, overridden by those named in the environment
     and by `model`. An empty variable stands for the default. An `embedded` service has its database and its contents in
     the folder. Raises `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
@@ -284,13 +284,13 @@ def plan_of(data: str | Path | None = None, model: str | None = None, *, embedde
     settings = Settings.from_env({**before.settings, **environment}, data=folder.path, model=model)
     kept_url = _kept_url(settings, before, env)
     named = {name: env[name].strip() for name in _counting(settings, kept_url) if name in env}
-    return ServicePlan(settings, kept, named, before.changed(named, settings), kept_url)
+    return ServiceConfig(settings, kept, named, before.changed(named, settings), kept_url)
 
 
 def model_of(folder: DataFolder) -> str:
     """The model that answers in a folder, or would once its service starts. Raises `SettingsError`."""
     ready = Ready.read(folder.ready)  # which an ended service takes away, but not one that was killed
-    return (ready.model if ready else "") or plan_of(folder.path, embedded=True).settings.model
+    return (ready.model if ready else "") or load_config(folder.path, embedded=True).settings.model
 
 
 def for_embedded(env: Mapping[str, str]) -> dict[str, str]:
