@@ -198,7 +198,7 @@ def _print_account(args: argparse.Namespace) -> int:
         print_json(_facts(found, state))
         return 0
     print(f"state:  {state}{f' until {rfc3339(until)}' if until and state != 'active' else ''}")
-    print(f"config:   {'on' if found.account.config else 'off'}")
+    print(f"plan:   {'on' if found.account.plan else 'off'}")
     if found.account.review_since is not None:
         since = rfc3339(found.account.review_since)
         print(f"review: since {since}, when a call came without token counts; end it with `agentsvc account reconcile`")
@@ -216,7 +216,7 @@ def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
     return {
         "state": state,
         "until": rfc3339(until) if until and state != "active" else None,
-        "config": found.account.config,
+        "plan": found.account.plan,
         "review_since": rfc3339(review) if review is not None else None,
         "wallet_cents": found.wallet / CENT,
         "plan_pool_cents": found.plan / CENT,

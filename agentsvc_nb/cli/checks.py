@@ -31,7 +31,7 @@ from agentsvc_nb.service.config import load_config
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder, FolderFault, Ready
 from agentsvc_nb.service.ports import BlobsUnavailable, StoreAway, StoreUnusable, Tx
-from agentsvc_nb.service.runs import lease_records
+from agentsvc_nb.service.runs import process_records
 from agentsvc_nb.service.serve import PORT
 from agentsvc_nb.service.sql import newest
 from agentsvc_nb.service.store import blobs_of, contents_place, database_of, migrations, sqlite
@@ -258,7 +258,7 @@ def _secret(folder: DataFolder) -> Iterator[Finding]:
 
 def _workers(folder: DataFolder) -> Iterator[Finding]:
     """Whether a process executes the runs of a database that several share, and all have the same contents."""
-    living = _read(folder, lease_records.living)
+    living = _read(folder, process_records.living)
     settings = _settings(folder)
     if living is None or settings is None:
         return
@@ -327,7 +327,7 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
-    """Whether the database's server has another time: leases are kept by that, what is shown by this machine's."""
+    """Whether the database's server has another time: it decides who is dead, what is shown by this machine's."""
     try:
         apart = time.time_ns() // 1_000_000 - _look(folder).clock
     except (StoreAway, StoreUnusable):  # reported by `check_database`

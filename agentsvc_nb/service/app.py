@@ -42,10 +42,10 @@ from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.maintenance import BlobCheck, DatabaseCheck, Retention
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.runner.shared import SharedSignals, SharedWorkers, Sharing
+from agentsvc_nb.service.runner.shared import SharedWorkers, Sharing
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
-from agentsvc_nb.service.runs.lease_records import ProcessRecord
+from agentsvc_nb.service.runs.process_records import ProcessRecord
 from agentsvc_nb.service.store import blobs_of, contents_place, database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.telemetry import choose_tracing
@@ -326,13 +326,12 @@ def _work(
         given = (database, database.index, engines.clock, settings, origin, signals, workers)
         return UseCaseContext(*given, tracing=tracing, process=process)
 
-    channel = database.channel()
-    if channel is None:
+    signals, queue = LocalSignals(), database.queue()
+    if queue is None:
         alone = LocalWorkers()
-        return context(LocalSignals(), alone, None), alone, None
-    signals = SharedSignals(channel, instance)
-    workers = SharedWorkers(signals, works)
+        return context(signals, alone, None), alone, None
+    workers = SharedWorkers(works)
     use_case = context(signals, workers, instance)
     signed = accounts.digest(sign_in_token) if sign_in_token else ""
     process = ProcessRecord(instance, int(works), "\n".join(settings.run_models), contents_place(settings), signed)
-    return use_case, workers, Sharing(database, use_case, signals, workers, process)
+    return use_case, workers, Sharing(database, queue, use_case, signals, workers, process)

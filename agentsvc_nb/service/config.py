@@ -1,5 +1,5 @@
-"""The settings that a data folder keeps between services, and the configuration of its next service, made from those and the
-settings named now (docs/decisions/0029)."""
+"""The settings that a data folder keeps between services, and the configuration of its next service
+(docs/decisions/0029)."""
 
 from __future__ import annotations
 
@@ -271,9 +271,10 @@ def _held(kept: KeptSettings) -> set[str]:
 
 
 def load_config(data: str | Path | None = None, model: str | None = None, *, embedded: bool = False) -> ServiceConfig:
-    """Return the configuration of the folder's next service: the settings that it keeps, overridden by those named in the environment
-    and by `model`. An empty variable stands for the default. An `embedded` service has its database and its contents in
-    the folder. Raises `SettingsError`."""
+    """Return the configuration of the folder's next service.
+
+    The environment and `model` override the settings that the folder keeps; an empty variable means the default. An
+    `embedded` service has its database and its contents in the folder. Raises `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
     environment = for_embedded(os.environ) if embedded else os.environ
     env = environment if model is None else {**environment, MODEL: model}

@@ -54,8 +54,8 @@ class ModelKeys:
         return {name: self.place(name) for name in sorted(self._entries())}
 
     def variables(self, config: ServiceConfig) -> dict[str, str]:
-        """The variables that a service of this configuration gets beside its environment: keys of its models, each with the
-        address that it was typed for, if that is the one that counts."""
+        """Return the variables that a service gets next to its environment: keys of its models, each with the address
+        that it was typed for, if that is the one that counts."""
         families = {_family(provider_of(model)) for model in config.settings.models or (config.settings.model,)}
         found: dict[str, str] = {}
         for name, entry in self._entries().items():
@@ -84,7 +84,7 @@ class ModelKeys:
 
 
 def address_of(config: ServiceConfig, provider: str) -> str:
-    """The address, if not the provider's own, at which the service of this configuration asks models of this provider."""
+    """The address, if not the provider's own, at which the service asks models of this provider."""
     own = config.settings.model_url if _family(provider_of(config.settings.model)) == _family(provider) else None
     name = address_variable(provider)
     return own or config.keep.settings.get(name) or os.environ.get(name) or ""

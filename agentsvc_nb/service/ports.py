@@ -90,8 +90,8 @@ class DatabaseEngine(Database, Protocol):
         """Bring its schema up to date. Raises `SchemaTooNew`, and `StoreAway` when nothing answers."""
         ...
 
-    def channel(self) -> Channel | None:
-        """What the processes that share it tell each other by; None where one process has it to itself."""
+    def queue(self) -> Queue | None:
+        """What gives the processes that share it their work; None where one process has it to itself."""
         ...
 
     def close(self) -> None:
@@ -173,23 +173,22 @@ class Signals(Protocol):
         ...
 
 
-class Channel(Protocol):
-    """Names of what changed, told to all other processes on a database. A hint: it may be lost."""
+class Queue(Protocol):
+    """The queue of a database that processes share. One job of the queue carries each active run and job; it is added
+    in the transaction that needs it."""
 
-    def listen(self, sender: str, heard: Callable[[Sequence[str]], None]) -> None:
-        """Begin to listen: `heard` is called, in a thread, with the names that others than `sender` tell; with none
-        when some may have been missed."""
+    async def work(self, models: Sequence[str], execute: Callable[[str, int, int], Awaitable[None]]) -> None:
+        """Take the runs and jobs of these models, until it is cancelled; return when those that were taken have ended.
+
+        Each is given to `execute`: its id, the number of the job that carries it, and that of the worker as which this
+        process is registered in the queue. It is not cancelled. What it returns from is taken off the queue.
+        """
         ...
-
-    def send(self, sender: str, names: Sequence[str]) -> None:
-        """Tell the others. Blocks: call it in a thread, always the same."""
-        ...
-
-    def close(self) -> None: ...
 
 
 class Workers(Protocol):
-    """The workers that execute runs and jobs. A wake-up is sent after the run or job was queued in the database."""
+    """The workers that execute runs and jobs. A wake-up is sent after the run or job was queued in the database; where
+    processes share that, its queue tells them, too."""
 
     def wake_run(self, run_id: str) -> None: ...
     def wake_job(self, job_id: str) -> None: ...

@@ -174,7 +174,7 @@ def _make_key(config: ServiceConfig, folder: DataFolder) -> None:
 
     from agentsvc_nb.service.keyring import check_secret, ensure_own_key, open_beside
     from agentsvc_nb.service.ports import StoreAway, StoreBusy, StoreUnusable
-    from agentsvc_nb.service.runs import leases
+    from agentsvc_nb.service.runs import processes
     from agentsvc_nb.service.store import contents_place
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
@@ -182,7 +182,7 @@ def _make_key(config: ServiceConfig, folder: DataFolder) -> None:
         if config.settings.database:
             with open_beside(folder) as database:
                 database.write_now(lambda tx: check_secret(tx, folder))
-                leases.check_contents(database, contents_place(config.settings))
+                processes.check_contents(database, contents_place(config.settings))
         ensure_own_key(folder)
     except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None

@@ -179,7 +179,7 @@ def restarts(cluster: Cluster, run: Run) -> int:
     import psycopg
 
     with psycopg.connect(cluster.env["AGENTSVC_DATABASE"]) as connection:
-        row = connection.execute("SELECT restarts - (worker_id IS NULL)::int FROM run WHERE run_id = %s", [run.run_id])
+        row = connection.execute("SELECT restarts FROM run WHERE run_id = %s", [run.run_id])
         [(found,)] = row.fetchall()
     return int(found)
 

@@ -13,9 +13,10 @@ from tests.cluster.checked import Load, report, run
 from tests.cluster.history import History
 
 MOST_SECONDS = 12.0
-"""How long a dead worker's run may wait, as it is measured here, of the 10 s that are promised: a lease of 9 s, then
-another worker takes it (docs/decisions/0057-leases.md). Two seconds more, since a look at the runs comes every 0.25 s
-at best, and clients, replicas and workers share this machine's processor. `.ci/long` has the machine to itself."""
+"""How long a dead worker's run may wait, as it is measured here, of the 10 s that are promised: a silence of 9 s,
+then another worker takes it (docs/decisions/0102-procrastinate.md). Two seconds more, since a look at the runs
+comes every 0.25 s at best, and clients, replicas and workers share this machine's processor. `.ci/long` has the machine
+to itself."""
 
 
 def checked(path: Path, load: Load) -> History:

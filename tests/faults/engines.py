@@ -29,9 +29,8 @@ from typing import Any, Final, TypeVar
 import agentsvc_nb
 from agentsvc_nb.service import sql
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports import Channel, DatabaseEngine, Index, Row, StoreAway, StoreBusy, Tx
+from agentsvc_nb.service.ports import DatabaseEngine, Index, Queue, Row, StoreAway, StoreBusy, Tx
 from agentsvc_nb.service.runner.storage import SystemClock
-from agentsvc_nb.service.runs import lease_records
 from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
 
@@ -71,8 +70,7 @@ NOWHERE = Point("never", "", 0)
 def names() -> dict[str, str]:
     """The names of the SQL statements (`runs.claim`) by their text."""
     files = [path.relative_to(SERVICE).with_suffix("") for path in SERVICE.glob("*/*.sql")]
-    found = {text: f"{file.name}.{name}" for file in files for name, text in sql.load(file.as_posix()).items()}
-    return {**found, lease_records._sql["claim_run"]: "runs.claim"}  # in a database that processes share
+    return {text: f"{file.name}.{name}" for file in files for name, text in sql.load(file.as_posix()).items()}
 
 
 class WatchedTx:
@@ -112,8 +110,8 @@ class WrappedDatabase:
         self._inner.open()
         return self
 
-    def channel(self) -> Channel | None:
-        return self._inner.channel()
+    def queue(self) -> Queue | None:
+        return self._inner.queue()
 
     def close(self) -> None:
         self._inner.close()

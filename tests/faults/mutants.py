@@ -113,7 +113,7 @@ def _cancel_frees_at_once() -> None:
 
 def _resume_untold() -> None:
     async def resume(context: Any, run_id: str, attempt: int) -> Any:
-        return await context.write(lambda tx: run_records.resume(tx, run_id, attempt))
+        return await context.write(lambda tx: run_records.resume(tx, run_id, attempt, context.process))
 
     _replace(attempts, "resume", resume)
 

@@ -41,7 +41,7 @@ def change(folder: DataFolder, sql: str) -> None:
 
 def living(folder: DataFolder, works: bool, contents: str = CONTENTS) -> None:
     lives = "EXTRACT(EPOCH FROM clock_timestamp()) * 1000 + 60000"
-    columns = "(id, works, models, contents, sign_in, lease_until)"
+    columns = "(id, works, models, contents, sign_in, lives_until)"
     change(folder, f"INSERT INTO process {columns} VALUES ('one', {works:d}, 'scripted', '{contents}', '', {lives})")
 
 

@@ -61,7 +61,8 @@ class JobRecord:
     cost_microcents: int
     worker_id: str | None
     """As of a run."""
-    lease_until: int | None
+    queue_job: int | None
+    """As of a run; None for the handle of a run, too."""
 
     def given(self) -> dict[str, Any]:
         """The tool's input."""
@@ -179,9 +180,9 @@ def active(tx: Tx) -> list[JobRecord]:
     return [read(row) for row in tx.all(_sql["active"])]
 
 
-def claim(tx: Tx, job_id: str, now: int) -> JobRecord | None:
-    """Start the next attempt at a queued or running job; None for any other."""
-    return _record(tx.one(_sql["claim"], job_id=job_id, now=now))
+def claim(tx: Tx, job_id: str, process: str | None, now: int) -> JobRecord | None:
+    """Start the next attempt at a queued or running job, in the process; None for any other."""
+    return _record(tx.one(_sql["claim"], job_id=job_id, process=process, now=now))
 
 
 def restarted(tx: Tx, job_id: str, by: int) -> None:

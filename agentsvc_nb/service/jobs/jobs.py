@@ -19,7 +19,7 @@ from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
 from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.runs import event_records, lease_records, run_records, runs
+from agentsvc_nb.service.runs import event_records, process_records, run_records, runs
 from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.limits import RESTARTS_MAX
@@ -205,36 +205,22 @@ async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
     return await context.read(lambda tx: job_records.get(tx, job_id))
 
 
-async def claim(context: UseCaseContext, job_id: str) -> JobRecord | None:
-    """Start a job, or restart one that was cut off, under the next attempt number; None when it has ended or
-    is being cancelled."""
+async def claim(context: UseCaseContext, job_id: str, queue_job: int | None = None) -> JobRecord | None:
+    """Start a job, or restart one that was cut off, under the next attempt number. None when it has ended, is being
+    cancelled, or is no longer carried by `queue_job`."""
     now = context.now
-    record = await context.write(lambda tx: job_records.claim(tx, job_id, now))
+
+    def use(tx: Tx) -> JobRecord | None:
+        if queue_job is not None:
+            found = job_records.get(tx, job_id)
+            if found is None or found.queue_job != queue_job or _belongs_to_the_ended(tx, found):
+                return None
+        return job_records.claim(tx, job_id, context.process, now)
+
+    record = await context.write(use)
     if record is not None:
         context.signals.notify(job_id)
     return record
-
-
-async def take(context: UseCaseContext, job_id: str) -> JobRecord | None:
-    """In a database that processes share: `claim` a job that nobody executes, with a lease for this process. None when
-    another has it, and when it has ended or is ended here, as `recover` would."""
-    taken = await context.write(lambda tx: _take(tx, context, job_id))
-    if taken is None:
-        return None
-    context.signals.notify(job_id)
-    return taken if taken.ended_at is None else None
-
-
-def _take(tx: Tx, context: UseCaseContext, job_id: str) -> JobRecord | None:
-    assert context.process is not None
-    found, now = lease_records.take_job(tx, job_id, context.process), context.now
-    if found is None:
-        return None
-    if ending := _final(tx, found):
-        return job_records.finish(tx, job_id, found.attempt, ending, now)
-    if found.status == "running":
-        job_records.restarted(tx, job_id, 1)
-    return job_records.claim(tx, job_id, now)
 
 
 async def report(context: UseCaseContext, record: JobRecord, progress: dict[str, Any]) -> None:
@@ -260,13 +246,13 @@ async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: i
     await context.write(use)
 
 
-async def leave(context: UseCaseContext, job_id: str) -> None:
+async def leave(context: UseCaseContext, record: JobRecord) -> None:
     """Leave an active job for recovery at the next start, or to another process. An orderly stop does not count against
     `RESTARTS_MAX`."""
-    if (process := context.process) is None:
-        await context.write(lambda tx: job_records.restarted(tx, job_id, -1))
+    if context.process is None:
+        await context.write(lambda tx: job_records.restarted(tx, record.job_id, -1))
     else:
-        await context.write(lambda tx: lease_records.leave_job(tx, job_id, process))
+        await context.write(lambda tx: process_records.queue_job(tx, record.job_id, record.attempt))
 
 
 async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: JobEnding) -> JobRecord | None:
@@ -304,12 +290,18 @@ def _recover(tx: Tx, now: int) -> list[JobRecord]:
     for record in job_records.active(tx):
         if record.follows is not None:
             continue
-        if ending := _final(tx, record):
-            job_records.finish(tx, record.job_id, record.attempt, ending, now)
-        else:
-            job_records.restarted(tx, record.job_id, 1)
+        if not end_or_count(tx, record, now):
             waiting.append(record)
     return waiting
+
+
+def end_or_count(tx: Tx, record: JobRecord, now: int) -> bool:
+    """End a job that was cut off and cannot go on; False if it goes on, which is counted."""
+    if ending := _final(tx, record):
+        job_records.finish(tx, record.job_id, record.attempt, ending, now)
+        return True
+    job_records.restarted(tx, record.job_id, 1)
+    return False
 
 
 def _final(tx: Tx, record: JobRecord) -> JobEnding | None:

@@ -21,7 +21,7 @@ UPDATE job SET status = :status, started_at = :started_at WHERE follows = :run_i
 SELECT * FROM job WHERE status IN ('queued', 'running', 'cancelling') ORDER BY rowid
 
 -- name: claim
-UPDATE job SET status = 'running', attempt = attempt + 1, started_at = COALESCE(started_at, :now)
+UPDATE job SET status = 'running', worker_id = :process, attempt = attempt + 1, started_at = COALESCE(started_at, :now)
 WHERE job_id = :job_id AND status IN ('queued', 'running') RETURNING *
 
 -- name: restarted

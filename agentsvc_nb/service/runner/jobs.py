@@ -57,9 +57,14 @@ class JobRunner:
         self._use_case = storage.use_case
         self._tools = tools
         self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
+        self._queue_jobs: dict[str, int] = {}
+        """The jobs of the queue that carry these, in a database that processes share."""
         self._calls: dict[str, tuple[tool_calls.DirectCall, dict[str, int]]] = {}
 
-    def wake(self, job_id: str) -> None:
+    def wake(self, job_id: str, queue_job: int | None = None) -> None:
+        """Execute the job; `queue_job` carries it in a database that processes share."""
+        if queue_job is not None:
+            self._queue_jobs[job_id] = queue_job
         self.supervisor.start(job_id)
 
     async def recover(self) -> None:
@@ -96,24 +101,26 @@ class JobRunner:
 
     async def _work(self, job_id: str) -> None:
         """Work on the job until it has ended, or is another's: again when the database was lost."""
-        while True:
-            try:
-                return await self._attempt(job_id)
-            except STORE_LOST as error:
-                log.warning("job %s begins again: %s", job_id, error)
-            await self.supervisor.store(job_id, lambda: self._leave(job_id))
+        try:
+            while True:
+                try:
+                    return await self._attempt(job_id)
+                except STORE_LOST as error:
+                    log.warning("job %s begins again: %s", job_id, error)
+                await self.supervisor.store(job_id, lambda: self._end_cancelled(job_id))
+        finally:
+            self._queue_jobs.pop(job_id, None)
 
-    async def _leave(self, job_id: str) -> None:
-        """Leave a job whose work was lost to the next claim, which does not count against `RESTARTS_MAX`."""
-        if self._use_case.process is not None:
-            return await jobs.leave(self._use_case, job_id)
+    async def _end_cancelled(self, job_id: str) -> None:
+        """End a job that is being cancelled and whose work was lost: it is not claimed again."""
         found = await jobs.find(self._use_case, job_id)
-        if found is not None and found.status == "cancelling":  # is not claimed again
+        if found is not None and found.status == "cancelling" and found.worker_id == self._use_case.process:
             await jobs.finish(self._use_case, job_id, found.attempt, JobEnding("cancelled", []))
 
     async def _attempt(self, job_id: str) -> None:
         """Raises what is in `STORE_LOST`."""
-        job = await self.supervisor.store(job_id, lambda: self._claim(job_id))
+        queue_job = self._queue_jobs.get(job_id)
+        job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id, queue_job))
         if job is None:
             return
         ending = await self._ending(job)
@@ -122,10 +129,6 @@ class JobRunner:
             if ending.status == "failed":
                 code = (ending.error or {}).get("code")
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
-
-    async def _claim(self, job_id: str) -> JobRecord | None:
-        claim = jobs.claim if self._use_case.process is None else jobs.take
-        return await claim(self._use_case, job_id)
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; the job's ending, or None when the service is stopping and leaves the job for recovery, or
@@ -208,7 +211,7 @@ class JobRunner:
         async def leave() -> bool:
             if await self._asked_to_stop(job):
                 return False
-            await jobs.leave(self._use_case, job.job_id)
+            await jobs.leave(self._use_case, job)
             return True
 
         return await self.supervisor.store(job.job_id, leave) is not False

@@ -48,10 +48,13 @@ class RunRunner:
         self._schemas = schemas
         self._servers = servers
         self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
-        self.claiming = 0
-        """The number of runs that it was woken for and has not claimed yet."""
+        self._queue_jobs: dict[str, int] = {}
+        """The jobs of the queue that carry the runs, in a database that processes share."""
 
-    def wake(self, run_id: str) -> None:
+    def wake(self, run_id: str, queue_job: int | None = None) -> None:
+        """Execute the run; `queue_job` carries it in a database that processes share."""
+        if queue_job is not None:
+            self._queue_jobs[run_id] = queue_job
         self.supervisor.start(run_id)
 
     def interrupt(self, run_id: str) -> None:
@@ -65,21 +68,18 @@ class RunRunner:
 
     async def _work(self, run_id: str) -> None:
         """Work on the run until it has ended, or is another's: again from its checkpoint when the database was lost."""
-        while True:
-            try:
-                return await self._attempt(run_id)
-            except STORE_LOST as error:
-                log.warning("run %s goes on from its checkpoint: %s", run_id, error)
-            if self._use_case.process is not None:  # does not count against `RESTARTS_MAX`
-                await self.supervisor.store(run_id, lambda: attempts.leave(self._use_case, run_id))
+        try:
+            while True:
+                try:
+                    return await self._attempt(run_id)
+                except STORE_LOST as error:
+                    log.warning("run %s goes on from its checkpoint: %s", run_id, error)
+        finally:
+            self._queue_jobs.pop(run_id, None)
 
     async def _attempt(self, run_id: str) -> None:
         """Raises what is in `STORE_LOST`."""
-        self.claiming += 1
-        try:
-            run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
-        finally:
-            self.claiming -= 1
+        run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
         if run is None:
             return
         tracing.enter(observing.attempt_span(run))
@@ -105,16 +105,17 @@ class RunRunner:
             await self._finish(run_id, run.attempt if context is None else context.log.attempt, ending)
 
     async def _claim(self, run_id: str) -> RunRecord | None:
-        """Claim a queued run, or take over an active one that a crashed server left; None when it has ended.
+        """Claim a queued run, or take over an active one that a crashed server left; None when it has ended, or another
+        job of the queue carries it.
 
         A run that is being cancelled is taken over, too, because a worker has to end it.
         """
-        if self._use_case.process is not None:
-            return await attempts.take(self._use_case, run_id)
         if claimed := await attempts.claim(self._use_case, run_id):
             return claimed
         found = await runs.find(self._use_case, run_id)
         if found is None or found.status not in ACTIVE:
+            return None
+        if self._use_case.process is not None and found.queue_job != self._queue_jobs.get(run_id):
             return None
         return await attempts.resume(self._use_case, run_id, found.attempt)
 
@@ -140,7 +141,7 @@ class RunRunner:
             )
             await context.log.flush()
         except asyncio.CancelledError:
-            if self.supervisor.stopping and await self._is_left(run):
+            if self.supervisor.stopping and await self._is_left(run, context.log.attempt):
                 return None
             await context.log.flush()
             return context.ending("cancelled", output=_spoken(context))
@@ -185,13 +186,13 @@ class RunRunner:
         if ending.status == "failed":
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 
-    async def _is_left(self, run: RunRecord) -> bool:
+    async def _is_left(self, run: RunRecord, attempt: int) -> bool:
         """Leave the run for recovery; False if it was cancelled, for then it ends now, while what it used is known."""
 
         async def leave() -> bool:
             if await self._asked_to_stop(run):
                 return False
-            await attempts.leave(self._use_case, run.run_id)
+            await attempts.leave(self._use_case, run.run_id, attempt)
             return True
 
         return await self.supervisor.store(run.run_id, leave) is not False

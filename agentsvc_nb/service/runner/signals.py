@@ -38,6 +38,11 @@ class LocalSignals:
     def watch(self, name: str) -> LocalWatch:
         return LocalWatch(self._watchers, name)
 
+    @property
+    def watched(self) -> set[str]:
+        """The runs and jobs that somebody watches."""
+        return set(self._watchers)
+
 
 def _wake(watches: tuple[LocalWatch, ...]) -> None:
     for watch in watches[:WOKEN_AT_ONCE]:

@@ -125,6 +125,11 @@ class TaskSupervisor:
         finally:
             self._disk_faults.pop(name, None)
 
+    async def ended(self, name: str) -> None:
+        """Wait until the work of this name is done, if it has begun."""
+        if (task := self._tasks.get(name)) is not None:
+            await asyncio.wait([task])
+
     async def idle(self, seconds: float) -> None:
         """Wait until the work that it has now is done, for so many seconds at most."""
         if self._tasks:

@@ -202,8 +202,9 @@ class ToolCalls:
         job = await self._earlier_job(call, tool) or await self._submit(call, tool, given)
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
-        # Harmless for a job that an earlier attempt submitted: one that is under way or has ended is not begun again.
-        self.jobs.wake(job.job_id)
+        if self.use_case.process is None:  # else the queue has it executed
+            # Harmless for a job that an earlier attempt submitted: one under way, or ended, is not begun again.
+            self.jobs.wake(job.job_id)
         try:
             job = await self._follow(job)
         except STORE_LOST:  # the run goes on soon and follows the job again

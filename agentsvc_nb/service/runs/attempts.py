@@ -12,7 +12,7 @@ from agentsvc_nb.service.accounts import money
 from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.jobs import job_records
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.runs import event_records, lease_records, observing, run_records, runs, sent_records
+from agentsvc_nb.service.runs import event_records, observing, process_records, run_records, runs, sent_records
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import SentCall
@@ -36,17 +36,14 @@ class LostRun(Exception):
 async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
     """Mark a queued run as running and return it; None when it is no longer queued."""
     now = context.now
-    record = await context.write(lambda tx: _claim(tx, run_id, now))
+    record = await context.write(lambda tx: _claim(tx, context, run_id, now))
     if record is not None:
         context.signals.notify(run_id)
     return record
 
 
-def _claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
-    return _claimed(tx, run_records.claim(tx, run_id, now), now)
-
-
-def _claimed(tx: Tx, record: RunRecord | None, now: int) -> RunRecord | None:
+def _claim(tx: Tx, context: UseCaseContext, run_id: str, now: int) -> RunRecord | None:
+    record = run_records.claim(tx, run_id, context.process, now)
     if record is not None:
         runs.announce(tx, record, record.last_event, now)
         runs.update_ask_job(tx, record)
@@ -57,50 +54,19 @@ async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecor
     """Take a run over at its last checkpoint, under a new attempt number. Events after the checkpoint are discarded by
     readers (docs/api/events.md). None when `attempt` is no longer the run's."""
     now = context.now
-    record = await context.write(lambda tx: _resume(tx, run_id, attempt, now))
+    record = await context.write(lambda tx: _resume(tx, context, run_id, attempt, now))
     if record is not None:
         context.signals.notify(run_id)
         await observing.resumed(context, record)
     return record
 
 
-def _resume(tx: Tx, run_id: str, attempt: int, now: int) -> RunRecord | None:
-    record = run_records.resume(tx, run_id, attempt)
+def _resume(tx: Tx, context: UseCaseContext, run_id: str, attempt: int, now: int) -> RunRecord | None:
+    record = run_records.resume(tx, run_id, attempt, context.process)
     if record is not None:
         payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
         event_records.append(tx, run_id, record.attempt, "run.resumed", payload, now)
     return record
-
-
-async def take(context: UseCaseContext, run_id: str) -> RunRecord | None:
-    """In a database that processes share: claim a queued run, or resume one that nobody executes any more, with a lease
-    for this process. None when another has it, and when it has ended or is ended here, as `recover` would."""
-    taken = await context.write(lambda tx: _take(tx, context, run_id))
-    if taken is None:
-        return None
-    context.signals.notify(run_id)
-    if taken.ended_at is not None:
-        await observing.ended(context, taken)
-        return None
-    if taken.attempt > 1:
-        await observing.resumed(context, taken)
-    return taken
-
-
-def _take(tx: Tx, context: UseCaseContext, run_id: str) -> RunRecord | None:
-    assert context.process is not None
-    process, offered, now = context.process, context.settings.run_models, context.now
-    if claimed := lease_records.claim_run(tx, run_id, process, offered, now):
-        return _claimed(tx, claimed, now)
-    found = lease_records.take_run(tx, run_id, process, offered)
-    if found is None:
-        return None
-    if ending := _final(found, offered):
-        return runs.end(tx, run_id, found.attempt, _used_so_far(tx, found, ending), context.origin, now)
-    if found.status == "queued":
-        return _claim(tx, run_id, now)
-    run_records.restarted(tx, run_id, 1)
-    return _resume(tx, run_id, found.attempt, now)
 
 
 async def append(
@@ -167,13 +133,13 @@ async def hold(
         raise LostRun(run.run_id)
 
 
-async def leave(context: UseCaseContext, run_id: str) -> None:
+async def leave(context: UseCaseContext, run_id: str, attempt: int) -> None:
     """Leave an active run for recovery at the next start, or to another process. An orderly stop does not count against
     `RESTARTS_MAX`."""
-    if (process := context.process) is None:
+    if context.process is None:
         await context.write(lambda tx: run_records.restarted(tx, run_id, -1))
     else:
-        await context.write(lambda tx: lease_records.leave_run(tx, run_id, process))
+        await context.write(lambda tx: process_records.queue_run(tx, run_id, attempt))
 
 
 async def recover(context: UseCaseContext) -> list[RunRecord]:
@@ -194,13 +160,19 @@ def _recover(tx: Tx, origin: str, offered: Sequence[str], now: int) -> tuple[lis
     waiting: list[RunRecord] = []
     ended: list[RunRecord | None] = []
     for record in run_records.active(tx):
-        if ending := _final(record, offered):
-            ending = _used_so_far(tx, record, ending)
-            ended.append(runs.end(tx, record.run_id, record.attempt, ending, origin, now))
+        if (final := end_or_count(tx, record, offered, origin, now)) is not None:
+            ended.append(final)
         else:
-            run_records.restarted(tx, record.run_id, 1)
             waiting.append(record)
     return waiting, ended
+
+
+def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str, now: int) -> RunRecord | None:
+    """End a run that was cut off and cannot go on; None if it goes on, which is counted."""
+    if ending := _final(record, offered):
+        return runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now)
+    run_records.restarted(tx, record.run_id, 1)
+    return None
 
 
 def _final(record: RunRecord, offered: Sequence[str]) -> Ending | None:

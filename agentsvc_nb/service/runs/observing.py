@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.runs import count_records, lease_records, run_records
+from agentsvc_nb.service.runs import count_records, process_records, run_records
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.telemetry.tracing import FinishedSpan
@@ -34,7 +34,7 @@ class UnderWay:
 
 async def under_way(context: UseCaseContext) -> UnderWay:
     def read(tx: Tx) -> UnderWay:
-        workers = 1 if context.process is None else sum(process.works for process in lease_records.living(tx))
+        workers = 1 if context.process is None else sum(process.works for process in process_records.living(tx))
         return UnderWay(
             count_records.runs(tx),
             count_records.jobs(tx),

@@ -79,8 +79,9 @@ class RunRecord:
     client_tools: str | None
     """As JSON, the names of the tools that its caller executes."""
     worker_id: str | None
-    """Who executes it, of processes that share the database (`runs.lease_records`)."""
-    lease_until: int | None
+    """Who executes it, or did last, of processes that share the database."""
+    queue_job: int | None
+    """The one job of the queue that carries it; None in a database that one process has to itself."""
 
     row: Row = field(repr=False)
     """All columns, of which the wire model is made."""
@@ -263,14 +264,15 @@ def active_by_account(tx: Tx) -> dict[str, int]:
     return {row["account"]: row["runs"] for row in tx.all(_sql["active_by_account"])}
 
 
-def claim(tx: Tx, run_id: str, now: int) -> RunRecord | None:
-    """Mark a queued run as running; None when it is not queued."""
-    return _record(tx.one(_sql["claim"], run_id=run_id, now=now))
+def claim(tx: Tx, run_id: str, process: str | None, now: int) -> RunRecord | None:
+    """Mark a queued run as running in the process; None when it is not queued."""
+    return _record(tx.one(_sql["claim"], run_id=run_id, process=process, now=now))
 
 
-def resume(tx: Tx, run_id: str, attempt: int) -> RunRecord | None:
-    """Raise the run's attempt number, so that writes of `attempt` are refused; None when `attempt` is not the run's."""
-    return _record(tx.one(_sql["resume"], run_id=run_id, attempt=attempt))
+def resume(tx: Tx, run_id: str, attempt: int, process: str | None) -> RunRecord | None:
+    """Raise the run's attempt number, so that writes of `attempt` are refused, and note the process that executes it;
+    None when `attempt` is not the run's."""
+    return _record(tx.one(_sql["resume"], run_id=run_id, attempt=attempt, process=process))
 
 
 def restarted(tx: Tx, run_id: str, by: int) -> None:

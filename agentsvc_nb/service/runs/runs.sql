@@ -1,4 +1,5 @@
--- A run's first event, that of its claim and its last two or three are counted where the run is written.
+-- A run's first event, that of its claim and its last two or three are counted where the run is written. In PostgreSQL a trigger
+-- gives each new run, and each new job, to the queue (migration 0031).
 
 -- name: insert
 INSERT INTO run (run_id, account, key_id, pool, hold_microcents, chat, project, status, output_config, model, message_chars,
@@ -76,12 +77,12 @@ SELECT * FROM run WHERE status IN ('queued', 'running', 'cancelling') ORDER BY r
 SELECT account, COUNT(*) AS runs FROM run WHERE status IN ('queued', 'running', 'cancelling') GROUP BY account
 
 -- name: claim
-UPDATE run SET status = 'running', attempt = 1, started_at = :now, last_event = last_event + 1,
+UPDATE run SET status = 'running', worker_id = :process, attempt = 1, started_at = :now, last_event = last_event + 1,
     checkpoint_event = last_event + 1
 WHERE run_id = :run_id AND status = 'queued' RETURNING *
 
 -- name: resume
-UPDATE run SET attempt = attempt + 1, charge_hold_microcents = 0
+UPDATE run SET attempt = attempt + 1, worker_id = :process, charge_hold_microcents = 0
 WHERE run_id = :run_id AND attempt = :attempt AND status IN ('running', 'cancelling') RETURNING *
 
 -- name: restarted

@@ -16,10 +16,9 @@ from typing import Any, Final, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from agentsvc_nb.service.ports import CommitLost, Row, StoreAway, StoreBusy, StoreUnusable, Tx
+from agentsvc_nb.service.ports import CommitLost, Queue, Row, StoreAway, StoreBusy, StoreUnusable, Tx
 from agentsvc_nb.service.store.group_commit import GroupCommit, PendingWrite
 from agentsvc_nb.service.store.migrations import postgres as schema
-from agentsvc_nb.service.store.postgres_channel import PostgresChannel
 from agentsvc_nb.service.store.postgres_tx import PostgresTx, as_dict
 from agentsvc_nb.service.store.tsearch import TsvectorIndex
 from agentsvc_nb.tools.support.stopping import WALL_SHARE, ReadTime, ReadTooLong
@@ -32,7 +31,7 @@ READERS: Final = 8
 LOCK_SECONDS: Final = 5
 IDLE_SECONDS: Final = 3
 """The server ends a writer's connection that is silent for so long within a transaction: one that is frozen or cut off
-would keep all others from writing, until they are refused (`LOCK_SECONDS`) or their leases have run out."""
+would keep all others from writing, until they are refused (`LOCK_SECONDS`) or count as dead."""
 AWAY_SECONDS: Final = 10.0
 """How long a read or write is tried again while the server does not answer: a restart takes some seconds."""
 AGAIN_SECONDS: Final = 0.2
@@ -112,8 +111,10 @@ class PostgresDatabase(GroupCommit):
         with self._connection() as connection, _fit():
             schema.migrate(connection)
 
-    def channel(self) -> PostgresChannel:
-        return PostgresChannel(self._given)
+    def queue(self) -> Queue:
+        from agentsvc_nb.service.store.postgres_queue import PostgresQueue  # not for a command that only reads
+
+        return PostgresQueue(self._given)
 
     def look(self) -> Looked:
         """What `agentsvc doctor` tells. Changes nothing."""

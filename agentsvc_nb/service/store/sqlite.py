@@ -78,7 +78,7 @@ class SqliteDatabase(GroupCommit):
         self._file = inode(self._path)
         return self
 
-    def channel(self) -> None:
+    def queue(self) -> None:
         """The data folder's lock keeps others away."""
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from agentsvc_nb.service.accounts.usage_records import UsageRecord
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import access, bodies
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.runs import leases
+from agentsvc_nb.service.runs import processes
 from agentsvc_nb.service.terms import TERMS_TEXT, TERMS_VERSION
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire import ids
@@ -43,7 +43,7 @@ async def sign_in(context: RequestContext) -> Response:
     link."""
     given = context.request.query_params.get("token", "")
     known = accounts.is_token(given, context.services.sign_in_token)
-    if not known and not (given and await leases.is_sign_in(context.use_case, given)):
+    if not known and not (given and await processes.is_sign_in(context.use_case, given)):
         back = access.remembered(context.request) is not None
         return render("sign_in.html", 401 if given else 200, wrong=bool(given), back=back)
     secret = await accounts.open_session(context.use_case)

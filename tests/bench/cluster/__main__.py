@@ -71,7 +71,6 @@ def _one_after_the_other(cluster: Cluster, server: Server, runs: int) -> None:
 def _show(what: str, used: Counts, runs: int, one: str = "a run") -> None:
     print(f"{what}: {one} takes")
     print(f"{'':2}{'commits':>13} {used.commits / runs:8.2f}")
-    print(f"{'':2}{'notifications':>13} {used.notifications / runs:8.2f}")
     print(f"{'':2}{'reads':>13} {used.reads / runs:8.2f}  (transactions of several statements)")
     for part, count in sorted(used.statements.items()):
         print(f"{'':2}{part:>13} {count / runs:8.2f}  statements")

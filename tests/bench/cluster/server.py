@@ -1,4 +1,4 @@
-"""What PostgreSQL did: commits, reads and notifications, and which statements, by the part of the service that sends
+"""What PostgreSQL did: commits and reads, and which statements, by the part of the service that sends
 them; and the processor time of all processes."""
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ OPTIONS: Final = f"{DURABLE} -c shared_preload_libraries=pg_stat_statements"
 _VALUE: Final = re.compile(r"%\(\w+\)s|\$\d+|'[^']*'|\b\d+\b|\bEPOCH\b")
 """What differs between a statement as it is sent and as the server counts it."""
 _PARTS: Final = {
-    "events": ("runs.next_events", "runs.insert_event", "runs.used"),
+    "events": ("events.next_events", "events.insert_event", "runs.used"),
     "request": ("keys", "accounts.get"),
     "start": ("chats", "idempotency", "usage", "runs.insert", "runs.active_of_chat"),
-    "claim": ("leases.take", "leases.claim", "runs.claim", "runs.message", "runs.saved", "jobs.follow"),
+    "claim": ("runs.claim", "runs.message", "runs.saved", "jobs.follow"),
     "documents": ("files",),
     "end": ("runs.finish", "jobs.following", "jobs.spent_in"),
-    "reading": ("runs.events", "runs.status", "runs.get", "runs.shown"),
-    "looking": ("leases",),
+    "reading": ("events.events", "runs.status", "runs.get", "runs.shown"),
+    "looking": ("processes",),
 }
 """The statements of each part, by the file that has them and the beginning of their names; the first that fits."""
 
@@ -38,7 +38,6 @@ class Counts:
 
     commits: int
     reads: int
-    notifications: int
     statements: Counter[str]
     cpu: tuple[float, float, float]
 
@@ -46,7 +45,6 @@ class Counts:
         return Counts(
             self.commits - before.commits,
             self.reads - before.reads,
-            self.notifications - before.notifications,
             self.statements - before.statements,
             (self.cpu[0] - before.cpu[0], self.cpu[1] - before.cpu[1], self.cpu[2] - before.cpu[2]),
         )
@@ -69,21 +67,23 @@ class Server:
             "SELECT query, calls FROM pg_stat_statements JOIN pg_database ON oid = dbid "
             "WHERE datname = current_database() AND query NOT LIKE '%pg_stat_statements%'"
         )
-        commits = reads = notifications = 0
+        commits = reads = 0
         statements: Counter[str] = Counter()
         for query, calls in found:
             if query.startswith("BEGIN"):
                 reads += calls * ("READ ONLY" in query)
                 commits += calls * ("READ ONLY" not in query)
-            elif "pg_notify" in query:
-                notifications += calls
+            elif "procrastinate" in query and "UPDATE run" not in query and "INSERT" not in query:
+                # Each job that ends was also taken; other looks at the queue find nothing to commit.
+                commits += 2 * calls * ("finish_job" in query)
+                statements["queue"] += calls
             elif name := self._named.get(_alike(query)):
                 statements[_part(name)] += calls
             elif query.startswith(("SAVEPOINT", "RELEASE", "ROLLBACK TO")):
                 statements["savepoints"] += calls
             elif not query.startswith(("COMMIT", "SET", "SELECT pg_advisory", "LISTEN")):
                 statements["other"] += calls
-        return Counts(commits, reads, notifications, statements, self._cpu())
+        return Counts(commits, reads, statements, self._cpu())
 
     def ended(self) -> int:
         """The number of runs that have ended."""
@@ -104,9 +104,10 @@ def _children(pid: int) -> list[int]:
 
 def _named() -> dict[str, str]:
     """The file and name of each named statement, by its text as `_alike` has it."""
-    files = sorted(path.stem for path in Path(sql.__file__).parent.glob("*.sql"))
-    named = ((f"{file}.{name}", sql) for file in files for name, sql in sql.load(file).items())
-    return {_alike(translated(sql).decode()): name for name, sql in named}
+    service = Path(sql.__file__).parent
+    files = sorted(path.relative_to(service).with_suffix("") for path in service.glob("*/*.sql"))
+    named = ((f"{file.name}.{name}", text) for file in files for name, text in sql.load(file.as_posix()).items())
+    return {_alike(translated(text).decode()): name for name, text in named}
 
 
 def _alike(sql: str) -> str:

@@ -1,4 +1,4 @@
--- Of processes that share a database (docs/decisions/0057-leases.md): who executes a run or job, and until when nobody
+-- Of processes that share a database: who executes a run or job, and until when nobody
 -- else may, by the database's clock in ms. NULL: nobody; so it always is in SQLite, which one process has to itself.
 ALTER TABLE run ADD COLUMN worker_id TEXT;
 ALTER TABLE run ADD COLUMN lease_until BIGINT;

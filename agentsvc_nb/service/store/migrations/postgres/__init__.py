@@ -1,9 +1,11 @@
 """The schema in PostgreSQL: one step for all that SQLite's first had made by then, and from there on the same steps. A
-step that is not portable stands here again, under the same name."""
+step that is not portable stands here again, under the same name. The tables of the queue are procrastinate's own."""
 
 from __future__ import annotations
 
-from importlib import resources
+import functools
+from importlib import metadata, resources
+from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -45,14 +47,47 @@ def migrate(connection: psycopg.Connection[Any]) -> int:
             return found
         if not found:
             _check_encoding(connection)
+        _migrate_queue(connection)
         for step in known[max(found - FIRST + 1, 0) :]:
             connection.execute(step.encode())
         changed = max((number for number, step in enumerate(known, FIRST) if step.startswith(CHANGES)), default=FIRST)
-        connection.execute("DELETE FROM meta WHERE name IN ('schema', 'schema_changed')")
-        connection.execute(
-            f"INSERT INTO meta (name, value) VALUES ('schema', '{newest()}'), ('schema_changed', '{changed}')".encode()
-        )
+        numbers = {"schema": newest(), "schema_changed": changed, "schema_queue": _queue_version()}
+        for name, value in numbers.items():
+            connection.execute("DELETE FROM meta WHERE name = %s", [name])
+            connection.execute("INSERT INTO meta (name, value) VALUES (%s, %s)", [name, str(value)])
     return found
+
+
+def _migrate_queue(connection: psycopg.Connection[Any]) -> None:
+    """Create procrastinate's tables and functions, or bring those of an earlier version up to date.
+
+    They have names of their own, not a schema of their own: it would have to be on the search path, which a pooler that
+    gives each transaction another connection does not keep.
+    """
+    from procrastinate.schema import SchemaManager  # not imported to look at a database that is up to date
+
+    if _only(connection, "SELECT to_regclass('procrastinate_jobs') IS NULL AS found"):
+        connection.execute(SchemaManager.get_schema())
+    elif (before := _text(connection, "schema_queue")) is not None:
+        for file in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql")):
+            # A file is named by the version that it leads to, such as 03.04.00_01_pre_add_retry.sql.
+            if _parts(file.name.partition("_")[0]) > _parts(before):
+                connection.execute(file.read_bytes())
+
+
+@functools.cache
+def _queue_version() -> str:
+    """The version of procrastinate that is installed."""
+    return metadata.version("procrastinate")
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """The numbers of a version.
+
+    >>> _parts("03.04.00") < _parts("3.10.0")
+    True
+    """
+    return tuple(int(part) for part in version.split(".")[:3])
 
 
 def version(connection: psycopg.Connection[Any]) -> int:
@@ -68,7 +103,8 @@ def _is_served(connection: psycopg.Connection[Any]) -> bool:
             f"The database has schema {found}, and this version knows {newest()}: upgrade agentsvc-nb, or name "
             "another database."
         )
-    return found >= newest()
+    queue = _text(connection, "schema_queue")
+    return found >= newest() and queue is not None and _parts(queue) >= _parts(_queue_version())
 
 
 def is_too_new(connection: psycopg.Connection[Any]) -> bool:
@@ -77,10 +113,15 @@ def is_too_new(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _number(connection: psycopg.Connection[Any], name: str) -> int | None:
+    found = _text(connection, name)
+    return None if found is None else int(found)
+
+
+def _text(connection: psycopg.Connection[Any], name: str) -> str | None:
     if _only(connection, "SELECT to_regclass('meta') IS NULL AS found"):
         return None
-    found = _only(connection, f"SELECT (SELECT value FROM meta WHERE name = '{name}') AS found")
-    return None if found is None else int(found)
+    found: str | None = _only(connection, f"SELECT (SELECT value FROM meta WHERE name = '{name}') AS found")
+    return found
 
 
 def _check_encoding(connection: psycopg.Connection[Any]) -> None:

@@ -1,0 +1,134 @@
+"""The queue of a database in PostgreSQL: procrastinate, whose jobs say which run or job to execute
+(docs/decisions/0102-procrastinate.md). The SQL function `queued` adds one, in the transaction that needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import procrastinate
+import psycopg
+from procrastinate import exceptions, job_context, jobs
+
+log = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS: Final = 3.0
+LOOK_SECONDS: Final = 2.0
+"""How often a worker looks for jobs by itself."""
+POOLED_LOOK_SECONDS: Final = 0.5
+"""The same behind a pooler, which swallows LISTEN."""
+AGAIN_SECONDS: Final = 0.5
+CONNECT_SECONDS: Final = 5.0
+AT_ONCE: Final = 1_000
+"""The most runs and jobs of a process: most wait for something, such as a model."""
+DAY_SECONDS: Final = 86_400
+HOUR_SECONDS: Final = 3_600
+_QUEUE_CHARS: Final = 128
+_EVERYBODY: Final = "all"
+
+Execute = Callable[[str, int, int], Awaitable[None]]
+
+
+class PostgresQueue:
+    """`ports.Queue` by procrastinate."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._given = given
+        # What it reports is that the database is away, at length; the runs go on, and what matters is logged here.
+        for name in ("procrastinate", "psycopg.pool"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+    async def work(self, models: Sequence[str], execute: Execute) -> None:
+        """Take jobs until it is cancelled, then return when those that were taken have ended.
+
+        procrastinate's worker ends when it loses the database, and cancels its jobs. They go on here, another worker
+        takes the new ones, and the old one ends with the last of its jobs.
+        """
+        queues = [f"model:{model}"[:_QUEUE_CHARS] for model in models] + [_EVERYBODY]
+        workers: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                lost = asyncio.Event()
+                worker = asyncio.create_task(self._take(queues, execute, lost), name="queue worker")
+                workers.add(worker)
+                worker.add_done_callback(workers.discard)
+                losing = asyncio.create_task(lost.wait(), name="loss of the queue worker")
+                try:
+                    await asyncio.wait([worker, losing], return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    losing.cancel()
+                log.warning("the queue was lost, with the database's connection: it is asked anew")
+                await asyncio.sleep(AGAIN_SECONDS)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            if workers:
+                await asyncio.wait(workers)
+
+    async def _take(self, queues: Sequence[str], execute: Execute, lost: asyncio.Event) -> None:
+        app = self._app(execute, lost)
+        try:
+            async with app.open_async():
+                direct = await _is_direct(app)
+                await app.run_worker_async(
+                    queues=queues,
+                    concurrency=AT_ONCE,
+                    listen_notify=direct,
+                    fetch_job_polling_interval=LOOK_SECONDS if direct else POOLED_LOOK_SECONDS,
+                    abort_job_polling_interval=HOUR_SECONDS,  # runs are stopped by their own rows
+                    update_heartbeat_interval=HEARTBEAT_SECONDS,
+                    # A worker that was frozen may wake: what it had is taken over long before.
+                    stalled_worker_timeout=DAY_SECONDS,
+                    shutdown_graceful_timeout=0,
+                    delete_jobs="always",
+                    install_signal_handlers=False,
+                )
+        except (exceptions.ConnectorException, psycopg.Error) as error:
+            log.info("the queue's worker has ended: %s", " ".join(str(error).split()))
+
+    def _app(self, execute: Execute, lost: asyncio.Event) -> procrastinate.App:
+        connector = procrastinate.PsycopgConnector(
+            kwargs={**self._given, "prepare_threshold": None},
+            min_size=1,
+            max_size=3,
+            timeout=CONNECT_SECONDS,
+            configure=_commit_each,
+        )
+        app = procrastinate.App(connector=connector)
+
+        @app.task(name="execute", pass_context=True)
+        async def run(context: job_context.JobContext, name: str) -> None:
+            assert context.job.id is not None
+            assert context.job.worker_id is not None
+            work = asyncio.ensure_future(execute(name, context.job.id, context.job.worker_id))
+            while not work.done():
+                try:
+                    await asyncio.wait([work])
+                except asyncio.CancelledError:  # by the worker, which ends
+                    lost.set()
+            work.result()
+
+        # procrastinate only sees that its heartbeat has failed while it has something periodic.
+        @app.periodic(cron="17 * * * *")
+        @app.task(name="forget", queue=_EVERYBODY, queueing_lock="forget")
+        async def forget(timestamp: int) -> None:
+            """Remove the jobs of workers that died: other jobs carry what they carried."""
+            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=HOUR_SECONDS):
+                assert job.id is not None
+                await app.job_manager.finish_job_by_id_async(job.id, jobs.Status.FAILED, delete_job=True)
+
+        return app
+
+
+async def _commit_each(connection: psycopg.AsyncConnection[Any]) -> None:
+    await connection.set_autocommit(True)
+
+
+async def _is_direct(app: procrastinate.App) -> bool:
+    """True without a pooler between (as in `postgres`): one tells another process id than the server does."""
+    assert isinstance(app.connector, procrastinate.PsycopgConnector)
+    async with app.connector.pool.connection() as connection:
+        row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
+        return row is not None and row[0] == connection.info.backend_pid
