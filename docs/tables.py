@@ -18,7 +18,7 @@ from agentsvc_nb.service.telemetry.metrics import Metrics
 from agentsvc_nb.settings import Section, Settings, variable
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, FAILURES, Code
-from agentsvc_nb.wire.routes import OTHERS, ROUTES
+from agentsvc_nb.wire.routes import MCP, ROUTES
 from docs import command_pages, limit_pages, magic_pages, test_pages, tool_pages
 
 HERE = Path(__file__).parent
@@ -89,7 +89,7 @@ def routes() -> str:
             "yes" if r.limited else "no",
             r.source,
         )
-        for r in (*ROUTES.values(), *OTHERS)
+        for r in (*ROUTES.values(), MCP)
     )
     return "\n".join(
         [

@@ -86,8 +86,6 @@ def _list_keys(args: argparse.Namespace) -> int:
     for key in found:
         budget = "" if key.budget_cents is None else f"  {key.budget_cents} cents a month"
         kind = "member" if key.member else ", ".join(key.scopes) or "full access"
-        if key.client_id is not None and key.expires_at is not None:
-            kind = f"{', '.join(key.scopes)} by {key.client_id} until {rfc3339(key.expires_at)[:16]}Z"
         created = rfc3339(key.created_at)[:10]
         state = _key_state(key)
         line = f"{key.id}  {key.prefix}...  {created}  {state:9}  {json.dumps(key.name)}  {kind}{budget}"
@@ -117,8 +115,6 @@ def _key_facts(key: KeyRecord) -> dict[str, Any]:
 def _key_state(key: KeyRecord) -> str:
     if key.revoked_at is not None:
         return "revoked"
-    if key.expired(arguments.now()):
-        return "expired"
     return "active" if key.suspended_at is None else "suspended"
 
 

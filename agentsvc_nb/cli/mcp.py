@@ -63,8 +63,6 @@ def _show(args: argparse.Namespace) -> None:
     print("\nBy address, for a service that runs (`agentsvc serve`): put a key of")
     print(f"`agentsvc keys create --name mcp --scope mcp` in place of {_KEY}.")
     _print(_reached(address))
-    print("\nPrograms that sign in by OAuth, as Claude Desktop's connectors do, take the address alone;")
-    print("the browser then asks whether they may.")
 
 
 def _command(data: Path | None) -> list[str]:

@@ -35,7 +35,6 @@ from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import health, routes, unknown_path
 from agentsvc_nb.service.mcp.endpoint import routing as mcp_endpoint
-from agentsvc_nb.service.mcp.oauth import routing as oauth
 from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.mcp.tools import ToolServers
 from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
@@ -219,7 +218,7 @@ def create_app(
 
     answered = [readiness.Readiness().route(), *metrics.routes(settings)]
     # MCP's one path carries all that its clients ask, and routes are tried in their order.
-    answered += health() if role == "worker" else [*mcp_endpoint.routes(), *routes(), *oauth.routes(), *pages()]
+    answered += health() if role == "worker" else [*mcp_endpoint.routes(), *routes(), *pages()]
     app = _Application(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
     app.state.service = state
     return app
@@ -276,7 +275,7 @@ def _assemble(
     own = within(catalog, settings)
     workers.runs = RunRunner(storage, models, own, workers.jobs, schemas, servers)
     retention = Retention(storage, DataFolder(settings.data).hold_blobs)
-    keys = KnownKeys(database, engines.clock, settings.shared_secret)
+    keys = KnownKeys(database, settings.shared_secret)
     services = Services(
         instance=instance,
         names=names,

@@ -58,7 +58,7 @@ SKILL_BYTES: Final = 500_000  # of a skill's files together
 SESSION_CHARS: Final = 200  # of a session's label
 REASON_CHARS: Final = 2_000  # of the reason for a refusal, which the agent gets
 FILE_NAME_CHARS: Final = 200  # of the member's own name for a file
-URL_CHARS: Final = 2_000  # of an address that is fetched, and of the id of a connector
+URL_CHARS: Final = 2_000  # of an address that is fetched
 TRANSCRIPT_BYTES: Final = 2 * MB  # of a transcript
 TRANSCRIPT_SEGMENTS: Final = 20_000  # of a transcript
 
@@ -116,13 +116,6 @@ MCP_CONTENT_BYTES: Final = 10 * MB  # of a file read as a resource
 MCP_FILES_BYTES: Final = 10 * MB  # of the files in an `ask`, together
 MCP_CHATS_MAX: Final = 20  # that are listed at once
 MCP_LISTEN_TASKS_MAX: Final = 100  # that one stream listens to
-
-# Connectors that sign in by OAuth (ours, docs/mcp.md)
-OAUTH_CODE_SECONDS: Final = 60  # for which an authorization code is valid
-OAUTH_CLIENT_BYTES: Final = 16 * 1024  # of the document that a connector's id names
-OAUTH_CLIENT_SECONDS: Final = 5  # for fetching it
-OAUTH_CLIENT_KEPT_SECONDS: Final = 3_600  # how long it is cached, at most
-OAUTH_REDIRECTS_MAX: Final = 50  # redirect addresses in it that are checked
 
 # The event stream (docs/api/events.md "The stream")
 STREAM_RETRY_MS: Final = 1_000  # after which a browser reconnects

@@ -54,12 +54,10 @@ class ApiKey(Model):
     scopes: list[Scope | str] = Field(default_factory=list)
     monthly_budget_cents: int | None = Field(
         default=None,
-        description="The most that a key's tokens, or all calls of a connector, may cost in a calendar month (UTC).",
+        description="The most that a key's tokens may cost in a calendar month (UTC).",
     )
     status: Literal["active", "suspended"] | str = "active"
     created_at: str | None = None
-    client_id: str | None = None
-    expires_at: str | None = None
 
 
 class CreatedKey(ApiKey):

@@ -497,20 +497,7 @@ _SERVICE: Final = (
 )
 ROUTES: Final = {row.name: row for row in (*_RUNS, *_FILES, *_TOOLS_AND_JOBS, *_RESOURCES, *_ACCOUNT, *_SERVICE)}
 
-# What MCP and OAuth prescribe (docs/mcp.md): the client has no operations for it.
+# The client has no operation for it (docs/mcp.md).
 MCP: Final = Route("mcp.post", "Accepts an MCP message.", frozenset({"mcp"}), "never", limited=False).takes(
     "POST", f"{V1}/mcp"
 )
-PROTECTED_RESOURCE: Final = Route(
-    "oauth.resource", "Names the authorization server of the MCP endpoint.", limited=False, access="open"
-).takes("GET", f"/.well-known/oauth-protected-resource{MCP.path}")
-AUTHORIZATION_SERVER: Final = Route(
-    "oauth.server", "Describes the authorization server.", limited=False, access="open"
-).takes("GET", "/.well-known/oauth-authorization-server")
-AUTHORIZE: Final = Route(
-    "oauth.authorize", "Asks the user whether a connector may use the service.", limited=False, access="session"
-).takes("GET", "/app/oauth/authorize")
-TOKEN: Final = Route(
-    "oauth.token", "Exchanges an authorization code for a token.", resend="never", limited=False, access="open"
-).takes("POST", "/oauth/token")
-OTHERS: Final = (MCP, PROTECTED_RESOURCE, AUTHORIZATION_SERVER, AUTHORIZE, TOKEN)

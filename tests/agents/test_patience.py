@@ -23,7 +23,7 @@ from tests.agents.wires.chat_completions import ChatCompletions
 from tests.agents.wires.reply import Refused
 from tests.agents.wires.reply import Reply as WireReply
 from tests.agents.wires.server import ProviderServer, provider_server
-from tests.oauth.connector import certificate
+from tests.certificates import certificate
 from tests.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 HALF: Final = Reply(("Once upon", " a time"), reason=None, done=False, usage=None)

@@ -34,10 +34,9 @@ _ACCEPT: Final = "application/json, text/event-stream"
 _SERVE: Final = "from agentsvc_nb.cli import main; main(['serve', '--data', {data!r}, '--port', '0'])"
 _WITHOUT: Final = """
 import sys, types
-for room in ("endpoint", "oauth"):
-    name = f"agentsvc_nb.service.mcp.{room}.routing"
-    sys.modules[name] = types.ModuleType(name)
-    sys.modules[name].routes = lambda: []
+name = "agentsvc_nb.service.mcp.endpoint.routing"
+sys.modules[name] = types.ModuleType(name)
+sys.modules[name].routes = lambda: []
 """
 """A service as it would be without the routes of MCP."""
 Row = tuple[float, float, float]

@@ -27,7 +27,6 @@ from tests.browser import axe
 from tests.browser.lab import CHROMIUM, CURRENT, Lab, Notebook
 from tests.browser.surfaces import CHATTED, PAGES, SURFACES, Surface
 from tests.notebook import samples
-from tests.oauth.connector import connected
 from tests.waiting import until
 
 WIDE: Final = 1280
@@ -132,11 +131,8 @@ def _talk(notebook: Notebook) -> None:
 
 
 def _take_pages(folder: Path) -> None:
-    with tempfile.TemporaryDirectory() as place, connected(Path(place)) as connector, sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*CHROMIUM])
-        _shoot(
-            browser, connector.service.sign_in_url, {"consent": connector.service.base_url + connector.asks()}, folder
-        )
         with running_service(model="scripted", approve_effects=True) as service:
             with AgentService(service.api_key, service.base_url) as client:
                 chats = [client.runs.start(script, sync=True, files=list(files)) for script, files in PAGES]

@@ -15,10 +15,10 @@ from agentsvc_nb.notebook.connection import connect
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
+from tests.certificates import HOST, certificate
 from tests.independent.faces import FACES, outcome
 from tests.independent.mock import Fault, Mock, Reply, Seen, Wire, answer
 from tests.independent.records import KEY, RUN, run, service
-from tests.oauth.connector import HOST, certificate
 from tests.wire.test_proxies import BROKEN, environment, setting
 
 __all__ = ["environment"]

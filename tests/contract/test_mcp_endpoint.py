@@ -56,7 +56,10 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 def test_without_a_key_or_with_a_wrong_one_it_is_401(service: RunningService) -> None:
     for key in ("", "svc_sk_wrong"):
         with McpCaller(service, key) as caller:
-            assert code(caller.send("tools/list")) == (401, "unauthorized")
+            answer = caller.send("tools/list")
+            assert code(answer) == (401, "unauthorized")
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert "agentsvc keys create --name mcp --scope mcp" in answer.json()["error"]["message"]
 
 
 def test_either_header_carries_the_key(service: RunningService) -> None:

@@ -9,7 +9,7 @@ import pytest
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes import OTHERS, V1
+from agentsvc_nb.wire.routes import MCP, V1
 from tests.contract.conftest import code
 from tests.contract.signing import KEYS, signed_in
 from tests.service.test_stop import answer as received
@@ -26,9 +26,7 @@ FOREIGN = (
 )
 
 
-@pytest.mark.parametrize(
-    "path", [f"{V1}/tools", "/healthz", "/app", "/app/sign-in", "/nothing", KEYS, *(route.path for route in OTHERS)]
-)
+@pytest.mark.parametrize("path", [f"{V1}/tools", "/healthz", "/app", "/app/sign-in", "/nothing", KEYS, MCP.path])
 def test_another_name_is_refused_on_every_route(service: RunningService, path: str) -> None:
     port = service.base_url.rpartition(":")[2]
     for host in FOREIGN:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -30,20 +29,6 @@ class Scenario:
 def command(*arguments: str) -> list[str | Path]:
     """What runs the suite."""
     return [NODE, ROOM / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js", *arguments]
-
-
-def authorize(issuer: str, client_id: str, port: int, answer: Callable[[str], None]) -> str:
-    """Run the scenarios of authorization servers; all that the suite printed. `answer` is given the address that the
-    user is to open, from which a browser comes back to the port."""
-    arguments = command("authorization", "--url", issuer, "--client-id", client_id, "--port", str(port))
-    said = []
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
-        assert running.stdout is not None
-        for line in running.stdout:
-            said.append(line)
-            if line.startswith(f"{issuer}/") and "response_type=" in line:
-                answer(line.strip())
-    return "".join(said)
 
 
 def run(service: RunningService, revision: str) -> tuple[list[Scenario], str]:

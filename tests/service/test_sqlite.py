@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agentsvc_nb.service.accounts import account_records
 from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import run_records
@@ -115,6 +116,27 @@ def test_messages_and_checkpoints_of_an_older_folder_are_kept(
         assert newer.read(lambda tx: run_records.saved(tx, "r")) == {"said": "so far"}
         (run,) = newer.read(run_records.active)
         assert run.message_chars == len(message.encode())
+    finally:
+        newer.close()
+
+
+def test_a_token_that_came_by_oauth_is_revoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    all_steps = migrations.steps()
+    monkeypatch.setattr(migrations, "steps", lambda: all_steps[:30])
+    older = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    older.write_now(
+        lambda tx: tx.run(
+            "INSERT INTO api_key (id, account, name, prefix, digest, member, scopes, created_at, client_id) VALUES "
+            "('key_own', 'a', 'n', 'p', 'd', 1, '[]', 7, NULL), "
+            "('key_connector', 'a', 'n', 'p', 'e', 1, '[\"mcp\"]', 7, 'https://chat.example/connector.json')"
+        )
+    )
+    older.close()
+    monkeypatch.undo()
+    newer = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    try:
+        keys = newer.read(lambda tx: account_records.all_keys(tx, "a"))
+        assert {key.id: key.revoked_at for key in keys} == {"key_own": None, "key_connector": 7}
     finally:
         newer.close()
 

@@ -106,11 +106,7 @@ _keys = load("accounts/keys")
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key. Empty `scopes` means all scopes (docs/api/accounts.md "Scopes").
-
-    One that a connector got by OAuth has the connector's `client_id`, is valid until `expires_at` (ms), and for the
-    endpoint at `resource` alone.
-    """
+    """A key. Empty `scopes` means all scopes (docs/api/accounts.md "Scopes")."""
 
     id: str
     account: str
@@ -123,17 +119,6 @@ class KeyRecord:
     created_at: int
     suspended_at: int | None
     revoked_at: int | None
-    client_id: str | None = None
-    expires_at: int | None = None
-    resource: str | None = None
-
-    @property
-    def opens(self) -> tuple[str, ...]:
-        """The scopes that open routes. A connector's token opens MCP alone, whatever it may do there."""
-        return self.scopes if self.client_id is None else ("mcp",)
-
-    def expired(self, now: int) -> bool:
-        return self.expires_at is not None and self.expires_at <= now
 
     def public(self) -> ApiKey:
         return ApiKey(
@@ -144,8 +129,6 @@ class KeyRecord:
             monthly_budget_cents=self.budget_cents,
             status="active" if self.suspended_at is None else "suspended",
             created_at=rfc3339(self.created_at),
-            client_id=self.client_id,
-            expires_at=None if self.expires_at is None else rfc3339(self.expires_at),
         )
 
 
@@ -161,9 +144,6 @@ def insert_key(
     scopes: tuple[str, ...],
     budget_cents: int | None,
     now: int,
-    client_id: str | None = None,
-    expires_at: int | None = None,
-    resource: str | None = None,
 ) -> KeyRecord:
     row = tx.one(
         _keys["insert"],
@@ -176,9 +156,6 @@ def insert_key(
         scopes=json.dumps(scopes),
         budget_cents=budget_cents,
         now=now,
-        client_id=client_id,
-        expires_at=expires_at,
-        resource=resource,
     )
     assert row is not None
     return _key_record(row)

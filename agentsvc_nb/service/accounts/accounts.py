@@ -44,12 +44,9 @@ def create_key(
     budget_cents: int | None = None,
     member: bool = False,
     shared_secret: str | None = None,
-    client_id: str | None = None,
-    expires_at: int | None = None,
-    resource: str | None = None,
 ) -> tuple[KeyRecord, str]:
     """Create a key; the key and its secret, of which only a hash is stored, made with `shared_secret` or else the
-    database's own. The last three are a connector's (`KeyRecord`). Raises `ApiError("invalid_scope")`."""
+    database's own. Raises `ApiError("invalid_scope")`."""
     check_scopes(scopes)
     secret = new_key(member)
     record = account_records.insert_key(
@@ -63,9 +60,6 @@ def create_key(
         scopes=scopes,
         budget_cents=budget_cents,
         now=clock.now(),
-        client_id=client_id,
-        expires_at=expires_at,
-        resource=resource,
     )
     return record, secret
 
@@ -157,12 +151,6 @@ def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[Key
     if not account.plan:
         raise ApiError("plan_access_required")
     return record, account
-
-
-def check_time(key: KeyRecord, now: int) -> None:
-    """Raises `unauthorized` for a key whose time is over."""
-    if key.expired(now):
-        raise ApiError("unauthorized", "The token's time is over: sign in again.")
 
 
 def suspend_key(tx: Tx, text: str, now: int) -> KeyRecord:

@@ -1,6 +1,6 @@
 -- name: insert
-INSERT INTO api_key (id, account, name, prefix, digest, member, scopes, budget_cents, created_at, client_id, expires_at, resource)
-VALUES (:id, :account, :name, :prefix, :digest, :member, :scopes, :budget_cents, :now, :client_id, :expires_at, :resource)
+INSERT INTO api_key (id, account, name, prefix, digest, member, scopes, budget_cents, created_at)
+VALUES (:id, :account, :name, :prefix, :digest, :member, :scopes, :budget_cents, :now)
 RETURNING *
 
 -- name: by_digest

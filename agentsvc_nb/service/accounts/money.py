@@ -18,8 +18,7 @@ from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
-"""The price of one use in micro-cents, by kind. Billed to the wallet or the plan, and counted in connectors' budgets,
-never in a key's."""
+"""The price of one use in micro-cents, by kind. Billed to the wallet or the plan, never counted in a key's budget."""
 
 _HIGHER: Final = (
     "Resume the run to go on from here: it may cost as much again, or the `max_cents` that you name. A start on a "
@@ -144,13 +143,12 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
     charges may come to.
 
     Raises `api_wallet_exhausted`, `api_wallet_reconciliation_required`, `api_key_budget_exhausted` and, for member
-    tokens, `monthly_usage_limit_reached`. Of those only what connectors got has a budget.
+    tokens, which have no budget, `monthly_usage_limit_reached`.
     """
     hold = max(settings.run_hold_cents * CENT, charges_microcents)
     bill = Bill(key.account, key.id, "plan" if key.member else "wallet", hold)
     if key.member:
         _check_plan(tx, bill, settings.plan_pool_cents, now)
-        _check_budget(tx, bill, key, now)
     else:
         if settings.wallet_cents is not None and account_records.get(tx, bill.account).review_since is not None:
             raise ApiError("api_wallet_reconciliation_required")
@@ -167,15 +165,13 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
         return
     bill = Bill(payer.account, payer.key_id, payer.pool, tokens + charges)
     try:
-        key = account_records.get_key(tx, payer.account, payer.key_id)
         if payer.pool == "plan":
             _check_plan(tx, bill, settings.plan_pool_cents, now)
-            # On the plan only a connector's budget counts (docs/decisions/0077-oauth-for-connectors.md).
-            key = key if key is not None and key.client_id is not None else None
-        else:
-            _check_wallet(tx, bill, settings.wallet_cents)
-        # A key's budget counts tokens alone, a connector's all that costs (docs/api/accounts.md "Budgets").
-        if key is not None and (tokens or key.client_id is not None):
+            return
+        _check_wallet(tx, bill, settings.wallet_cents)
+        key = account_records.get_key(tx, payer.account, payer.key_id)
+        # A key's budget counts tokens alone (docs/api/accounts.md "Budgets").
+        if key is not None and tokens:
             _check_budget(tx, bill, key, now)
     except ApiError as refusal:
         cost = f"The next call may cost {bill.hold_microcents / CENT:,.2f} cents."
@@ -235,17 +231,12 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
 
 
 def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
-    """Raises when the bills of the month and the holds use up the key's budget: those of the key's tokens, and of a
-    connector all of any key that it got. None is no budget."""
+    """Raises when the bills of the month and the holds for the key's tokens use up its budget. None is no budget."""
     budget_cents = key.budget_cents
     if budget_cents is None:
         return
-    if key.client_id is None:
-        billed = usage_records.tokens_of_key(tx, bill.account, bill.key_id, bill.pool, utc_month(now))
-        held = usage_records.tokens_held_of_key(tx, bill.account, bill.key_id, bill.pool)
-    else:
-        billed = usage_records.of_client(tx, bill.account, key.client_id, bill.pool, utc_month(now))
-        held = usage_records.held_of_client(tx, bill.account, key.client_id, bill.pool)
+    billed = usage_records.tokens_of_key(tx, bill.account, bill.key_id, bill.pool, utc_month(now))
+    held = usage_records.tokens_held_of_key(tx, bill.account, bill.key_id, bill.pool)
     if billed + held >= budget_cents * CENT:
         room = "What the key's active runs and jobs hold leaves no room in its monthly budget."
         facts = {

@@ -35,7 +35,7 @@ async def keys_create(context: RequestContext) -> Response:
 
 async def keys_list(context: RequestContext) -> Response:
     found = await accounts.list_keys(context.use_case, context.account)
-    there = [key for key in found if key.revoked_at is None and not key.expired(context.now)]
+    there = [key for key in found if key.revoked_at is None]
     return answer(KeyList(data=[key.public() for key in there]))
 
 

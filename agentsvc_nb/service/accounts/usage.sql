@@ -32,26 +32,9 @@ SELECT CAST(COALESCE(SUM(hold_microcents), 0) AS BIGINT) AS microcents FROM (
         AND status IN ('queued', 'running', 'cancelling')
 ) AS active
 
--- name: of_client
-SELECT CAST(COALESCE(SUM(microcents), 0) AS BIGINT) AS microcents FROM usage
-WHERE account = :account AND month = :month AND pool = :pool
-    AND key_id IN (SELECT id FROM api_key WHERE account = :account AND client_id = :client_id)
-
--- name: held_of_client
-SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT) AS microcents FROM (
-    SELECT key_id, hold_microcents + charge_hold_microcents AS held FROM run WHERE account = :account AND pool = :pool
-        AND status IN ('queued', 'running', 'cancelling')
-    UNION ALL
-    SELECT key_id, hold_microcents + charge_hold_microcents FROM job WHERE account = :account AND pool = :pool
-        AND status IN ('queued', 'running', 'cancelling')
-    UNION ALL
-    SELECT key_id, hold_microcents FROM direct_call WHERE account = :account AND pool = :pool
-) AS active
-WHERE key_id IN (SELECT id FROM api_key WHERE account = :account AND client_id = :client_id)
-
 -- name: begin_direct_call
-INSERT INTO direct_call (call_id, account, key_id, pool, hold_microcents, worker_id)
-VALUES (:call_id, :account, :key_id, :pool, :hold_microcents, :process)
+INSERT INTO direct_call (call_id, account, pool, hold_microcents, worker_id)
+VALUES (:call_id, :account, :pool, :hold_microcents, :process)
 
 -- name: end_direct_call
 DELETE FROM direct_call WHERE call_id = :call_id

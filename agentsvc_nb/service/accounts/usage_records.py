@@ -105,20 +105,10 @@ def tokens_held_of_key(tx: Tx, account: str, key_id: str, pool: Pool) -> int:
     return _sum(tx, _sql["tokens_held_of_key"], account=account, key_id=key_id, pool=pool)
 
 
-def of_client(tx: Tx, account: str, client_id: str, pool: Pool, month: str) -> int:
-    """Micro-cents billed to the pool in the month for all that a connector did, with any key that it got."""
-    return _sum(tx, _sql["of_client"], account=account, client_id=client_id, pool=pool, month=month)
-
-
-def held_of_client(tx: Tx, account: str, client_id: str, pool: Pool) -> int:
-    """Micro-cents that a connector's active runs, jobs and direct calls hold in the pool."""
-    return _sum(tx, _sql["held_of_client"], account=account, client_id=client_id, pool=pool)
-
-
 def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int, process: str | None) -> None:
     """Hold what a direct call may cost, until `end_direct_call`. `process`: who makes it, if several share the
     database."""
-    row = {"account": payer.account, "key_id": payer.key_id, "pool": payer.pool, "process": process}
+    row = {"account": payer.account, "pool": payer.pool, "process": process}
     tx.run(_sql["begin_direct_call"], call_id=call_id, hold_microcents=microcents, **row)
 
 

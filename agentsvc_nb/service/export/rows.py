@@ -13,7 +13,7 @@ from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.service.store.postgres_tx import PostgresTx
 from agentsvc_nb.service.store.tsearch import TsvectorIndex
 
-STAY: Final = frozenset({"meta", "oauth_code", "process", "session"})
+STAY: Final = frozenset({"meta", "process", "session"})
 """What does not go over: secrets and versions, what runs, signed-in browsers, and the codes that they sent."""
 INDEX: Final = "file_words"
 """The full-text index, which is made anew of the texts."""

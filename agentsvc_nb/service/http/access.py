@@ -7,7 +7,6 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 from typing import Final, Literal
-from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,10 +16,9 @@ from agentsvc_nb.service.accounts import accounts, money
 from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord, SessionRecord
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.names import OwnNames
-from agentsvc_nb.service.ports import Clock, Database
+from agentsvc_nb.service.ports import Database
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.limits import SESSION_SECONDS
-from agentsvc_nb.wire.routes import AUTHORIZE
 
 log = logging.getLogger(__name__)
 
@@ -79,9 +77,8 @@ class KnownKeys:
     database does not say that it was written to.
     """
 
-    def __init__(self, database: Database, clock: Clock, shared_secret: str | None = None) -> None:
+    def __init__(self, database: Database, shared_secret: str | None = None) -> None:
         self._database = database
-        self._clock = clock
         self._shared_secret = shared_secret
         self._version: int | None = -1
         self._asked = False
@@ -98,7 +95,6 @@ class KnownKeys:
             )
             if self._version is not None:
                 self._found[secret] = found
-        accounts.check_time(found[0], self._clock.now())
         return found
 
     def _ask(self) -> None:
@@ -117,8 +113,6 @@ class KnownKeys:
 # Sessions of signed-in browsers: the cookie, and the origin that their requests must come from.
 
 _COOKIE: Final = "agentsvc_session"
-_RETURN: Final = "agentsvc_return"
-_SIGN_IN: Final = "/app/sign-in"
 
 
 async def require_session(request: Request, names: OwnNames, use_case: UseCaseContext) -> SessionRecord:
@@ -166,46 +160,6 @@ def take_session_back(request: Request, response: Response) -> None:
     response.delete_cookie(
         _cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https"
     )
-
-
-# Where a browser goes on once it has signed in: the page for a connector, which sent it here.
-
-_RETURN_SECONDS: Final = 600
-_RETURN_CHARS: Final = 3_000
-"""Browsers keep no larger cookie than 4,096 bytes."""
-
-
-def remember(request: Request, response: Response) -> bool:
-    """Have the browser come back to this page once it has signed in; False if its address is too long for that."""
-    path = quote(f"{request.url.path}?{request.url.query}")
-    if len(path) > _RETURN_CHARS:
-        return False
-    response.set_cookie(
-        _return_name(request),
-        path,
-        max_age=_RETURN_SECONDS,
-        path=_SIGN_IN,
-        httponly=True,
-        samesite="lax",  # the link may stand in a page of another site, such as a terminal's
-        secure=request.url.scheme == "https",
-    )
-    return True
-
-
-def remembered(request: Request) -> str | None:
-    """The page to come back to. Only one of OAuth is believed: a cookie may come from another port of this host."""
-    path = unquote(request.cookies.get(_return_name(request), ""))
-    return path if path.startswith(f"{AUTHORIZE.path}?") and path.isascii() and path.isprintable() else None
-
-
-def forget(request: Request, response: Response) -> None:
-    """Delete what `remember` set."""
-    if _return_name(request) in request.cookies:
-        response.delete_cookie(_return_name(request), path=_SIGN_IN, httponly=True, samesite="lax")
-
-
-def _return_name(request: Request) -> str:
-    return _cookie_name(request).replace(_COOKIE, _RETURN)
 
 
 def _cookie_name(request: Request) -> str:

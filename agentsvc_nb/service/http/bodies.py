@@ -223,12 +223,8 @@ def _declared_bytes(context: RequestContext) -> int:
 
 
 async def read_form_fields(request: Request) -> dict[str, str]:
-    """The fields of a page's form, stripped; empty ones are left out. Raises what `read_form` raises."""
-    return {name: value.strip() for name, value in await read_form(request) if value.strip()}
-
-
-async def read_form(request: Request) -> list[tuple[str, str]]:
-    """The fields of a form as they were sent, without empty ones. Raises `attachment_too_large` and `invalid_query`."""
+    """The fields of a page's form, stripped; empty ones are left out. Raises `attachment_too_large` and
+    `invalid_query`."""
     received = bytearray()
     async for chunk in request.stream():
         received += chunk
@@ -236,9 +232,10 @@ async def read_form(request: Request) -> list[tuple[str, str]]:
             raise ApiError("attachment_too_large", "The form holds too much: shorten what you wrote.")
     try:
         # Raises `ValueError` for too many fields, and for what is not UTF-8.
-        return parse_qsl(received.decode(), max_num_fields=_FORM_FIELDS_MAX)
+        pairs = parse_qsl(received.decode(), max_num_fields=_FORM_FIELDS_MAX)
     except ValueError:
         raise ApiError("invalid_query", "The form can't be read: send it from the page.") from None
+    return {name: value.strip() for name, value in pairs if value.strip()}
 
 
 async def read_payload(

@@ -10,7 +10,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.wire.routes import MCP
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 PORT_MAX: Final = 65_535
@@ -57,16 +56,6 @@ class OwnNames:
     def has_origin(self, origin: str) -> bool:
         """True for an `Origin` with exactly the scheme, host and port of one of the service's."""
         return origin in self.origins
-
-    def has_resource(self, resource: str) -> bool:
-        """True for the address of the MCP endpoint at one of the service's origins.
-
-        >>> own = OwnNames(None, frozenset(["https://agents.example"]))
-        >>> [own.has_resource(f"https://{rest}") for rest in ("agents.example/api/developers/v1/mcp", "agents.example")]
-        [True, False]
-        """
-        origin = resource.removesuffix(MCP.path)
-        return origin != resource and self.has_origin(origin.lower())
 
 
 def _as_sent(name: str) -> bytes:

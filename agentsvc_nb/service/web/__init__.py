@@ -25,7 +25,6 @@ from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.text import exact, plain
 
 _INPUT_CHARS: Final = 50_000
-_OWN: Final = "'self'"
 _BOX: Final = '<div class="scrolled" role="region" aria-label="Table" tabindex="0"><table>'
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -40,17 +39,9 @@ def render(name: str, status: int = 200, /, **context: Any) -> HTMLResponse:
 def failure(error: ApiError) -> HTMLResponse:
     """The page of an error; for who is not signed in, the one that says how to."""
     name = "sign_in.html" if error.row.code == "unauthorized" else "failure.html"
-    response = render(name, error.row.status, error=error, wrong=False, back=False)
+    response = render(name, error.row.status, error=error, wrong=False)
     response.headers.update(error.headers)
     return response
-
-
-def content_policy(*form_targets: str) -> str:
-    """The Content-Security-Policy of a page, whose forms lead to the service, and from there to these origins."""
-    return (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        f"form-action {' '.join((_OWN, *form_targets))}; frame-ancestors 'none'; base-uri 'none'"
-    )
 
 
 def when(ms: int) -> str:

@@ -44,15 +44,13 @@ async def sign_in(context: RequestContext) -> Response:
     given = context.request.query_params.get("token", "")
     known = accounts.is_token(given, context.services.sign_in_token)
     if not known and not (given and await processes.is_sign_in(context.use_case, given)):
-        back = access.remembered(context.request) is not None
-        return render("sign_in.html", 401 if given else 200, wrong=bool(given), back=back)
+        return render("sign_in.html", 401 if given else 200, wrong=bool(given))
     secret = await accounts.open_session(context.use_case)
     await _forget_keys(context)
     chat = context.request.query_params.get("chat")
     asked = f"/app/chats/{chat}" if ids.is_chat(chat) else None
-    response = RedirectResponse(asked or access.remembered(context.request) or "/app", 303)
+    response = RedirectResponse(asked or "/app", 303)
     access.give_session(context.request, response, secret)
-    access.forget(context.request, response)
     return response
 
 
@@ -123,7 +121,7 @@ async def _settings_page(
     return render(
         "settings.html",
         error.row.status if error else 200,
-        keys=[key for key in known if key.revoked_at is None and not key.expired(context.now)],
+        keys=[key for key in known if key.revoked_at is None],
         usage=_usage_lines(billed, names),
         made=made,
         error=error,

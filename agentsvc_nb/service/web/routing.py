@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Final
 
 from starlette.requests import Request
@@ -15,11 +14,11 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import access
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.routing import answered
-from agentsvc_nb.service.web import chats, content_policy, developer, failure
-from agentsvc_nb.wire.routes import AUTHORIZE
+from agentsvc_nb.service.web import chats, developer, failure
 
 _HEADERS: Final = {
-    "Content-Security-Policy": content_policy(),
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     # Not `no-referrer`: a browser would then send `Origin: null` with our own forms, and they would be refused.
     "Referrer-Policy": "same-origin",
@@ -28,25 +27,16 @@ _HEADERS: Final = {
 
 
 class PageEndpoint:
-    """An ASGI endpoint: the handlers of one path, by method. An `open` path needs no session. `refuse` makes the page
-    of an error."""
+    """An ASGI endpoint: the handlers of one path, by method. An `open` path needs no session."""
 
-    def __init__(
-        self,
-        methods: Mapping[str, Handler],
-        *,
-        open: bool = False,
-        refuse: Callable[[Request, ApiError], Response] = lambda _, error: failure(error),
-    ) -> None:
+    def __init__(self, methods: Mapping[str, Handler], *, open: bool = False) -> None:
         self._methods = methods
-        self._refuse = refuse
         self._allowed = sorted({*methods, "HEAD"} if "GET" in methods else methods)
         self._open = open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        refuse = partial(self._refuse, request)
-        response = await answered(request, self._respond(request, scope["app"].state.service.services), refuse)
+        response = await answered(request, self._respond(request, scope["app"].state.service.services), failure)
         if response is not None:
             for name, value in _HEADERS.items():
                 response.headers.setdefault(name, value)
@@ -58,24 +48,6 @@ class PageEndpoint:
             raise ApiError("method_not_allowed", headers={"Allow": ", ".join(self._allowed)})
         session = None if self._open else await access.require_session(request, services.names, services.use_case)
         return await handler(RequestContext(request, services, services.use_case.now, known_session=session))
-
-
-def _consent(name: str) -> Handler:
-    """A handler of the page for connectors, which is imported when it is asked for."""
-
-    async def handle(context: RequestContext) -> Response:
-        from agentsvc_nb.service.web import consent
-
-        response: Response = await getattr(consent, name)(context)
-        return response
-
-    return handle
-
-
-def _not_signed_in(request: Request, error: ApiError) -> Response:
-    from agentsvc_nb.service.web import consent
-
-    return consent.refuse(request, error)
 
 
 _PAGES: Final = {
@@ -91,7 +63,6 @@ _PAGES: Final = {
     "/app/settings": PageEndpoint({"GET": developer.show_settings}),
     "/app/settings/keys": PageEndpoint({"POST": developer.create_key}),
     "/app/settings/keys/{id}/delete": PageEndpoint({"GET": developer.confirm_deletion, "POST": developer.delete_key}),
-    AUTHORIZE.path: PageEndpoint({"GET": _consent("show"), "POST": _consent("decide")}, refuse=_not_signed_in),
     "/app/feedback": PageEndpoint({"GET": developer.show_feedback, "POST": developer.send_feedback}),
     "/app/sign-out": PageEndpoint({"POST": developer.sign_out}),
     "/app/sign-in": PageEndpoint({"GET": developer.sign_in}, open=True),

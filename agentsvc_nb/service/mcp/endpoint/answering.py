@@ -63,8 +63,7 @@ def _billed_to_the_plan(context: RequestContext) -> RequestContext:
     key = context.key
     if key.budget_cents is not None and "mcp" not in key.scopes:
         raise ApiError("api_key_scope_forbidden", "A key with a budget reaches MCP only by the scope mcp, named.")
-    budget = None if key.client_id is None else key.budget_cents  # a connector's budget is of the plan pool
-    return replace(context, known_key=replace(key, member=True, budget_cents=budget))
+    return replace(context, known_key=replace(key, member=True, budget_cents=None))
 
 
 async def _document(context: RequestContext) -> bodies.Document:

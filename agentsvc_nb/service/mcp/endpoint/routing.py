@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,6 +18,11 @@ from agentsvc_nb.service.http.context import Handler, RequestContext
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.http.routing import GuardedPath
 from agentsvc_nb.wire.routes import MCP
+
+_GET_A_KEY: Final = (
+    "Create one with `agentsvc keys create --name mcp --scope mcp` and send it as `Authorization: Bearer KEY`. "
+    "Programs on the service's own machine need none: they start `agentsvc mcp --stdio`."
+)
 
 
 def routes() -> list[BaseRoute]:
@@ -37,12 +43,11 @@ class _Endpoint:
 
 
 def _challenged(request: Request, error: ApiError) -> Response:
-    """The refusal, which tells a client without a token where there are some (docs/mcp.md "Sign in by OAuth")."""
-    from agentsvc_nb.service.mcp.oauth.metadata import challenge
-
-    response = refusal(error)
-    if said := challenge(request, request.scope["app"].state.service.services, error):
-        response.headers["WWW-Authenticate"] = said
+    """The refusal. Without a valid key, it says how to get one: many programs show it as it is."""
+    if error.row.code != "unauthorized":
+        return refusal(error)
+    response = refusal(ApiError("unauthorized", f"{error.message} {_GET_A_KEY}"))
+    response.headers["WWW-Authenticate"] = "Bearer"
     return response
 
 
