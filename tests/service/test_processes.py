@@ -323,11 +323,11 @@ class Worker:
         self.given: list[str] = []
         self.may_end = asyncio.Event()
         self.queue_jobs: list[int] = []
-        self.supervisor = TaskSupervisor(self._work, lambda name: None)
+        self.supervisor = TaskSupervisor(LocalSignals())
 
     def wake(self, name: str, queue_job: int) -> None:
         self.queue_jobs.append(queue_job)
-        self.supervisor.start(name)
+        self.supervisor.start(name, self._work)
 
     async def _work(self, name: str) -> None:
         self.given.append(name)

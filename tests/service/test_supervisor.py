@@ -10,6 +10,7 @@ from contextvars import copy_context
 import pytest
 
 from agentsvc_nb.service.runner import supervisor as runner_supervisor
+from agentsvc_nb.service.runner.signals import LocalSignals
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.stopping import ReadTime, Stopped
@@ -17,14 +18,6 @@ from agentsvc_nb.tools.support.stopping import ReadTime, Stopped
 
 async def never() -> bool:
     return False
-
-
-async def nothing(name: str) -> None:
-    """No work."""
-
-
-def ignored(name: str) -> None:
-    """Nobody waits for it."""
 
 
 def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,7 +29,7 @@ def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.Monke
         if len(tries) < 3:
             raise sqlite3.OperationalError("database or disk is full")
 
-    asyncio.run(TaskSupervisor(nothing, ignored).store("work", write))
+    asyncio.run(TaskSupervisor(LocalSignals()).store("work", write))
     assert len(tries) == 3
 
 
@@ -45,7 +38,7 @@ def test_what_cannot_be_stored_at_all_is_raised() -> None:
         raise OverflowError("int too large")
 
     with pytest.raises(OverflowError):
-        asyncio.run(TaskSupervisor(nothing, ignored).store("work", write))
+        asyncio.run(TaskSupervisor(LocalSignals()).store("work", write))
 
 
 def test_a_crew_that_stops_does_not_wait_for_the_disk() -> None:
@@ -53,7 +46,7 @@ def test_a_crew_that_stops_does_not_wait_for_the_disk() -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
     async def stop() -> bool:
-        stopped = TaskSupervisor(nothing, ignored)
+        stopped = TaskSupervisor(LocalSignals())
         stopped.stopping = True
         await stopped.store("work", write)
         return True
@@ -77,8 +70,8 @@ def test_interrupting_ends_the_inner_work_and_not_the_outer() -> None:
             except asyncio.CancelledError:
                 ended.append(name)
 
-        workers = TaskSupervisor(work, ignored)
-        workers.start("one")
+        workers = TaskSupervisor(LocalSignals())
+        workers.start("one", work)
         await begun.wait()
         workers.interrupt("one")
         await workers.stop()
@@ -100,7 +93,7 @@ def test_a_cancel_ends_the_threads_of_its_work() -> None:
             raise
 
     async def cancelled() -> None:
-        tasks = TaskSupervisor(nothing, ignored)
+        tasks = TaskSupervisor(LocalSignals())
         outer = asyncio.create_task(tasks.interruptible("run", asyncio.to_thread(long), never))
         await asyncio.to_thread(begun.wait, 60)
         tasks.interrupt("run")

@@ -33,20 +33,25 @@ UNKNOWN: Final = (
 
 
 class JobEvents:
-    """The `CallEvents` of a job: its progress is stored, and the paths of the files that it writes are added to
-    `written`."""
+    """The `CallEvents` of a job: its progress is stored, and the paths of the files that it writes are gathered."""
 
-    def __init__(self, use_case: UseCaseContext, job: JobRecord, written: list[str]) -> None:
+    def __init__(self, use_case: UseCaseContext, job: JobRecord, tool: Tool | None) -> None:
         self._use_case = use_case
         self._job = job
-        self._written = written
+        self._tool = tool
+        self.written: list[str] = []
 
     async def progress(self, done: float, total: float | None, message: str) -> None:
         value = {"done": done, "total": total, "message": message[:MESSAGE_CHARS]}
         await jobs.report(self._use_case, self._job, value)
 
     async def file_written(self, record: FileRecord) -> None:
-        self._written.append(record.path)
+        self.written.append(record.path)
+
+    async def hold(self, spent: int, worst: int) -> None:
+        """Hold what the job has spent and the worst case of its next model call; its per-use charges are held, too."""
+        charges = 0 if self._tool is None else price_of(self._tool.max_charges(_given(self._tool, self._job)))
+        await jobs.hold(self._use_case, self._job, spent, worst, charges)
 
 
 class JobRunner:
@@ -56,7 +61,7 @@ class JobRunner:
         self._storage = storage
         self._use_case = storage.use_case
         self._tools = tools
-        self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
+        self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
         """The jobs of the queue that carry these, in a database that processes share."""
         self._calls: dict[str, tuple[tool_calls.DirectCall, dict[str, int]]] = {}
@@ -65,7 +70,7 @@ class JobRunner:
         """Execute the job; `queue_job` carries it in a database that processes share."""
         if queue_job is not None:
             self._queue_jobs[job_id] = queue_job
-        self.supervisor.start(job_id)
+        self.supervisor.start(job_id, self._work)
 
     async def recover(self) -> None:
         """Recover jobs after a crash, and wake those that go on. Requires the folder's lock."""
@@ -133,12 +138,24 @@ class JobRunner:
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; the job's ending, or None when the service is stopping and leaves the job for recovery, or
         another attempt has it."""
-        written: list[str] = []
-        task = self._task(job, written, await self._model(job))
-        ending = await self._tried(job, task, written)
+        events = JobEvents(self._use_case, job, self._tools.get(job.tool))
+        # The model of the run that submitted the job answers its tool, too.
+        run = await runs.find(self._use_case, job.run_id) if job.run_id is not None else None
+        task = LiveToolContext(
+            self._storage,
+            job.account,
+            job.chat,
+            Author("output", run_id=job.run_id),
+            job.job_id,
+            events,
+            events.hold,
+            None if run is None else run.model,
+            job.max_microcents,
+        )
+        ending = await self._tried(job, task, events)
         return ending and replace(ending, spent=task.spent, charges=task.charges)
 
-    async def _tried(self, job: JobRecord, task: LiveToolContext, written: list[str]) -> JobEnding | None:
+    async def _tried(self, job: JobRecord, task: LiveToolContext, events: JobEvents) -> JobEnding | None:
         try:
             outcome = await self.supervisor.interruptible(
                 job.job_id, self._run_tool(job, task), lambda: self._asked_to_stop(job)
@@ -160,7 +177,7 @@ class JobRunner:
         except Exception:
             log.exception("job %s (%s) failed", job.job_id, job.tool)
             return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
-        return replace(_ended(outcome), files=tuple(dict.fromkeys(written)))
+        return replace(_ended(outcome), files=tuple(dict.fromkeys(events.written)))
 
     async def _run_tool(self, job: JobRecord, task: LiveToolContext) -> Outcome:
         tool = self._tools.get(job.tool)
@@ -175,35 +192,6 @@ class JobRunner:
             outcome = await performed(tool, checked, task)
             spans.tool_returned(self._use_case, span, outcome)
         return outcome
-
-    async def _model(self, job: JobRecord) -> str | None:
-        """The model of the run that submitted the job, which answers its tool, too."""
-        run = await runs.find(self._use_case, job.run_id) if job.run_id is not None else None
-        return None if run is None else run.model
-
-    def _task(self, job: JobRecord, written: list[str], model: str | None) -> LiveToolContext:
-        """The tool context of the job; the paths of files that the tool writes are added to `written`."""
-
-        async def hold(spent: int, worst: int) -> None:
-            await jobs.hold(self._use_case, job, spent, worst, self._price_of_charges(job))
-
-        author = Author("output", run_id=job.run_id)
-        return LiveToolContext(
-            self._storage,
-            job.account,
-            job.chat,
-            author,
-            job.job_id,
-            JobEvents(self._use_case, job, written),
-            hold,
-            model,
-            job.max_microcents,
-        )
-
-    def _price_of_charges(self, job: JobRecord) -> int:
-        """What the job holds for per-use charges, once its model calls are held by themselves."""
-        tool = self._tools[job.tool]
-        return price_of(tool.max_charges(_given(tool, job)))
 
     async def _is_left(self, job: JobRecord) -> bool:
         """Leave the job for recovery; False if it was cancelled, for then it ends now, while what it used is known."""

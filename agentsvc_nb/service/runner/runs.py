@@ -47,7 +47,7 @@ class RunRunner:
         self._jobs = job_runner
         self._schemas = schemas
         self._servers = servers
-        self.supervisor = TaskSupervisor(self._work, self._use_case.signals.notify)
+        self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
         """The jobs of the queue that carry the runs, in a database that processes share."""
 
@@ -55,7 +55,7 @@ class RunRunner:
         """Execute the run; `queue_job` carries it in a database that processes share."""
         if queue_job is not None:
             self._queue_jobs[run_id] = queue_job
-        self.supervisor.start(run_id)
+        self.supervisor.start(run_id, self._work)
 
     def interrupt(self, run_id: str) -> None:
         """Stop the run's agent and notify the run's watchers, after its cancellation was stored."""

@@ -9,6 +9,7 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from agentsvc_nb.service.disk import disk_fault
+from agentsvc_nb.service.ports import Signals
 from agentsvc_nb.service.runs.attempts import LostRun
 from agentsvc_nb.tools.support import stopping
 
@@ -18,17 +19,16 @@ log = logging.getLogger(__name__)
 
 
 class TaskSupervisor:
-    """Starts `work(name)` in the background, at most once per name at a time. `notify(name)` is called when a disk
-    keeps the work's beginning or end from being stored.
+    """Executes work in the background, at most one piece of each name at a time. Watchers of the name are woken when a
+    disk keeps its beginning or end from being stored.
 
     Each run or job has one task, with an inner one for the agent's or tool's own work. Only the inner task is ever
     cancelled: the outer one goes on to end the run or job that it claimed, so a chat stays busy until its run has
     really stopped.
     """
 
-    def __init__(self, work: Callable[[str], Awaitable[None]], notify: Callable[[str], None]) -> None:
-        self._work = work
-        self._notify = notify
+    def __init__(self, signals: Signals) -> None:
+        self._signals = signals
         self._disk_faults: dict[str, str] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._inner: dict[str, asyncio.Task[Any]] = {}
@@ -48,16 +48,14 @@ class TaskSupervisor:
         """The part of `names` that `interrupt` stops."""
         return set(self._inner)
 
-    def start(self, name: str) -> None:
+    def start(self, name: str, work: Callable[[str], Awaitable[None]]) -> None:
+        """Begin `work(name)`, unless work of this name is under way or the service stops."""
         if name not in self._tasks and not self.stopping:
-            self._begin(name, self._work(name))
+            self._tasks[name] = asyncio.create_task(self._guarded(name, work(name)), name=name)
 
     def store_later(self, name: str, write: Callable[[], Awaitable[None]]) -> None:
-        """`store` in the background."""
-        self._begin(name, self.store(name, write))
-
-    def _begin(self, name: str, work: Awaitable[None]) -> None:
-        self._tasks[name] = asyncio.create_task(self._guarded(name, work), name=name)
+        """`store` in the background, also while the service stops."""
+        self._tasks[name] = asyncio.create_task(self._guarded(name, self.store(name, write)), name=name)
 
     def interrupt(self, name: str) -> None:
         inner = self._inner.get(name)
@@ -118,7 +116,7 @@ class TaskSupervisor:
                     log.exception("a beginning or an end could not be read or stored; trying again")
                     if fault := disk_fault(error):
                         self._disk_faults[name] = fault
-                        self._notify(name)
+                        self._signals.notify(name)
                 if self.stopping:
                     return None
                 await asyncio.sleep(STORE_AGAIN_SECONDS)
