@@ -41,7 +41,7 @@ from agentsvc_nb.settings import Settings, SettingsError
 from agentsvc_nb.wire.proxies import settings_at_fault
 
 if TYPE_CHECKING:
-    from agentsvc_nb.service.store.postgres import Looked
+    from agentsvc_nb.service.store.postgres import ServerStatus
 
 T = TypeVar("T")
 
@@ -358,13 +358,13 @@ def _settings(folder: DataFolder) -> Settings | None:
         return None
 
 
-def _look(folder: DataFolder) -> Looked:
+def _look(folder: DataFolder) -> ServerStatus:
     from agentsvc_nb.service.store.postgres import PostgresDatabase
 
     with closing(database_of(folder)) as database:
         assert isinstance(database, PostgresDatabase)
         database.patience = 0.0  # what does not answer now is what it tells
-        return database.look()
+        return database.status()
 
 
 def _read(folder: DataFolder, query: Callable[[Tx], T]) -> T | None:

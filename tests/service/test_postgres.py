@@ -207,7 +207,7 @@ def test_processes_that_start_at_once_make_one_schema(address: str) -> None:
         each.join()
     assert not failed
     with contextlib.closing(PostgresDatabase(address)) as database:
-        looked = database.look()
+        looked = database.status()
     assert looked.schema == looked.newest == len(migrations.steps())
 
 
@@ -232,19 +232,19 @@ def test_a_newer_schema_that_only_adds_is_served_also_by_who_is_at_work(
     for number in range(5):  # prepared by now
         database.write_now(partial(make, project=f"before {number}"))
     with contextlib.closing(PostgresDatabase(address).open()) as other:
-        newer(other, database.look().newest, "ALTER TABLE project ADD COLUMN color TEXT NOT NULL DEFAULT 'red'")
+        newer(other, database.status().newest, "ALTER TABLE project ADD COLUMN color TEXT NOT NULL DEFAULT 'red'")
     with contextlib.closing(PostgresDatabase(address).open()) as later:
         for each, projects in ((database, 6), (later, 7)):
             each.write_now(partial(make, project=f"after {projects}"))
             assert len(each.read(lambda tx: chat_records.projects(tx, "account"))) == projects
-    assert database.look().schema == 99
+    assert database.status().schema == 99
 
 
 def test_a_newer_schema_that_changes_is_refused_and_left_as_it_is(database: PostgresDatabase, address: str) -> None:
     newer(database, 98)
     with contextlib.closing(PostgresDatabase(address)) as other, pytest.raises(SchemaTooNew, match="schema 99"):
         other.open()
-    assert database.look().schema == 99
+    assert database.status().schema == 99
 
 
 def test_a_database_that_is_not_utf_8_is_refused() -> None:

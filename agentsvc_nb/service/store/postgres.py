@@ -1,5 +1,9 @@
-"""PostgreSQL under asyncio (docs/decisions/0052-postgresql.md): one writer at a time among all processes, as on SQLite;
-a process writes what was requested in one turn of its event loop in one transaction."""
+"""PostgreSQL under asyncio: one writer at a time among all processes, as on SQLite.
+
+Each write transaction takes one advisory lock, since use cases read a wallet, a limit or a chat's active run and write
+by what they have read. SERIALIZABLE would be no faster: writes meet in the account's rows. A write whose COMMIT was cut
+off is not tried again, for it may be stored.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +31,18 @@ T = TypeVar("T")
 Connection = psycopg.Connection[Row]
 
 READERS: Final = 8
-"""Threads of quick reads, each with a connection while it reads."""
+"""The threads of quick reads; each has a connection while it reads."""
 LOCK_SECONDS: Final = 5
 IDLE_SECONDS: Final = 3
 """The server ends a writer's connection that is silent for so long within a transaction: one that is frozen or cut off
 would keep all others from writing, until they are refused (`LOCK_SECONDS`) or count as dead."""
-AWAY_SECONDS: Final = 10.0
+RETRY_SECONDS: Final = 10.0
 """How long a read or write is tried again while the server does not answer: a restart takes some seconds."""
-AGAIN_SECONDS: Final = 0.2
+RETRY_PAUSE_SECONDS: Final = 0.2
 WRITING: Final = 0x6167656E74737663  # "agentsvc"
 PREPARE_AFTER: Final = 1
-"""A statement is prepared, so that it is planned no more, when a connection has executed it so often."""
+"""How often a connection executes a statement before it prepares it: its plan is then reused, which saves a third of
+the server's processor time."""
 
 # The lock is asked for in the transaction, and each later statement sees what its holders before have committed.
 _BEGIN_WRITE: Final = f"""
@@ -45,7 +50,7 @@ _BEGIN_WRITE: Final = f"""
     SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'; SELECT pg_advisory_xact_lock({WRITING})
 """
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_LOOK: Final = """
+_STATUS: Final = """
     SELECT current_setting('server_version') AS server,
            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS clock
 """
@@ -67,9 +72,9 @@ _UNREADABLE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """The server's version and its clock (ms); the schema's version: that which was found (0: none), whether it is too
-    new, and the newest that is known."""
+class ServerStatus:
+    """The server's version and its clock (ms). Of the schema: its version (0: none), whether it is too new, and the
+    newest version that is known."""
 
     server: str
     clock: int
@@ -82,7 +87,7 @@ class PostgresDatabase(GroupCommit):
     """`ports.DatabaseEngine` on a PostgreSQL database."""
 
     index: Final = TsvectorIndex()
-    patience = AWAY_SECONDS
+    patience = RETRY_SECONDS
 
     def __init__(self, address: str) -> None:
         super().__init__("postgres-writer")
@@ -90,6 +95,8 @@ class PostgresDatabase(GroupCommit):
             self._given: dict[str, Any] = {**_DEFAULTS, **conninfo_to_dict(address)}
         except psycopg.Error:  # it would quote the address, which may have a password
             raise StoreUnusable(_UNREADABLE) from None
+        # Not psycopg_pool: its threads make and check connections by themselves, and a write must know whether what it
+        # sent may have been stored.
         self._idle: list[Connection] = []
         self._guard = threading.Lock()
         self._closed = False
@@ -104,11 +111,11 @@ class PostgresDatabase(GroupCommit):
         return f"the database {self._given.get('dbname', '')} at {self._given.get('host', 'localhost')}"
 
     def open(self) -> PostgresDatabase:
-        self._patiently(self._migrate)
+        self._retry(self._migrate)
         return self
 
     def _migrate(self) -> None:
-        with self._connection() as connection, _fit():
+        with self._connection() as connection, _usable():
             schema.migrate(connection)
 
     def queue(self) -> Queue:
@@ -116,30 +123,30 @@ class PostgresDatabase(GroupCommit):
 
         return PostgresQueue(self._given)
 
-    def look(self) -> Looked:
-        """What `agentsvc doctor` tells. Changes nothing."""
-        return self._patiently(self._look)
+    def status(self) -> ServerStatus:
+        """Return what `agentsvc doctor` shows. Changes nothing."""
+        return self._retry(self._status)
 
-    def _look(self) -> Looked:
-        with self._connection() as connection, _fit():
-            row = connection.execute(_LOOK).fetchone()
+    def _status(self) -> ServerStatus:
+        with self._connection() as connection, _usable():
+            row = connection.execute(_STATUS).fetchone()
             assert row is not None
             found = schema.version(connection)
-            return Looked(row["server"], row["clock"], found, schema.is_too_new(connection), schema.newest())
+            return ServerStatus(row["server"], row["clock"], found, schema.is_too_new(connection), schema.newest())
 
     def close(self) -> None:
         self.finish_writes()
         self._readers.shutdown()
         self._closed = True
-        self._drop_idle()
+        self._close_idle()
 
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        # The server's time is not this thread's processor time: what is counted of it is a share of that on the wall.
+        # `seconds` are of processor time, and the server counts time on the wall.
         time = ReadTime(seconds)
         begin = _BEGIN_READ
         if seconds is not None:
             begin += f"; SET LOCAL statement_timeout = {math.ceil(seconds / WALL_SHARE * 1000)}"
-        return self._patiently(lambda: self._read(begin, use, time, seconds))
+        return self._retry(lambda: self._read(begin, use, time, seconds))
 
     def _read(self, begin: str, use: Callable[[Tx], T], time: ReadTime, seconds: float | None) -> T:
         with self._connection() as connection:
@@ -161,13 +168,13 @@ class PostgresDatabase(GroupCommit):
             with self._connection() as connection:
                 return use(PostgresTx(connection))
 
-        return self._patiently(attempt)
+        return self._retry(attempt)
 
     def version(self) -> None:
         return None
 
     def _commit(self, writes: list[PendingWrite[Any]], seconds: float = math.inf) -> list[PendingWrite[Any]]:
-        return self._patiently(lambda: self._commit_once(writes, seconds))
+        return self._retry(lambda: self._commit_once(writes, seconds))
 
     def _commit_once(self, writes: list[PendingWrite[Any]], seconds: float) -> list[PendingWrite[Any]]:
         with self._connection() as connection:
@@ -186,7 +193,7 @@ class PostgresDatabase(GroupCommit):
                 raise
         return writes[done:]
 
-    def _patiently(self, work: Callable[[], T]) -> T:
+    def _retry(self, work: Callable[[], T]) -> T:
         """Do the work, again if the server was lost or asks for it. Raises `StoreBusy` and `StoreAway`."""
         until = time.monotonic() + self.patience
         while True:
@@ -194,50 +201,50 @@ class PostgresDatabase(GroupCommit):
                 return work()
             except psycopg.errors.LockNotAvailable as error:
                 raise StoreBusy("another process is writing to the database") from error
-            except _Away as away:
-                self._drop_idle()  # a restart ended all of them
+            except _Unavailable as unavailable:
+                self._close_idle()  # a restart ended all of them
                 if time.monotonic() > until or self._closed:
-                    raise StoreAway(f"The database {away}") from None
+                    raise StoreAway(f"The database {unavailable}") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
                 if time.monotonic() > until:
                     raise
-            time.sleep(AGAIN_SECONDS)
+            time.sleep(RETRY_PAUSE_SECONDS)
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Connection]:
-        """A connection for one use. Raises `_Away` when there is none, and in place of what tells that it is lost."""
-        connection = self._taken()
+        """Yield a connection for one use. Raises `_Unavailable` when there is none, or when it is lost."""
+        connection = self._acquire()
         try:
             yield connection
         except psycopg.Error as error:
             if isinstance(error, psycopg.errors.FeatureNotSupported):
                 # A prepared statement whose result has another column since a newer process has migrated.
                 connection.close()
-                self._drop_idle()
+                self._close_idle()
             if _is_lost(error, connection):
-                raise _Away(f"does not answer: {_said(error)}") from error
+                raise _Unavailable(f"does not answer: {_one_line(error)}") from error
             raise
         finally:
-            self._give_back(connection)
+            self._release(connection)
 
-    def _taken(self) -> Connection:
+    def _acquire(self) -> Connection:
         with self._guard:
             if self._idle:
                 return self._idle.pop()
-        return self._connected()
+        return self._connect()
 
-    def _connected(self) -> Connection:
+    def _connect(self) -> Connection:
         try:
             made = psycopg.connect(autocommit=True, prepare_threshold=None, row_factory=as_dict, **self._given)
             if _is_direct(made):
                 made.prepare_threshold = PREPARE_AFTER
             return made
         except psycopg.Error as error:
-            said = _said(error)
-            how = "refuses the service" if "FATAL:" in said or "password" in said else "does not answer"
-            raise _Away(f"{how}: {said}") from None  # its traceback would have the address
+            reason = _one_line(error)
+            how = "refuses the service" if "FATAL:" in reason or "password" in reason else "does not answer"
+            raise _Unavailable(f"{how}: {reason}") from None  # its traceback would have the address
 
-    def _give_back(self, connection: Connection) -> None:
+    def _release(self, connection: Connection) -> None:
         usable = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         with self._guard:
             if usable and not self._closed:
@@ -245,19 +252,19 @@ class PostgresDatabase(GroupCommit):
                 return
         connection.close()
 
-    def _drop_idle(self) -> None:
+    def _close_idle(self) -> None:
         with self._guard:
-            dropped, self._idle = self._idle, []
-        for connection in dropped:
+            idle, self._idle = self._idle, []
+        for connection in idle:
             connection.close()
 
 
-class _Away(Exception):
-    """The server was not reached, refused the connection, or lost it; the message goes on after "The database"."""
+class _Unavailable(Exception):
+    """The server was not reached, refused the connection, or lost it; the message continues "The database"."""
 
 
 @contextlib.contextmanager
-def _fit() -> Iterator[None]:
+def _usable() -> Iterator[None]:
     """Raise `StoreUnusable` for a database that has tables of others, or in which the user may make none."""
     try:
         yield
@@ -269,8 +276,8 @@ def _fit() -> Iterator[None]:
 
 
 def _is_direct(connection: Connection) -> bool:
-    """False if there may be a pooler between, which gives each transaction another connection to the server: what one
-    has prepared the next would not find. It tells another process id than the server does."""
+    """Return False if there may be a pooler between. It gives each transaction another connection to the server, which
+    has not prepared the same statements. A pooler's connection names another process id than the server does."""
     row = connection.execute("SELECT pg_backend_pid() AS pid").fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
 
@@ -279,8 +286,8 @@ def _is_lost(error: psycopg.Error, connection: Connection) -> bool:
     return connection.closed or isinstance(error, (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown))
 
 
-def _said(error: psycopg.Error) -> str:
-    """The error in one line; psycopg's own never have the password."""
+def _one_line(error: psycopg.Error) -> str:
+    """Return the error in one line; those of psycopg never have the password."""
     return " ".join(str(error).split())
 
 
