@@ -1,8 +1,5 @@
-"""Full-text search on FTS5 (`ports.Index`; docs/decisions/0011-search-at-scale.md).
-
-Each token is indexed with a prefix: the chat's bucket and a tag (`w` for words, a name's tag, or a level), so that one
-FTS5 query finds the matches of one chat.
-"""
+"""Full-text search on FTS5 (`ports.Index`): one row of one table for each file, with the tags of `ranking`, so that one
+FTS5 query finds the matches of one chat."""
 
 from __future__ import annotations
 

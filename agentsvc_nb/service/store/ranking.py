@@ -1,5 +1,13 @@
-"""What the full-text indexes of both databases share: the tags of tokens, and how the best of very many matches are
-found (docs/decisions/0011-search-at-scale.md)."""
+"""What the full-text indexes of both databases share: the tags of tokens, and the ranking of very many matches.
+
+Each token is indexed with a tag of five characters: four for the chat, so that a word of one chat has a list of its
+own, and one that says what the token is: a word, a word of a name, or a level. A level says how much a word stands out
+in a file, from 1 to 9: how often it occurs, by the length of the text. Most words have none.
+
+Ranking is slow: FTS5 finds a match in 0.1 µs and ranks it in 2. So at most `ranked_max` matches are ranked. When there
+are more, those with one of the query's words at level 9 are looked up, then at 8 or above, until there are as many as
+are needed. Which files are found is always exact; only the order among more than `ranked_max` is approximate.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +25,14 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.sql import listed
 
 M = TypeVar("M")
-"""A query as the database's index takes it."""
 
 WORD: Final = "w"
 FILE_NAME: Final = "f"
 OWN_NAME: Final = "m"
 """The tag of the member's own name for the file. The tags of levels are digits."""
 TOKENS_VERSION: Final = "1"
-"""Raise it when the tokens of a text change (folding, levels, tags): the next start then indexes all files again."""
+"""Raise it when the tokens of a text change (folding, levels, tags): the next start then indexes all files again, for
+SQL cannot make the tokens."""
 
 LATEST: Final = 2**63 - 1
 _TEXT = "SELECT text FROM file_text WHERE chat = :chat AND path = :path"
@@ -38,41 +46,41 @@ _SET_VERSION = """
 
 @dataclass(frozen=True, slots=True)
 class RankedIndex(ABC, Generic[M]):
-    """The reading half of `ports.Index`. `query` is what `documents.search_query.parse` returned."""
+    """The reading half of `ports.Index`. `M` is a query as the database's index takes it."""
 
     ranked_max: int = 1_000
-    """The most matches that are ranked. With FTS5 that takes some 2 µs per match, finding 0.1 µs."""
+    """The most matches that are ranked."""
     page: int = 200
-    """Matches fetched at first. More are needed when many of them belong to one typed output."""
+    """The matches that are fetched at first. More are needed when many of them belong to one typed output."""
 
     @abstractmethod
     def match_names(self, chat: str, query: Query) -> M:
-        """Files of which one name alone matches."""
+        """Return the query for files of which one name alone matches."""
 
     @abstractmethod
     def match_words(self, chat: str, query: Query) -> M:
-        """Files whose contents match."""
+        """Return the query for files whose contents match."""
 
     @abstractmethod
     def match_level(self, chat: str, query: Query, floor: int) -> M:
-        """Files whose contents match and have one of the query's words at the level `floor` or above."""
+        """Return the query for files whose contents match, with a word at the level `floor` or above."""
 
     @abstractmethod
     def newest(self, tx: Tx, chat: str, match: M, limit: int, before: int = LATEST) -> list[tuple[int, str]]:
-        """(id, path) of the matching files with ids below `before`, last written first."""
+        """Return (id, path) of the matching files with ids below `before`, last written first."""
 
     @abstractmethod
     def reach(self, tx: Tx, chat: str, match: M, limit: int) -> tuple[int, int]:
-        """The number of matches, counted up to `limit`, and the id of the oldest of the newest `limit`; (0, 0) without
-        any."""
+        """Return the number of matches, counted up to `limit`, and the id of the oldest of the newest `limit`; (0, 0)
+        without any."""
 
     def count(self, tx: Tx, chat: str, match: M, limit: int) -> int:
-        """The number of matches, counted up to `limit`."""
+        """Return the number of matches, counted up to `limit`."""
         return self.reach(tx, chat, match, limit)[0]
 
     @abstractmethod
     def ranked(self, tx: Tx, chat: str, match: M, oldest: int, limit: int) -> list[str]:
-        """Paths of the matching files with ids from `oldest` on, best first; of equal ones the last written first."""
+        """Return paths of the matching files with ids from `oldest` on, best first, then last written first."""
 
     def by_name(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
         match = self.match_names(chat, query)
@@ -82,14 +90,14 @@ class RankedIndex(ABC, Generic[M]):
             rows = self.newest(tx, chat, match, self.page, before=rows[-1][0]) if len(rows) == self.page else []
 
     def by_words(self, tx: Tx, chat: str, query: Query) -> Iterator[str]:
-        told: set[str] = set()
+        yielded: set[str] = set()
         limit = self.page
         while True:
             found = self._best(tx, chat, query, limit)
-            yield from (path for path in found if path not in told)
+            yield from (path for path in found if path not in yielded)
             if len(found) < limit:
                 return
-            told.update(found)
+            yielded.update(found)
             # Matches of one typed output count once, so more are needed: they are ranked anew, in larger steps.
             limit *= 4
 
@@ -109,8 +117,8 @@ class RankedIndex(ABC, Generic[M]):
         tx.run(_SET_VERSION, version=TOKENS_VERSION)
 
     def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
-        """The `limit` best matches. Of more matches than can be ranked, only those with a word at the highest levels
-        are ranked, and followed by the newest of the others if they are too few."""
+        """Return the `limit` best matches. Of more matches than can be ranked, only those with a word at the highest
+        levels are ranked, and followed by the newest of the others if they are too few."""
         most = max(self.ranked_max, limit)
         match = self.match_words(chat, query)
         if self.count(tx, chat, match, most + 1) <= most:
@@ -127,7 +135,7 @@ class RankedIndex(ABC, Generic[M]):
 
 
 def starred(query: Query) -> Iterator[tuple[str, str]]:
-    """The query's tokens, each with a star if it is a prefix, else an empty text."""
+    """Yield the query's tokens, each with a star if it is a prefix, else an empty text."""
     for phrase in chain.from_iterable(query.groups):
         *whole, last = phrase.tokens
         yield from ((token, "") for token in whole)
@@ -135,11 +143,11 @@ def starred(query: Query) -> Iterator[tuple[str, str]]:
 
 
 def bucket_of(chat: str) -> str:
-    """Four characters that stand for the chat in tokens. There are a million; the SQL condition on `t.chat` tells chats
-    apart that share one."""
+    """Return the four characters of a chat's tags. There are a million; the SQL condition on `t.chat` separates chats
+    that share one."""
     return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
 
 
 def tagged(tag: str, words: str) -> str:
-    """The words, which are one blank apart, each behind the tag."""
+    """Return the words, which are one blank apart, each with the tag before it."""
     return tag + words.replace(" ", f" {tag}") if words else ""
