@@ -51,33 +51,26 @@ ACCESS: Final[dict[str, list[dict[str, list[str]]]]] = {
     "session": [{"session": []}],
     "open": [],
 }
-REQUEST_ID: Final[Json] = {
-    "X-Request-Id": {"description": "Names the request in the service's log.", "schema": {"type": "string"}}
+_HEADER_DESCRIPTIONS: Final = {
+    "X-Request-Id": "Names the request in the service's log.",
+    "Retry-After": "Seconds until it is worth another try, where that is known.",
+    "Allow": "The methods of the path.",
+    "ETag": "The SHA-256 of the content, in quotes.",
+    "Content-Disposition": "`attachment`, with the file's name.",
 }
-RETRY_AFTER: Final[Json] = {
-    "Retry-After": {
-        "description": "Seconds until it is worth another try, where that is known.",
-        "schema": {"type": "integer"},
-    }
-}
-ALLOW: Final[Json] = {"Allow": {"description": "The methods of the path.", "schema": {"type": "string"}}}
-HEADERS: Final = {405: ALLOW, 429: RETRY_AFTER, 503: RETRY_AFTER}
-DOWNLOAD_HEADERS: Final[Json] = {
-    "ETag": {"description": "The SHA-256 of the content, in quotes.", "schema": {"type": "string"}},
-    "Content-Disposition": {"description": "`attachment`, with the file's name.", "schema": {"type": "string"}},
-}
-_SHARED: Final = ROUTES["tools.list"].errors_by_status()
-"""The errors that every operation has that takes a key and counts against request limits, by status; the document names
-them once."""
+_ERROR_HEADERS: Final = {405: ["Allow"], 429: ["Retry-After"], 503: ["Retry-After"]}
+_SHARED_ERRORS: Final = ROUTES["tools.list"].errors_by_status()
+"""The errors, by status, of each operation that takes a key and counts against request limits. The document has them
+once."""
 
 
 @functools.cache
 def text() -> bytes:
-    """The document as UTF-8 JSON, built once."""
-    return json.dumps(document(), ensure_ascii=False, separators=(",", ":")).encode()
+    """Return the document as UTF-8 JSON, built once."""
+    return json.dumps(_document(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def document() -> Json:
+def _document() -> Json:
     paths: dict[str, Json] = {}
     for route in ROUTES.values():
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -94,35 +87,31 @@ def document() -> Json:
         "paths": paths,
         "components": {
             "securitySchemes": SECURITY,
-            "responses": {_name(status): _refusal(status, named) for status, named in _SHARED.items()},
-            "schemas": _components(),
+            "responses": {f"Error{status}": _error(status, codes) for status, codes in _SHARED_ERRORS.items()},
+            "schemas": _schemas(),
         },
     }
 
 
 def _operation(route: Route) -> Json:
-    described: Json = {
-        "operationId": route.operation_id,
-        "tags": [route.tag],
-        "summary": route.purpose,
-        "description": _description(route),
-        "security": ACCESS[route.access],
-        "parameters": [_parameter(each) for each in route.parameters],
-        "responses": _responses(route),
-    }
-    if body := _body(route):
-        described["requestBody"] = body
-    return described
-
-
-def _description(route: Route) -> str:
     scopes = " or ".join(f"`{scope}`" for scope in sorted(route.scopes))
-    who = {
+    description = {
         "key": f"A key that has scopes needs {scopes}.",
         "session": "Needs a signed-in browser; an API key cannot call it.",
         "open": "Needs no key.",
     }[route.access]
-    return who if route.limited else f"{who} Does not count against request limits."
+    operation: Json = {
+        "operationId": route.operation_id,
+        "tags": [route.tag],
+        "summary": route.purpose,
+        "description": description + ("" if route.limited else " Does not count against request limits."),
+        "security": ACCESS[route.access],
+        "parameters": [_parameter(each) for each in route.parameters],
+        "responses": _responses(route),
+    }
+    if content := _body(route):
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
 
 
 def _parameter(parameter: Parameter) -> Json:
@@ -136,54 +125,66 @@ def _parameter(parameter: Parameter) -> Json:
     }
 
 
-def _body(route: Route) -> Json | None:
+def _body(route: Route) -> Json:
+    """Return the content of the request body, by media type: the JSON object, and the form with files."""
     content: Json = {}
+    form: Json = {"type": "object", "required": ["files"], "properties": {"files": {**_FILES, "minItems": 1}}}
     if route.body is not None:
-        content["application/json"] = {"schema": _reference(route.body), "example": _example(route.body)}
+        # A body that works: the fields that have examples.
+        fields = route.body.model_fields
+        example = {field.alias or name: field.examples[0] for name, field in fields.items() if field.examples}
+        content["application/json"] = {"schema": _reference(route.body), "example": example}
+        payload = {**_reference(route.body), "description": "The JSON object."}
+        form = {"type": "object", "required": ["payload"], "properties": {"payload": payload, "files": _FILES}}
     if route.form:
-        content["multipart/form-data"] = {"schema": _form(route.body)}
-    return {"required": True, "content": content} if content else None
+        content["multipart/form-data"] = {"schema": form}
+    return content
 
 
 def _responses(route: Route) -> Json:
-    answers = {route.status: route.answer, **route.also}
-    found = {str(status): _success(route, _answer(model)) for status, model in sorted(answers.items())}
+    successes = {status: _success(route, model) for status, model in {route.status: route.answer, **route.also}.items()}
     if route.produces == "bytes":
-        found["206"] = {**found["200"], "description": "The range that was asked for."}
-    refusals = {str(status): _shared_or_own(status, named) for status, named in route.errors_by_status().items()}
-    return {**found, **refusals}
+        successes[206] = {**successes[200], "description": "The range that was asked for."}
+    errors: Json = {}
+    for status, codes in route.errors_by_status().items():
+        shared = _SHARED_ERRORS.get(status) == codes
+        errors[str(status)] = {"$ref": f"#/components/responses/Error{status}"} if shared else _error(status, codes)
+    return {**{str(status): response for status, response in sorted(successes.items())}, **errors}
 
 
-def _success(route: Route, schema: Json) -> Json:
-    content: Json = {"application/json": {"schema": schema}}
-    headers = REQUEST_ID
+def _success(route: Route, model: type[Model] | None) -> Json:
     if route.produces == "bytes":
-        content, headers = {"*/*": {"schema": {"type": "string", "format": "binary"}}}, REQUEST_ID | DOWNLOAD_HEADERS
-    elif route.produces == "json or events":
+        content: Json = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
+        headers = _headers("ETag", "Content-Disposition")
+    else:
+        content = {"application/json": {"schema": {"type": "object"} if model is None else _reference(model)}}
+        headers = _headers()
+    if route.produces == "json or events":
         content["text/event-stream"] = {"schema": {"type": "string"}}
     return {"description": route.purpose, "headers": headers, "content": content}
 
 
-def _shared_or_own(status: int, named: list[str]) -> Json:
-    if _SHARED.get(status) == named:
-        return {"$ref": f"#/components/responses/{_name(status)}"}
-    return _refusal(status, named)
-
-
-def _name(status: int) -> str:
-    return f"Error{status}"
-
-
-def _refusal(status: int, named: list[str]) -> Json:
-    """The response of an error status: the codes that it can have, with their causes."""
+def _error(status: int, codes: list[str]) -> Json:
+    """Return the response of an error status: the codes that it can have, with their causes."""
+    only_these = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
     return {
-        "description": "\n".join(f"- `{code}`: {CODES[code].cause}" for code in named),
-        "headers": REQUEST_ID | HEADERS.get(status, {}),
-        "content": {"application/json": {"schema": _envelope(named)}},
+        "description": "\n".join(f"- `{code}`: {CODES[code].cause}" for code in codes),
+        "headers": _headers(*_ERROR_HEADERS.get(status, ())),
+        "content": {"application/json": {"schema": {"allOf": [{"$ref": f"{_SCHEMAS}Error"}, only_these]}}},
     }
 
 
-_AT: Final = "#/components/schemas/"
+def _headers(*names: str) -> Json:
+    return {
+        name: {
+            "description": _HEADER_DESCRIPTIONS[name],
+            "schema": {"type": "integer" if name == "Retry-After" else "string"},
+        }
+        for name in ("X-Request-Id", *names)
+    }
+
+
+_SCHEMAS: Final = "#/components/schemas/"
 _FILES: Final[Json] = {
     "type": "array",
     "maxItems": ATTACHMENTS_MAX,
@@ -211,49 +212,32 @@ _ERROR: Final[Json] = {
 }
 
 
-def _components() -> Json:
-    """Every model by name."""
-    asked: list[tuple[type[BaseModel], JsonSchemaMode]] = []
+def _reference(model: type[BaseModel]) -> Json:
+    return {"$ref": _SCHEMAS + model.__name__}
+
+
+def _schemas() -> Json:
+    """Return the JSON Schema of every model, by name."""
+    models: list[tuple[type[BaseModel], JsonSchemaMode]] = []
     for route in ROUTES.values():
         answers = (route.answer, *route.also.values())
-        asked += [(model, "serialization") for model in answers if model is not None]
-        asked += [(route.body, "validation")] if route.body else []
-    _, found = models_json_schema(asked, ref_template=_AT + "{model}")
-    schemas: Json = found["$defs"]
+        models += [(model, "serialization") for model in answers if model is not None]
+        models += [(route.body, "validation")] if route.body else []
+    _, generated = models_json_schema(models, ref_template=_SCHEMAS + "{model}")
+    schemas: Json = generated["$defs"]
     for schema in schemas.values():
-        _finish(schema)
-    _name_labels(schemas[NewLabels.__name__])
+        _adapt(schema)
+    # The labels and their values are a table of the service, which the wire model does not know.
+    values = {
+        name: {"anyOf": [{"enum": label.values}, {"type": "null"}], "description": label.description}
+        for name, label in LABELS.items()
+    }
+    labels = schemas[NewLabels.__name__]["properties"]["labels"]
+    labels |= {"properties": values, "additionalProperties": False}
     return {"Error": _ERROR, **dict(sorted(schemas.items()))}
 
 
-def _reference(model: type[BaseModel]) -> Json:
-    return {"$ref": _AT + model.__name__}
-
-
-def _example(model: type[BaseModel]) -> Json:
-    """Return a request body that works: the fields that have examples."""
-    return {field.alias or name: field.examples[0] for name, field in model.model_fields.items() if field.examples}
-
-
-def _answer(model: type[Model] | None) -> Json:
-    return {"type": "object"} if model is None else _reference(model)
-
-
-def _form(payload: type[BaseModel] | None) -> Json:
-    """A multipart body: files, and the JSON object of a request that takes one."""
-    if payload is None:
-        return {"type": "object", "required": ["files"], "properties": {"files": {**_FILES, "minItems": 1}}}
-    part = {**_reference(payload), "description": "The JSON object."}
-    return {"type": "object", "required": ["payload"], "properties": {"payload": part, "files": _FILES}}
-
-
-def _envelope(codes: list[str]) -> Json:
-    """The error envelope, with its code limited to these."""
-    named = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
-    return {"allOf": [{"$ref": _AT + "Error"}, named]}
-
-
-def _finish(schema: Json) -> None:
+def _adapt(schema: Json) -> None:
     """Adapt pydantic's schema of a model: `object` and `type` become constants and `..._at` times
     (docs/api/conventions.md). Titles, which repeat names, and defaults of answers, whose fields are always sent, go."""
     schema.pop("title", None)
@@ -266,12 +250,3 @@ def _finish(schema: Json) -> None:
         if name.endswith("_at"):
             for branch in field.get("anyOf", [field]):
                 branch |= {"format": "date-time"} if branch.get("type") == "string" else {}
-
-
-def _name_labels(schema: Json) -> None:
-    """Add the labels and their values, which the wire model does not know: they are a table of the service."""
-    values = {
-        name: {"anyOf": [{"enum": label.values}, {"type": "null"}], "description": label.description}
-        for name, label in LABELS.items()
-    }
-    schema["properties"]["labels"] |= {"properties": values, "additionalProperties": False}
