@@ -27,6 +27,10 @@ from agentsvc_nb.wire.text import exact, plain
 _INPUT_CHARS: Final = 50_000
 _BOX: Final = '<div class="scrolled" role="region" aria-label="Table" tabindex="0"><table>'
 _TEMPLATES: Final = Path(__file__).parent / "templates"
+CONTENT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
 
 
 def render(name: str, status: int = 200, /, **context: Any) -> HTMLResponse:

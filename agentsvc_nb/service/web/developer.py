@@ -19,7 +19,7 @@ from agentsvc_nb.service.http import access, bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.runs import processes
 from agentsvc_nb.service.terms import TERMS_TEXT, TERMS_VERSION
-from agentsvc_nb.service.web import render
+from agentsvc_nb.service.web import CONTENT_POLICY, render
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import FEEDBACK_PAGE_MAX, FEEDBACK_SUMMARY_CHARS, KEY_NAME_CHARS
 from agentsvc_nb.wire.resources import Category, CreatedKey, Impact, NewFeedback
@@ -31,11 +31,6 @@ _FILES: Final = frozenset({"base.css", "app.css", "follow.js", "reference.js", "
 _MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _VIEWER: Final = {"swagger-ui.css": "swagger_style.css", "swagger-ui.js": "swagger_bundle.js"}
 """The files of Swagger UI, and their names in the package `offapi`."""
-_VIEWER_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-"""As of the other pages, and with pictures of `data:`, for Swagger UI's icons."""
 
 
 async def sign_in(context: RequestContext) -> Response:
@@ -188,7 +183,9 @@ async def terms(context: RequestContext) -> Response:
 
 async def show_reference(context: RequestContext) -> Response:
     response = render("reference.html", document=ROUTES["service.openapi"].path)
-    response.headers["Content-Security-Policy"] = _VIEWER_POLICY
+    # Swagger UI's style sheet has its icons as data.
+    policy = CONTENT_POLICY.replace("img-src 'self'", "img-src 'self' data:")
+    response.headers["Content-Security-Policy"] = policy
     return response
 
 

@@ -14,11 +14,10 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import access
 from agentsvc_nb.service.http.context import Handler, RequestContext, Services
 from agentsvc_nb.service.http.routing import answered
-from agentsvc_nb.service.web import chats, developer, failure
+from agentsvc_nb.service.web import CONTENT_POLICY, chats, developer, failure
 
 _HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
     # Not `no-referrer`: a browser would then send `Origin: null` with our own forms, and they would be refused.
     "Referrer-Policy": "same-origin",
