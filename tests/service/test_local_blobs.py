@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.store.blobs import LEAST_BYTES, PIECE_BYTES, SHARED_BYTES, LocalBlobs
+from agentsvc_nb.service.store.blobs import PIECE_MAX_BYTES, PIECE_MIN_BYTES, PIECES_MAX_BYTES, LocalBlobs
 
-CONTENT = bytes(2 * PIECE_BYTES)
-MANY = 2 * SHARED_BYTES // LEAST_BYTES
+CONTENT = bytes(2 * PIECE_MAX_BYTES)
+MANY = 2 * PIECES_MAX_BYTES // PIECE_MIN_BYTES
 
 
 def test_one_read_takes_large_pieces(tmp_path: Path) -> None:
     blobs = LocalBlobs(tmp_path)
     sha256 = blobs.put(CONTENT).sha256
-    assert asyncio.run(_sizes(blobs, sha256)) == [PIECE_BYTES, PIECE_BYTES - 1]
+    assert asyncio.run(_sizes(blobs, sha256)) == [PIECE_MAX_BYTES, PIECE_MAX_BYTES - 1]
 
 
 def test_many_reads_share_the_memory(tmp_path: Path) -> None:
@@ -32,8 +32,8 @@ def test_many_reads_share_the_memory(tmp_path: Path) -> None:
             ]
             for pieces in reads:
                 await anext(pieces)
-            assert {len(await anext(pieces)) for pieces in reads} == {LEAST_BYTES}
-        assert (await _sizes(blobs, sha256))[0] == PIECE_BYTES
+            assert {len(await anext(pieces)) for pieces in reads} == {PIECE_MIN_BYTES}
+        assert (await _sizes(blobs, sha256))[0] == PIECE_MAX_BYTES
 
     asyncio.run(read())
 

@@ -1,7 +1,7 @@
 """File contents, content-addressed in a folder: `ab/cd/<sha256>`.
 
-A blob is written to a temporary file on the same file system and renamed when its hash is known, so that a half-written
-blob is never found. The row that names it is committed afterwards.
+A blob is written to a temporary file on the same file system and renamed when its hash is known, so that nobody finds a
+half-written blob. The row that names it is committed afterwards.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import IO, Final
 
 from agentsvc_nb.documents.media_types import HEAD_BYTES
 
-PIECE_BYTES: Final = 1024 * 1024
+PIECE_MAX_BYTES: Final = 1024 * 1024
 """The most that is read at once: each read is a call in a thread."""
-SHARED_BYTES: Final = 4 * PIECE_BYTES
-"""What all reads share, down to `LEAST_BYTES` each: a peer that takes nothing leaves its piece in memory."""
-LEAST_BYTES: Final = 64 * 1024
+PIECES_MAX_BYTES: Final = 4 * PIECE_MAX_BYTES
+"""What the pieces of all reads may take, down to `PIECE_MIN_BYTES` each: a slow client leaves its piece in memory."""
+PIECE_MIN_BYTES: Final = 64 * 1024
 
 
 class LocalBlobs:
@@ -75,7 +75,7 @@ class LocalBlobs:
 
     @property
     def _piece_bytes(self) -> int:
-        return max(LEAST_BYTES, min(PIECE_BYTES, SHARED_BYTES // self._reads))
+        return max(PIECE_MIN_BYTES, min(PIECE_MAX_BYTES, PIECES_MAX_BYTES // self._reads))
 
     async def heads(self, sizes: Mapping[str, int]) -> Mapping[str, bytes]:
         return await asyncio.to_thread(self._heads, sizes)
@@ -104,14 +104,14 @@ class LocalBlobs:
         return await asyncio.to_thread(lambda: set(self.stored_before(math.inf)))
 
     def stored_before(self, ms: float) -> Iterator[str]:
-        """The hashes of blobs last stored before the time `ms`."""
+        """Yield the hashes of blobs that were last stored before the time `ms`."""
         for folder, _, names in os.walk(self._root):
             for name in names:
                 if _is_hash(name) and _stored_at(Path(folder, name)) < ms:
                     yield name
 
     def remove(self, sha256: str, before: int) -> bool:
-        """Remove a blob; False if it was spared because it was stored again since the time `before` (ms)."""
+        """Remove a blob; return False if it stays because it was stored again since the time `before` (ms)."""
         path = self.path(sha256)
         with self._placing:
             if _stored_at(path) >= before:
@@ -120,8 +120,8 @@ class LocalBlobs:
         return True
 
     def put_aside(self, sha256: str, checked: os.stat_result) -> bool:
-        """Rename an altered blob to `<sha256>.altered`, where nothing finds it; False if the file that was `checked` is
-        no longer the blob, which was stored anew or removed. On Windows the file must be closed."""
+        """Rename an altered blob to `<sha256>.altered`, where nothing finds it; return False if the file that was
+        `checked` is no longer the blob, which was stored anew or removed. On Windows the file must be closed."""
         path = self.path(sha256)
         with self._placing:
             if not path.exists() or not os.path.samestat(checked, path.stat()):
@@ -135,7 +135,7 @@ class LocalBlobs:
 
 
 class SpooledBlob:
-    """The file of a blob that is being written, hashed on the way."""
+    """The temporary file of a blob that is being written, and its hash so far."""
 
     def __init__(self, folder: Path) -> None:
         handle, name = tempfile.mkstemp(dir=folder)
@@ -157,7 +157,7 @@ class SpooledBlob:
         return self._digest.hexdigest()
 
     def close(self) -> Path:
-        """The file with all that was written."""
+        """Return the path of the file, with all that was written."""
         self._file.close()
         return self._path
 
@@ -187,7 +187,7 @@ class NewBlob(SpooledBlob):
 
 
 def is_intact(path: Path) -> bool:
-    """Whether a blob can be read, and has the content of its name. Reads all of it."""
+    """Return whether a blob can be read and has the content of its name. Reads all of it."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == path.name
@@ -196,7 +196,7 @@ def is_intact(path: Path) -> bool:
 
 
 def blob_path(root: Path, sha256: str) -> Path:
-    """The path of the blob with this hash."""
+    """Return the path of the blob with this hash."""
     return root / sha256[:2] / sha256[2:4] / sha256
 
 
@@ -205,7 +205,7 @@ def _is_hash(name: str) -> bool:
 
 
 def _stored_at(path: Path) -> float:
-    """When the file was stored, in ms since 1970; infinity for a file that is gone."""
+    """Return when the file was stored, in ms since 1970; infinity for a missing file."""
     try:
         return path.stat().st_mtime_ns / 1_000_000
     except FileNotFoundError:
