@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from agentsvc_nb.agents.language.agent import Language, lacks
 from agentsvc_nb.agents.language.agent import Unconfigured as Unconfigured
-from agentsvc_nb.agents.language.model_choice import Lacking, ModelChoice
+from agentsvc_nb.agents.language.model_choice import MissingRequirement, ModelChoice
 from agentsvc_nb.agents.port import Agent
-from agentsvc_nb.model_names import MODEL_ADVICE, model_id
-from agentsvc_nb.setting_types import prices
+from agentsvc_nb.model_names import MODEL_ADVICE, provider_of
 from agentsvc_nb.settings import Settings
 
 
@@ -30,7 +29,10 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
         return Scripted(recorded(model.removeprefix("scripted:")) if ":" in model else None)
     if ":" not in model:
         raise ValueError(f"There is no agent for the model {model!r}: set AGENTSVC_MODEL to {MODEL_ADVICE}.")
-    return _language(_choice(model, settings, kept_url))
+    choice = ModelChoice.from_settings(model, settings, kept_url)
+    if found := lacks(choice):
+        raise ValueError(found.message)
+    return Language(choice)
 
 
 def offer(model: str, settings: Settings) -> Agent:
@@ -47,45 +49,14 @@ def fault(settings: Settings, kept_url: str | None = None) -> str | None:
     return found.message if found else None
 
 
-def lacking(settings: Settings, kept_url: str | None = None) -> Lacking | None:
+def lacking(settings: Settings, kept_url: str | None = None) -> MissingRequirement | None:
     """What the settings' model lacks to answer here; None when nothing is found."""
     model = settings.model
-    if _is_language(model):
-        return lacks(_choice(model, settings, kept_url))
+    if provider_of(model):
+        return lacks(ModelChoice.from_settings(model, settings, kept_url))
     if model.startswith("scripted:"):
         try:
             choose(model)
         except ValueError as error:
-            return Lacking(str(error))
+            return MissingRequirement(str(error))
     return None
-
-
-def _is_language(model: str) -> bool:
-    return ":" in model and not model.startswith("scripted:")
-
-
-def _language(choice: ModelChoice) -> Agent:
-    if found := lacks(choice):
-        raise ValueError(found.message)
-    return Language(choice)
-
-
-def _choice(model: str, settings: Settings | None, kept_url: str | None) -> ModelChoice:
-    if settings is None:
-        return ModelChoice(model)
-    price = prices(settings.prices).get(model_id(model))
-    first = next((one for one in (settings.model, *settings.models) if _is_language(one)), model)
-    if model.partition(":")[0] != first.partition(":")[0]:
-        # What is set is about the models of the first provider.
-        return ModelChoice(model, patience=settings.model_patience_seconds, price=price)
-    return ModelChoice(
-        model,
-        settings.model_url,
-        settings.model_key,
-        settings.model_context,
-        settings.model_sees,
-        settings.model_tools,
-        kept_url,
-        settings.model_patience_seconds,
-        price,
-    )

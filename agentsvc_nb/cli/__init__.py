@@ -133,7 +133,7 @@ def _is_timeout(error: Exception) -> bool:
 def _expected_errors() -> tuple[type[Exception], ...]:
     from agentsvc_nb.client.errors import StefanBrainError
     from agentsvc_nb.embedded import EmbeddedError
-    from agentsvc_nb.model_switch.switching import SwitchError
+    from agentsvc_nb.language_models.switch import SwitchError
     from agentsvc_nb.service.api_error import ApiError
     from agentsvc_nb.service.backup import BackupError
     from agentsvc_nb.service.folder import NoService

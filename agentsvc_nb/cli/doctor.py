@@ -98,7 +98,7 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
 def check_model(folder: DataFolder) -> Iterator[Finding]:
     """Check the model that a notebook's service would use, by a real run unless its settings are already wrong."""
     from agentsvc_nb.cli.findings import fail
-    from agentsvc_nb.service.model_keys import config_with_keys
+    from agentsvc_nb.language_models.keys import config_with_keys
     from agentsvc_nb.settings import SettingsError
 
     try:

@@ -91,8 +91,8 @@ def _list(args: argparse.Namespace) -> int:
         return 0
     from dataclasses import asdict
 
-    from agentsvc_nb.model_switch.listing import models_here
-    from agentsvc_nb.model_switch.prices import PER
+    from agentsvc_nb.language_models.catalog import models_here
+    from agentsvc_nb.language_models.prices import PER
 
     here = models_here(arguments.data_folder(args.data).path)
     if args.json:
@@ -106,7 +106,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _state(model: ModelInfo) -> str:
-    from agentsvc_nb.model_switch.prices import PER, price_text
+    from agentsvc_nb.language_models.prices import PER, price_text
 
     told = ["the default"] if model.default else []
     if model.input_cents_per_million is not None and model.output_cents_per_million is not None:
@@ -117,7 +117,7 @@ def _state(model: ModelInfo) -> str:
 def _switch(args: argparse.Namespace) -> int:
     import getpass
 
-    from agentsvc_nb.model_switch.switching import Dialogue, switch
+    from agentsvc_nb.language_models.switch import Dialogue, switch
 
     asks = sys.stdin is not None and sys.stdin.isatty()
     again = "agentsvc model"

@@ -74,9 +74,9 @@ def _add_model(command: Parser) -> None:
 
 
 def _serve(args: argparse.Namespace) -> int:
+    from agentsvc_nb.language_models.keys import config_with_keys
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.logs import log_to_stderr
-    from agentsvc_nb.service.model_keys import config_with_keys
     from agentsvc_nb.service.serve import ListenAddress, end_with_parent, serve
     from agentsvc_nb.settings import warnings_for
 
@@ -153,7 +153,7 @@ def _restart(args: argparse.Namespace) -> int:
     Raises `SettingsError`, before the service is stopped, and `EmbeddedError` when it does not end or come up again.
     """
     from agentsvc_nb import embedded
-    from agentsvc_nb.service.model_keys import config_with_keys
+    from agentsvc_nb.language_models.keys import config_with_keys
     from agentsvc_nb.settings import SettingsError
 
     arguments.existing_folder(args.data)
@@ -225,8 +225,8 @@ def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
 
 def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]:
     """Lines on the settings that the folder stores for its next service, and how this terminal's differ from them."""
+    from agentsvc_nb.language_models.keys import PLACES, ModelKeys
     from agentsvc_nb.service.config import load_config
-    from agentsvc_nb.service.model_keys import PLACES, ModelKeys
     from agentsvc_nb.settings import SettingsError
     from agentsvc_nb.wire.text import plain
 

@@ -110,12 +110,12 @@ def _model(session: Session, chosen: str) -> str:
         return f"{without_keys(chosen)} (`%config Ask.model`)"
     if session.base_url != EMBEDDED or session.undecided():
         return f"{session.known.models[0]}, its default" if session.known.models else f"its default; {others}"
-    from agentsvc_nb.service.config import model_of
+    from agentsvc_nb.language_models.catalog import current_model
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.settings import SettingsError
 
     try:
-        return f"{model_of(DataFolder(data_folder(os.environ)))}; {others}"
+        return f"{current_model(DataFolder(data_folder(os.environ)))}; {others}"
     except SettingsError as error:
         return str(error)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.models import frame, to_dataframe
 from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
-from agentsvc_nb.model_switch.prices import PER, dollars
+from agentsvc_nb.language_models.prices import PER, dollars
 from agentsvc_nb.notebook.connection import service_models
 from agentsvc_nb.notebook.display.markdown import SMALL
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, code, grid
@@ -16,7 +16,7 @@ from agentsvc_nb.wire.runs import ModelInfo
 from agentsvc_nb.wire.text import escape, label, plain
 
 if TYPE_CHECKING:
-    from agentsvc_nb.model_switch.switching import AskKey, AskYes
+    from agentsvc_nb.language_models.switch import AskKey, AskYes
     from agentsvc_nb.notebook.display.screens import Bar
 
 SWITCH = "%agentsvc model"
@@ -32,7 +32,7 @@ def models(session: Session) -> ResultTable:
 
 
 def _here(session: Session) -> ResultTable:
-    from agentsvc_nb.model_switch.listing import models_here
+    from agentsvc_nb.language_models.catalog import models_here
     from agentsvc_nb.settings import SettingsError
 
     try:
@@ -107,7 +107,7 @@ def switch_model(
     """Make this model the embedded service's, once it has answered a question. Raises `AskError` when it does not;
     the model before then stays."""
     from agentsvc_nb.embedded import EmbeddedError
-    from agentsvc_nb.model_switch.switching import Dialogue, SwitchError, switch
+    from agentsvc_nb.language_models.switch import Dialogue, SwitchError, switch
     from agentsvc_nb.settings import SettingsError
 
     def say(line: str) -> None:

@@ -288,12 +288,6 @@ def load_config(data: str | Path | None = None, model: str | None = None, *, emb
     return ServiceConfig(settings, kept, named, before.changed(named, settings), kept_url)
 
 
-def model_of(folder: DataFolder) -> str:
-    """The model that answers in a folder, or would once its service starts. Raises `SettingsError`."""
-    ready = Ready.read(folder.ready)  # which an ended service takes away, but not one that was killed
-    return (ready.model if ready else "") or load_config(folder.path, embedded=True).settings.model
-
-
 def for_embedded(env: Mapping[str, str]) -> dict[str, str]:
     """The environment without what only `agentsvc serve` heeds."""
     return {name: text for name, text in env.items() if name not in (DATABASE, BLOBS, SECRET)}

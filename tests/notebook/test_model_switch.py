@@ -23,14 +23,14 @@ from keyring.backends import fail, null
 
 from agentsvc_nb import embedded
 from agentsvc_nb.embedded import EmbeddedError
-from agentsvc_nb.model_switch import switching
-from agentsvc_nb.model_switch.switching import Dialogue, Switched, SwitchError, switch
+from agentsvc_nb.language_models import switch as switching
+from agentsvc_nb.language_models.keys import ModelKeys
+from agentsvc_nb.language_models.switch import Dialogue, Switched, SwitchError, switch
+from agentsvc_nb.language_models.trial import Trial
 from agentsvc_nb.notebook.models import models
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.model_keys import ModelKeys
-from agentsvc_nb.service.model_trial import Trial
 from tests.agents.chat_server import Reply as ChatReply
 from tests.agents.chat_server import chat_server
 from tests.agents.wires.anthropic_messages import AnthropicMessages

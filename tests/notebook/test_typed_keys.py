@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.model_switch.switching import Dialogue, SwitchError, switch
+from agentsvc_nb.language_models.switch import Dialogue, SwitchError, switch
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.settings import Settings, SettingsError
 from agentsvc_nb.testing import RunningService

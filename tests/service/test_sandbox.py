@@ -160,5 +160,5 @@ def test_whatever_the_service_starts_is_such_a_child() -> None:
     starting = re.compile(processes, re.M)
     found = {path.relative_to(package).as_posix() for path in sources if starting.search(path.read_text())}
     programs = {f"tools/programs/{name}.py" for name in ("confinement", "supervisor_child")}
-    ours = {"documents/child_process.py", "service/serve.py", "service/model_trial.py", *programs}
-    assert found == ours, "the service's own start, a trial for users; what a program's sandbox has ends with it"
+    ours = {"documents/child_process.py", "service/serve.py", *programs}
+    assert found == ours, "the service's own start; what a program's sandbox has ends with it"

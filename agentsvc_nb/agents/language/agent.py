@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentsvc_nb.agents.language.model_choice import (
     CONTEXT_TOKENS,
-    Lacking,
+    MissingRequirement,
     ModelChoice,
     NotConfigured,
-    Tried,
+    ProbeResult,
     answers,
     network_fault,
     own_server,
@@ -101,7 +101,7 @@ class Language:
 
         return await patiently(ask, Patience(self._choice.patience), again)
 
-    async def try_out(self) -> Tried:
+    async def try_out(self) -> ProbeResult:
         """Ask it one short question, once. Raises `WorkFailure`."""
         _, served = await self._loaded()
         from agentsvc_nb.agents.language.trying import try_out
@@ -166,7 +166,7 @@ class Unconfigured:
         raise WorkFailure("not_configured", self._lacking)
 
 
-def lacks(choice: ModelChoice) -> Lacking | None:
+def lacks(choice: ModelChoice) -> MissingRequirement | None:
     """Why this model can't answer here, and what to do about it; None when no reason is found."""
     model = choice.model
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
@@ -178,12 +178,12 @@ def lacks(choice: ModelChoice) -> Lacking | None:
         return _without("local-model", f"The model {model} needs a local engine")
     if not choice.gguf.is_file():
         little = "`agentsvc model pull smollm2` gets a small one and says how to use it"
-        return Lacking(f"There is no file {choice.gguf}: {little}.")
+        return MissingRequirement(f"There is no file {choice.gguf}: {little}.")
     return None
 
 
-def _without(extra: str, needs: str) -> Lacking:
-    return Lacking(f"{needs}: {pip_install(extra)}.", package=f"agentsvc-nb[{extra}]")
+def _without(extra: str, needs: str) -> MissingRequirement:
+    return MissingRequirement(f"{needs}: {pip_install(extra)}.", package=f"agentsvc-nb[{extra}]")
 
 
 def facts_of(choice: ModelChoice) -> ModelFacts:
@@ -205,7 +205,7 @@ def _facts(model: Served, price: tuple[float, float] | None, reason: str | None 
     return ModelFacts(reason, model.context, model.sees, model.tools, price)
 
 
-def _of_provider(choice: ModelChoice) -> Lacking | None:
+def _of_provider(choice: ModelChoice) -> MissingRequirement | None:
     """What a hosted model lacks, or None. Only its library knows, so it is loaded now, not with the first run."""
     from agentsvc_nb.agents.language.served import by_name
 

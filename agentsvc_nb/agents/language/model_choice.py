@@ -12,7 +12,9 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from agentsvc_nb.agents.language.patience import PATIENCE_SECONDS
-from agentsvc_nb.model_names import HOSTED, address_variable, on_own_server
+from agentsvc_nb.model_names import HOSTED, address_variable, model_id, on_own_server, provider_of
+from agentsvc_nb.setting_types import prices
+from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options, proxy_of
 from agentsvc_nb.wire.reading import read_json
@@ -44,6 +46,28 @@ class ModelChoice:
     price: tuple[float, float] | None = None
     """Cents a million tokens of input and of output, by the operator."""
 
+    @classmethod
+    def from_settings(cls, model: str, settings: Settings | None, kept_url: str | None = None) -> ModelChoice:
+        """Return the choice of this model, with what the settings say of it: of the models that are offered, only
+        those of the first provider are asked at the `model_url` and with the other `model_*` settings."""
+        if settings is None:
+            return cls(model)
+        price = prices(settings.prices).get(model_id(model))
+        first = next(filter(None, map(provider_of, (settings.model, *settings.models))), provider_of(model))
+        if provider_of(model) != first:
+            return cls(model, patience=settings.model_patience_seconds, price=price)
+        return cls(
+            model,
+            settings.model_url,
+            settings.model_key,
+            settings.model_context,
+            settings.model_sees,
+            settings.model_tools,
+            kept_url,
+            settings.model_patience_seconds,
+            price,
+        )
+
     @property
     def gguf(self) -> Path | None:
         """The file of a local model; None for any other model."""
@@ -51,7 +75,7 @@ class ModelChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class MissingRequirement:
     """Why a model can't answer here, and what to do about it: in words, and, where one is known, the `package` to
     install or the `variable` of the key to set."""
 
@@ -66,7 +90,7 @@ be reached."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class ProbeResult:
     """What a model answered to a short question, what that cost, and cents a million tokens of input and of output."""
 
     answer: str = ""
@@ -77,7 +101,7 @@ class Tried:
 class NotConfigured(WorkFailure):
     """The model can't answer here."""
 
-    def __init__(self, lacking: Lacking) -> None:
+    def __init__(self, lacking: MissingRequirement) -> None:
         super().__init__("not_configured", lacking.message)
         self.lacking = lacking
 
@@ -91,12 +115,12 @@ def own_server(choice: ModelChoice) -> str | None:
     return url or (OLLAMA_URL if provider == "ollama" else None)
 
 
-def network_fault(url: str) -> Lacking | None:
+def network_fault(url: str) -> MissingRequirement | None:
     """Why the environment keeps a model's server from being reached; None if it does not."""
     try:
         connection_options(url)
     except NetworkSettingError as error:
-        return Lacking(f"The model's server can't be reached. {error}")
+        return MissingRequirement(f"The model's server can't be reached. {error}")
     return None
 
 

@@ -32,7 +32,13 @@ from pydantic_ai.usage import RequestUsage
 
 from agentsvc_nb.agents.language.event_streams import repairing_client
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
-from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS, Lacking, ModelChoice, NotConfigured, own_server
+from agentsvc_nb.agents.language.model_choice import (
+    CONTEXT_TOKENS,
+    MissingRequirement,
+    ModelChoice,
+    NotConfigured,
+    own_server,
+)
 from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.model_names import address_variable, key_variable
 from agentsvc_nb.tools.port import WorkFailure
@@ -239,7 +245,7 @@ def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
 def _check_environment() -> None:
     """Raises `NotConfigured` if a variable of the environment is at fault, which a provider's library does not name."""
     for error in settings_at_fault():
-        raise NotConfigured(Lacking(f"The model's server can't be reached. {error}"))
+        raise NotConfigured(MissingRequirement(f"The model's server can't be reached. {error}"))
 
 
 def microcents(response: ModelResponse, price: tuple[float, float] | None) -> int:
@@ -295,16 +301,16 @@ def _meant(model: str) -> str:
     return f"did you mean {near[0]}:{name}? Name that" if near else ""
 
 
-def _lacking(model: str, said: str) -> Lacking:
+def _lacking(model: str, said: str) -> MissingRequirement:
     """What an operator can do about an error of the library, whose own message (`said`) is for programmers."""
     if said.startswith("Unknown "):
         known = _meant(model) or "https://ai.pydantic.dev/models/ names those that are"
-        return Lacking(
+        return MissingRequirement(
             f"The model {model} is of no known provider: {known}, or openai-chat:NAME for a server of your own."
         )
     if package := _PACKAGE.search(said):
-        return Lacking(f"The model {model} needs a package: pip install '{package[1]}'.", package=package[1])
+        return MissingRequirement(f"The model {model} needs a package: pip install '{package[1]}'.", package=package[1])
     if found := _VARIABLE.search(said):
         lacks = f"The model {model} needs its provider's key or address: set {found[1]}."
-        return Lacking(lacks, variable=found[1] if found[1].endswith(("KEY", "TOKEN")) else "")
-    return Lacking(f"The model {model} can't be used: {said}")
+        return MissingRequirement(lacks, variable=found[1] if found[1].endswith(("KEY", "TOKEN")) else "")
+    return MissingRequirement(f"The model {model} can't be used: {said}")

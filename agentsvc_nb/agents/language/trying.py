@@ -11,7 +11,7 @@ from pydantic_ai.settings import ModelSettings
 
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.loop import translated
-from agentsvc_nb.agents.language.model_choice import Fault, Tried
+from agentsvc_nb.agents.language.model_choice import Fault, ProbeResult
 from agentsvc_nb.agents.language.reasons import is_spent, lacks_responses, why_untrusted
 from agentsvc_nb.agents.language.served import Served, microcents, published_price, settings_of
 from agentsvc_nb.tools.port import WorkFailure
@@ -24,7 +24,7 @@ _ANSWER_TOKENS: Final = 4_096
 _OF_KEY: Final = re.compile(r"api[ _-]?key", re.IGNORECASE)
 
 
-async def try_out(served: Served) -> Tried:
+async def try_out(served: Served) -> ProbeResult:
     """Ask the question once. Raises `WorkFailure` when the model does not answer."""
     settings = ModelSettings(
         **{**settings_of(served, min(_ANSWER_TOKENS, served.context // ANSWER_PART)), "first_event_timeout": SECONDS}
@@ -35,7 +35,7 @@ async def try_out(served: Served) -> Tried:
     async with translated(False, served.keyless), agent.run_stream(QUESTION) as answer:
         text = await answer.get_output()
         cost = microcents(answer.response, served.price)
-    return Tried(" ".join(text.split())[:80], cost, served.price or published_price(served))
+    return ProbeResult(" ".join(text.split())[:80], cost, served.price or published_price(served))
 
 
 def host_of(failure: WorkFailure) -> str:

@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsvc_nb import __version__, embedded
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
+from agentsvc_nb.language_models.catalog import current_model
+from agentsvc_nb.language_models.keys import MODEL_KEY, PLACES, ModelKeys
+from agentsvc_nb.language_models.prices import PER, price_text
+from agentsvc_nb.language_models.trial import Trial, try_model
 from agentsvc_nb.model_names import (
     FILE_PREFIXES,
     address_variable,
@@ -24,11 +28,8 @@ from agentsvc_nb.model_names import (
     on_own_server,
     provider_of,
 )
-from agentsvc_nb.model_switch.prices import PER, price_text
-from agentsvc_nb.service.config import MODEL, load_config, model_of, restart_command
+from agentsvc_nb.service.config import MODEL, load_config, restart_command
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.model_keys import MODEL_KEY, PLACES, ModelKeys
-from agentsvc_nb.service.model_trial import Trial, try_model
 from agentsvc_nb.setting_types import check_key
 from agentsvc_nb.wire.runs import CENT
 
@@ -138,7 +139,7 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
     """
     folder = DataFolder(data_folder(os.environ, data))
     model = resolved(name, folder)
-    before = model_of(folder)
+    before = current_model(folder)
     folder.make()
     trial, typed = _Preparation(folder, model, before, talk, new_key).done()
     place = _keep(folder, model, trial, typed, before)

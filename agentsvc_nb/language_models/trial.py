@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agentsvc_nb.language_models.keys import MODEL_KEY, address_of, config_with_keys
 from agentsvc_nb.model_names import key_variable, on_own_server, provider_of
 from agentsvc_nb.service.config import ServiceConfig, for_embedded
-from agentsvc_nb.service.model_keys import MODEL_KEY, address_of, config_with_keys
 
 if TYPE_CHECKING:
     from agentsvc_nb.agents.language.agent import Language
@@ -58,7 +58,7 @@ def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
     # -P: a `random.py` in the notebook's folder must not become a module of it. A session of its own: an interrupt of
     # the kernel ends it below, without a traceback.
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "agentsvc_nb.service.model_trial"],
+        [sys.executable, "-P", "-m", "agentsvc_nb.language_models.trial"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -12,11 +12,11 @@ from typing import Final
 
 from agentsvc_nb.agents.language.model_choice import ollama_models
 from agentsvc_nb.data_folder import data_folder
+from agentsvc_nb.language_models.keys import PLACES, ModelKeys
+from agentsvc_nb.language_models.prices import price_text
 from agentsvc_nb.model_names import HOSTED, model_id, provider_of
-from agentsvc_nb.model_switch.prices import price_text
-from agentsvc_nb.service.config import load_config, model_of
-from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.model_keys import PLACES, ModelKeys
+from agentsvc_nb.service.config import load_config
+from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.setting_types import prices
 
 FREE: Final = "nothing"
@@ -49,12 +49,18 @@ class ModelHere:
         return "said once it is chosen" if self.charged else FREE
 
 
+def current_model(folder: DataFolder) -> str:
+    """Return the model that answers in a folder, or would once its service starts. Raises `SettingsError`."""
+    ready = Ready.read(folder.ready)  # which an ended service takes away, but not one that was killed
+    return (ready.model if ready else "") or load_config(folder.path, embedded=True).settings.model
+
+
 def models_here(data: str | Path | None = None) -> list[ModelHere]:
     """The models, the one that answers first. Sends nothing but a question to an Ollama on this machine. Raises
     `SettingsError`."""
     folder = DataFolder(data_folder(os.environ, data))
     config = load_config(folder.path, embedded=True)
-    now, kept = model_id(model_of(folder)), ModelKeys(folder)
+    now, kept = model_id(current_model(folder)), ModelKeys(folder)
     own = prices(config.settings.prices)
     states = {now: "answers now"}
     for other in config.settings.offered:
