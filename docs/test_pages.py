@@ -9,7 +9,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 
 ROOMS = """\
-CI never gives it `tests/wire`, `tests/client`, `tests/plans` and `tests/understanding`, which start no service or a
+CI never gives it `tests/wire`, `tests/client` and `tests/offline`, which start no service or a
 stand-in, nor `tests/notebook`, `tests/browser`, `tests/hosts`, `tests/agents` and the commands in `tests` itself, which
 ask a service by the same routes as `tests/contract`: what they are about is at the other end.
 

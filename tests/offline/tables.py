@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agentsvc_nb.agents.offline.calculation import Calculation
 from agentsvc_nb.agents.offline.parser import QuestionParser
-from agentsvc_nb.agents.offline.plan import Plan
 from agentsvc_nb.agents.offline.profile import Table
 from agentsvc_nb.agents.offline.sql import SqlWriter
 from agentsvc_nb.agents.offline.wording import result_columns
@@ -31,9 +31,9 @@ class ReadTable:
         self.table = Table(self._profile)
         self.parser = QuestionParser(self.table)
 
-    def run(self, plan: Plan) -> list[tuple[Any, ...]]:
-        titles = [column.title for column in result_columns(plan, self.table)]
-        found = self.query(SqlWriter(self.table).select(plan, titles))
+    def run(self, calculation: Calculation) -> list[tuple[Any, ...]]:
+        titles = [column.title for column in result_columns(calculation, self.table)]
+        found = self.query(SqlWriter(self.table).select(calculation, titles))
         return [tuple(map(_number, row)) for row in found]
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
@@ -43,8 +43,8 @@ class ReadTable:
 
     def ask(self, question: str) -> list[tuple[Any, ...]] | None:
         """Return the rows of the answer; None if the question is refused."""
-        plan = self.parser.parse(question)
-        return self.run(plan) if isinstance(plan, Plan) else None
+        calculation = self.parser.parse(question)
+        return self.run(calculation) if isinstance(calculation, Calculation) else None
 
 
 def _number(cell: Any) -> Any:

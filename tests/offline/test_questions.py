@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb.agents.offline.calculation import Calculation
 from agentsvc_nb.agents.offline.parser import Refusal
-from agentsvc_nb.agents.offline.plan import Plan
 from tests.offline.tables import ReadTable
 
 ADS = """date,campaign,country,device,cost,clicks,conversions,bid price,bought
@@ -89,7 +89,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
         ("cost and clicks by device", [("desktop", 51.25, 35), ("mobile", 23.75, 70)]),
         ("total `bid price`", [(14.0,)]),
         ("campaigns with more than 2 rows", []),
-        # Words that have no part in a plan.
+        # Words that have no part in a calculation.
         ("revenue - cost", None),
         ("cost - clicks", None),
         ("cost/clicks", None),
@@ -171,11 +171,11 @@ def test_two_readings_at_one_price_are_both_questions_that_work(tmp_path: Path) 
     table = ReadTable(tmp_path, "t", "date,cost\n2025-03-01,1\n2026-03-01,2\n2026-04-01,4\n")
     refusal = table.parser.parse("total cost in March")
     assert isinstance(refusal, Refusal)
-    assert [table.run(plan) for plan in refusal.readings] == [[(1,)], [(2,)]]
-    for plan in refusal.readings:
-        words = table.parser.question(plan)
+    assert [table.run(calculation) for calculation in refusal.readings] == [[(1,)], [(2,)]]
+    for calculation in refusal.readings:
+        words = table.parser.question(calculation)
         assert words
-        assert table.parser.parse(words) == plan
+        assert table.parser.parse(words) == calculation
 
 
 def test_a_value_that_two_columns_have_is_not_guessed(tmp_path: Path) -> None:
@@ -194,10 +194,10 @@ def test_a_word_that_is_a_value_is_never_skipped(tmp_path: Path) -> None:
 def test_suggestions_parse_back_and_run(ads: ReadTable, question: str) -> None:
     suggestions = list(ads.parser.suggest(question))
     assert len(suggestions) >= 3
-    for words, plan in suggestions:
-        assert isinstance(plan, Plan)
-        assert ads.parser.parse(words) == plan
-        assert ads.run(plan)
+    for words, calculation in suggestions:
+        assert isinstance(calculation, Calculation)
+        assert ads.parser.parse(words) == calculation
+        assert ads.run(calculation)
 
 
 def test_daily_words_are_used_or_left_out(tmp_path: Path) -> None:

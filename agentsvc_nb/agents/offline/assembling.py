@@ -1,4 +1,4 @@
-"""Assembling: one plan of a cover of the question, or a sentence that says why the cover makes none."""
+"""Assembling: one calculation of a cover of the question, or a sentence that says why the cover makes none."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NoReturn
 
+from agentsvc_nb.agents.offline.calculation import Calculation, Conditions, Group, Measure, Rank
 from agentsvc_nb.agents.offline.grammar import Composer, Target
 from agentsvc_nb.agents.offline.lexicon import AUXILIARY, FUNCTION_WORDS, QUANTITIES
 from agentsvc_nb.agents.offline.linking import Fragment
-from agentsvc_nb.agents.offline.plan import Conditions, Group, Measure, Plan, Rank
 
 
 class Rejected(Exception):
-    """This reading makes no plan; another one may."""
+    """This reading makes no calculation; another one may."""
 
 
 class Undecided(Exception):
@@ -31,25 +31,29 @@ def _reject(reason: str) -> NoReturn:
 
 
 class Assembler:
-    """Gives each fragment of a cover its place in a plan. A fragment without a place rejects the cover."""
+    """Gives each fragment of a cover its place in a calculation. A fragment without a place rejects the cover."""
 
     def __init__(self, composer: Composer, tokens: Sequence[str]) -> None:
         self._composer, self._tokens = composer, tokens
         self._table, self._column = composer.table, composer.column
 
-    def assemble(self, cover: Sequence[Fragment]) -> Plan:
-        """Return the plan of a cover, checked against its question word: `who` does not ask for a number."""
-        plan = self._plan([fragment for fragment in cover if fragment.kind != "Who"], self._asks_for_a_row(cover))
+    def assemble(self, cover: Sequence[Fragment]) -> Calculation:
+        """Return the calculation of a cover, checked against its question word: `who` does not ask for a number."""
+        calculation = self._calculation(
+            [fragment for fragment in cover if fragment.kind != "Who"], self._asks_for_a_row(cover)
+        )
         first = self._table.first_date if self._table.default_date is None else None
-        keys = [*plan.groups, *([plan.mean_per] if plan.mean_per else ())]
-        if first and plan.conditions and any(group.column == first.name and group.part for group in keys):
+        keys = [*calculation.groups, *([calculation.mean_per] if calculation.mean_per else ())]
+        if first and calculation.conditions and any(group.column == first.name and group.part for group in keys):
             _reject(f"It is not clear whether `{first.name}` is the date that counts.")  # `deals won per month`
-        key = plan.select or (plan.groups[0].column if plan.groups else plan.measures[0].column)
-        scalar = plan.measures and not plan.groups and plan.measures[0].agg not in ("min", "max")
+        key = calculation.select or (
+            calculation.groups[0].column if calculation.groups else calculation.measures[0].column
+        )
+        scalar = calculation.measures and not calculation.groups and calculation.measures[0].agg not in ("min", "max")
         for who in (fragment for fragment in cover if fragment.kind == "Who"):
             if key is None or scalar or self._column(key).kind not in who.meaning:
                 _reject(f"`{self._tokens[who.start]}` does not ask for a number.")
-        return plan
+        return calculation
 
     def _asks_for_a_row(self, cover: Sequence[Fragment]) -> bool:
         """Return True for `who is the oldest`, in a table whose rows have names."""
@@ -57,7 +61,7 @@ class Assembler:
         named = any(fragment.kind in ("Target", "Ranked") for fragment in cover)
         return asked and not named and self._table.key is not None and self._table.key.kind == "text"
 
-    def _plan(self, cover: Sequence[Fragment], of_rows: bool) -> Plan:
+    def _calculation(self, cover: Sequence[Fragment], of_rows: bool) -> Calculation:
         cover = self._join_aggregates(cover)
         meanings: dict[str, list[Any]] = defaultdict(list)
         for fragment in cover:
@@ -72,7 +76,7 @@ class Assembler:
         if len(set(groups)) < len(groups):
             _reject("The question names one group twice.")
         having = meanings["Having"][0] if meanings["Having"] else None
-        plan = Plan(conditions=_join_conditions(meanings["Cond"]), groups=groups, having=having)
+        calculation = Calculation(conditions=_join_conditions(meanings["Cond"]), groups=groups, having=having)
         measures, targets = self._measures(cover), list(meanings["Target"])
         counts = meanings["count"] or meanings["distinct"] or meanings["MeanOf"]
         if orders:
@@ -80,15 +84,15 @@ class Assembler:
                 _reject("The question asks for an order and for something else.")
             target, rank = meanings["Ranked"][0] if meanings["Ranked"] else (None, meanings["Rank"][0])
             target = Target() if of_rows else target
-            return self._ranked(plan, [*targets, target] if target else targets, rank)
+            return self._ranked(calculation, [*targets, target] if target else targets, rank)
         if meanings["Share"]:
             if counts or having:
                 _reject("It is not clear what the share is of.")
-            return self._share(plan, cover, measures or (Measure("count"),), targets)
+            return self._share(calculation, cover, measures or (Measure("count"),), targets)
         if meanings["MeanOf"]:
             if not groups or measures or targets or having:
                 _reject("A mean of counts needs `per day` or the like.")
-            return replace(plan, measures=tuple(meanings["MeanOf"]), groups=groups[:-1], mean_per=groups[-1])
+            return replace(calculation, measures=tuple(meanings["MeanOf"]), groups=groups[:-1], mean_per=groups[-1])
         if meanings["count"]:
             measures, targets = self._counted(measures, targets, bool(meanings["distinct"])), []
         elif meanings["distinct"] and not any(target.column for target in targets):
@@ -97,14 +101,14 @@ class Assembler:
         if measures or groups:
             targets = [target for target in targets if target != Target()]
         if having:
-            return self._having(plan, measures, targets)
+            return self._having(calculation, measures, targets)
         if not measures and (targets or not groups or not rows):
-            return self._listed(plan, targets)
+            return self._listed(calculation, targets)
         if targets:
             _reject(f"The question names `{targets[0].column or targets[0].part}`, but not what to compute from it.")
-        plan = replace(plan, measures=measures or (Measure("count"),))  # `orders per week`
-        self._check_per_row(plan, [one.column for one in measures if one.agg == "distinct"])
-        return self._mean_per_period(plan, [key for each, keys in meanings["Group"] if each for key in keys])
+        calculation = replace(calculation, measures=measures or (Measure("count"),))  # `orders per week`
+        self._check_per_row(calculation, [one.column for one in measures if one.agg == "distinct"])
+        return self._mean_per_period(calculation, [key for each, keys in meanings["Group"] if each for key in keys])
 
     def _join_aggregates(self, cover: Sequence[Fragment]) -> list[Fragment]:
         """Join an aggregate with the next bare column: `average German revenue`."""
@@ -163,8 +167,8 @@ class Assembler:
             _reject(f"It is not clear what to count: rows, or `{amounts[0]}`?")
         return (Measure("count"),)
 
-    def _ranked(self, plan: Plan, targets: Sequence[Target], rank: Rank) -> Plan:
-        if len(targets) > 1 or (targets and plan.groups):
+    def _ranked(self, calculation: Calculation, targets: Sequence[Target], rank: Rank) -> Calculation:
+        if len(targets) > 1 or (targets and calculation.groups):
             _reject("The question names two things to order.")
         column, bare = rank.measure.column, rank.measure.bare
         if targets:
@@ -173,21 +177,25 @@ class Assembler:
                 _reject("The question says twice how many.")
             if key.column == column and not key.part:
                 _reject(f"`{column}` is ordered by itself.")
-            self._check_per_row(plan, [key.column])
+            self._check_per_row(calculation, [key.column])
             measure = replace(rank.measure, bare=False)
             if measure.agg == "count" and not key.part and self._column(key.column).unique:
                 _reject(f"Each `{key.column}` has one row, so that there is nothing to order.")
             if measure.agg in ("max", "min") and self._column(str(column)).additive:
                 _reject(f"It is not clear which `{column}` to order by.")
-            return replace(plan, groups=(key,), rank=replace(rank, limit=count or rank.limit, measure=measure))
+            return replace(calculation, groups=(key,), rank=replace(rank, limit=count or rank.limit, measure=measure))
         extreme = Measure("max" if rank.descending else "min", column)
         if rank.nth or rank.limit > 1:
-            if not column or not bare or plan.groups:
+            if not column or not bare or calculation.groups:
                 _reject("It is not clear what to order.")
-            return replace(plan, select=column, rank=replace(rank, measure=extreme))
+            return replace(calculation, select=column, rank=replace(rank, measure=extreme))
         if column and bare:
-            return replace(plan, measures=(extreme,))
-        return replace(plan, rank=rank) if len(plan.groups) == 1 else _reject("It is not clear what to order.")
+            return replace(calculation, measures=(extreme,))
+        return (
+            replace(calculation, rank=rank)
+            if len(calculation.groups) == 1
+            else _reject("It is not clear what to order.")
+        )
 
     def _key(self, target: Target) -> Group:
         """Return what the rows are grouped by to find this target."""
@@ -199,17 +207,21 @@ class Assembler:
         return Group(column.name, "day" if column.kind == "date" else None)
 
     def _share(
-        self, plan: Plan, cover: Sequence[Fragment], measures: tuple[Measure, ...], targets: Sequence[Target]
-    ) -> Plan:
+        self,
+        calculation: Calculation,
+        cover: Sequence[Fragment],
+        measures: tuple[Measure, ...],
+        targets: Sequence[Target],
+    ) -> Calculation:
         """Return a percentage. Its part is what stands behind the verb, or the only condition."""
         if len(measures) > 1 or measures[0].agg not in ("count", "sum") or set(targets) - {Target()}:
             _reject("It is not clear what the share is of.")
         if measures[0].agg == "sum" and not self._column(str(measures[0].column)).additive:
             _reject(f"`{measures[0].column}` does not add up, so that it has no shares.")
-        if plan.groups:
-            if plan.conditions:
+        if calculation.groups:
+            if calculation.conditions:
                 raise Undecided("It is not clear whether the shares are those within each group, or of all groups.")
-            return replace(plan, measures=measures, share=frozenset())
+            return replace(calculation, measures=measures, share=frozenset())
         begin = next(fragment.end for fragment in cover if fragment.kind == "Share")
         parts = [fragment for fragment in cover if fragment.kind == "Cond"]
         within = {at for part in parts for at in range(part.start + 1, self._last_word(part))}
@@ -219,47 +231,49 @@ class Assembler:
         if not chosen:
             _reject("It is not clear which part the share is of.")
         share: Conditions = frozenset().union(*(fragment.meaning for fragment in chosen))
-        return replace(plan, measures=measures, share=share, conditions=plan.conditions - share)
+        return replace(calculation, measures=measures, share=share, conditions=calculation.conditions - share)
 
     def _last_word(self, fragment: Fragment) -> int:
         """Return the place of a fragment's last word; behind it are words that were skipped."""
         places = range(fragment.start, fragment.end)
         return max((at for at in places if self._tokens[at].lower() not in FUNCTION_WORDS), default=fragment.start)
 
-    def _having(self, plan: Plan, measures: tuple[Measure, ...], targets: Sequence[Target]) -> Plan:
-        if plan.groups:
+    def _having(
+        self, calculation: Calculation, measures: tuple[Measure, ...], targets: Sequence[Target]
+    ) -> Calculation:
+        if calculation.groups:
             _reject("A limit on groups needs one column of groups.")
         if len(measures) == 1 and measures[0].agg == "distinct" and not targets:
-            return replace(plan, measures=measures)
+            return replace(calculation, measures=measures)
         name = targets[0].column if len(targets) == 1 and not measures and not targets[0].count else None
         if name is None or self._column(name).kind != "text":
             _reject("A limit on groups needs one column of groups.")
-        return replace(plan, select=name)
+        return replace(calculation, select=name)
 
-    def _listed(self, plan: Plan, targets: Sequence[Target]) -> Plan:
-        if plan.groups or len(targets) != 1 or targets[0].part or targets[0].count:
+    def _listed(self, calculation: Calculation, targets: Sequence[Target]) -> Calculation:
+        if calculation.groups or len(targets) != 1 or targets[0].part or targets[0].count:
             _reject(_UNCLEAR)
-        if not (plan.conditions or targets[0].column):
+        if not (calculation.conditions or targets[0].column):
             _reject(_UNCLEAR)
         column = self._column(self._key(targets[0]).column)
-        self._check_per_row(plan, [column.name])
-        if column.is_amount and (not plan.conditions or column.additive):
+        self._check_per_row(calculation, [column.name])
+        if column.is_amount and (not calculation.conditions or column.additive):
             _reject(f"`{column.name}`: its total, its average, or each value?")
-        return replace(plan, select=column.name, single=column.is_amount)
+        return replace(calculation, select=column.name, single=column.is_amount)
 
-    def _mean_per_period(self, plan: Plan, periods: Sequence[Group]) -> Plan:
+    def _mean_per_period(self, calculation: Calculation, periods: Sequence[Group]) -> Calculation:
         """`Average cost per day` is the mean of each day's sum."""
-        (first, *others) = plan.measures
+        (first, *others) = calculation.measures
         if not periods or others or first.agg != "mean" or not self._column(str(first.column)).additive:
-            return plan
-        groups = tuple(group for group in plan.groups if group != periods[-1])
-        return replace(plan, measures=(replace(first, agg="sum"),), groups=groups, mean_per=periods[-1])
+            return calculation
+        groups = tuple(group for group in calculation.groups if group != periods[-1])
+        return replace(calculation, measures=(replace(first, agg="sum"),), groups=groups, mean_per=periods[-1])
 
-    def _check_per_row(self, plan: Plan, keys: Sequence[str | None]) -> None:
+    def _check_per_row(self, calculation: Calculation, keys: Sequence[str | None]) -> None:
         """Raise `Undecided` for `campaigns with cost above 500`: each row's cost, or the campaign's?"""
         if all(self._column(key).unique for key in keys if key):
             return
-        for one in plan.conditions:
+        for one in calculation.conditions:
             if self._column(one.column).additive and one.op in COMPARISONS:
                 raise Undecided(f"`{one.column}` of each row, or in total?")
 

@@ -1,4 +1,4 @@
-"""Questions about tables: which table a question is about, its plan computed, and typed SQL run."""
+"""Questions about tables: which table a question is about, its calculation, and typed SQL."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from agentsvc_nb.agents.offline import wording
+from agentsvc_nb.agents.offline.calculation import Calculation
 from agentsvc_nb.agents.offline.lexicon import tokens_of
 from agentsvc_nb.agents.offline.parser import QuestionParser, Refusal
-from agentsvc_nb.agents.offline.plan import Plan
 from agentsvc_nb.agents.offline.profile import Table
 from agentsvc_nb.agents.offline.sql import SqlWriter, compared_conditions, measured_columns
 from agentsvc_nb.agents.offline.writing import HOW_TO_SWITCH, AnswerPart, block, code, result, without_result
@@ -35,7 +35,7 @@ class TableReading:
     """A table with what a question means for it."""
 
     parser: QuestionParser
-    found: Plan | Refusal
+    found: Calculation | Refusal
 
     @property
     def path(self) -> str:
@@ -59,11 +59,11 @@ class TableQuestions:
         """
         parsers = [one for one in self.parsers if not named or one.table.profile.path in named]
         readings = [TableReading(parser, parser.parse(question)) for parser in parsers]
-        plans = self._preferred([reading for reading in readings if isinstance(reading.found, Plan)])
-        if len(plans) > 1:
-            return _ask_which_table(question, plans)
-        if plans:
-            return await self.compute(plans[0])
+        calculations = self._preferred([reading for reading in readings if isinstance(reading.found, Calculation)])
+        if len(calculations) > 1:
+            return _ask_which_table(question, calculations)
+        if calculations:
+            return await self.compute(calculations[0])
         refused = [(reading, reading.found) for reading in readings if isinstance(reading.found, Refusal)]
         if not refused:
             return None
@@ -74,27 +74,27 @@ class TableQuestions:
         return [reading for reading in readings if reading.path in self._attached] or readings
 
     async def compute(self, reading: TableReading) -> AnswerPart:
-        """Return the result of a plan, with how it was read, which rows it used, and its SQL."""
-        plan, table = reading.found, reading.parser.table
-        assert isinstance(plan, Plan)
+        """Return the result of a calculation, with how it was read, which rows it used, and its SQL."""
+        calculation, table = reading.found, reading.parser.table
+        assert isinstance(calculation, Calculation)
         writer = SqlWriter(table)
-        columns = wording.result_columns(plan, table)
-        sql = writer.select(plan, [column.title for column in columns])
-        many = bool(plan.groups or plan.select)
+        columns = wording.result_columns(calculation, table)
+        sql = writer.select(calculation, [column.title for column in columns])
+        many = bool(calculation.groups or calculation.select)
         found = to_result(await self._tables.query(sql, [reading.path], save=many), columns)
-        (counts,) = (await self._tables.query(writer.account(plan), [reading.path])).rows
-        split = 2 + len(measured_columns(plan))
+        (counts,) = (await self._tables.query(writer.account(calculation), [reading.path])).rows
+        split = 2 + len(measured_columns(calculation))
         numbers = [int(count) for count in counts]
         account = wording.Account(numbers[0], numbers[1], tuple(numbers[2:split]), tuple(numbers[split:]))
-        assert split + len(compared_conditions(plan)) == len(numbers)
-        words = reading.parser.question(plan)
+        assert split + len(compared_conditions(calculation)) == len(numbers)
+        words = reading.parser.question(calculation)
         source = code(table.profile.path) + (f", sheet {code(table.profile.sheet)}" if table.profile.sheet else "")
         details = [f"Read as {code(words)} in {source}." if words else f"From {source}."]
-        details += [wording.account_sentences(plan, table, account), wording.reading_notes(plan, table)]
+        details += [wording.account_sentences(calculation, table, account), wording.reading_notes(calculation, table)]
         rest = " ".join(filter(None, details)) + f"\n\n{block(sql)}"
         if all(value is None for row in found.rows for value in row):
             return without_result("nothing", f"No row has a value for this. {rest}")
-        if plan.single and len(found.rows) > 1:
+        if calculation.single and len(found.rows) > 1:
             values = ", ".join(escape(shown(row[0], columns[0])) for row in found.rows[:SEVERAL_SHOWN])
             more = ", ..." if len(found.rows) > SEVERAL_SHOWN else ""
             said = (
@@ -103,25 +103,31 @@ class TableQuestions:
             return without_result("asked_back", said + rest)
         written = wording.with_durations(found)
         shown_table = f"{markdown(written)}\n" if len(found.rows) > 1 or len(columns) > 2 else ""
-        line = wording.headline(plan, table, written, account)
-        if open_ := " ".join(filter(None, (wording.doubt_sentence(plan, table), wording.unread_sentence(plan, table)))):
+        line = wording.headline(calculation, table, written, account)
+        if open_ := " ".join(
+            filter(None, (wording.doubt_sentence(calculation, table), wording.unread_sentence(calculation, table)))
+        ):
             return without_result("asked_back", f"{open_}\n\n{escape(label(line))}\n\n{shown_table}{rest}")
-        basis: Basis = "looked_up" if plan.select else "computed"
+        basis: Basis = "looked_up" if calculation.select else "computed"
         left = found if len(found.rows) > 1 else None
-        part = result(basis, line, wording.values_of(plan, written), shown_table + rest, left)
-        return replace(part, limited=bool(plan.conditions))
+        part = result(basis, line, wording.values_of(calculation, written), shown_table + rest, left)
+        return replace(part, limited=bool(calculation.conditions))
 
     async def suggestions(self, reading: TableReading, question: str) -> list[str]:
-        """Return questions about a table that were tried: each parses to its plan, and its SQL runs."""
+        """Return questions about a table that were tried: each parses to its calculation, and its SQL runs."""
         working: list[str] = []
         table = reading.parser.table
-        for words, plan in reading.parser.suggest(question):
-            titles = [column.title for column in wording.result_columns(plan, table)]
+        for words, calculation in reading.parser.suggest(question):
+            titles = [column.title for column in wording.result_columns(calculation, table)]
             try:
-                answer = await self._tables.query(SqlWriter(table).select(plan, titles), [reading.path])
+                answer = await self._tables.query(SqlWriter(table).select(calculation, titles), [reading.path])
             except WorkFailure:
                 continue
-            if answer.rows and not wording.unread_sentence(plan, table) and not wording.doubt_sentence(plan, table):
+            if (
+                answer.rows
+                and not wording.unread_sentence(calculation, table)
+                and not wording.doubt_sentence(calculation, table)
+            ):
                 working.append(words)
             if len(working) == SUGGESTIONS:
                 break
@@ -131,7 +137,7 @@ class TableQuestions:
         """Say which words could not be used, or which readings are equally likely; offer questions that work."""
         refusal, parser = reading.found, reading.parser
         assert isinstance(refusal, Refusal)
-        readings = [words for plan in refusal.readings if (words := parser.question(plan))]
+        readings = [words for calculation in refusal.readings if (words := parser.question(calculation))]
         path = code(reading.path)
         if len(readings) > 1:
             return without_result("asked_back", f"This can mean, in {path}:\n\n{_listed(readings)}")

@@ -9,10 +9,19 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
+from agentsvc_nb.agents.offline.calculation import (
+    Aggregate,
+    Condition,
+    Conditions,
+    Constant,
+    Group,
+    Measure,
+    Part,
+    Rank,
+)
 from agentsvc_nb.agents.offline.dates import DateSpan
 from agentsvc_nb.agents.offline.lexicon import split_header, stem
 from agentsvc_nb.agents.offline.linking import Quantity
-from agentsvc_nb.agents.offline.plan import Aggregate, Condition, Conditions, Constant, Group, Measure, Part, Rank
 from agentsvc_nb.agents.offline.profile import Column, Table
 
 NEGATED: Final = {

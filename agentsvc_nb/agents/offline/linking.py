@@ -101,7 +101,7 @@ class Linker:
         return found
 
     def skip_costs(self, tokens: Sequence[str], lexical: Sequence[Fragment]) -> list[float | None]:
-        """Return what it costs to leave each word outside of the plan; None if that is not allowed.
+        """Return what it costs to leave each word outside of the calculation; None if that is not allowed.
 
         A function word may stay outside, unless it is written exactly as a value is (`IN` for India). A filler may,
         unless the table has a header or a value like it.

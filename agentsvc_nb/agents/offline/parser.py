@@ -1,7 +1,7 @@
 """The parser of questions about one table: link, compose, cover, assemble; or refuse and say why.
 
-Nothing is guessed. A word that no fragment uses refuses the question, and so do two plans at one price. `suggest` makes
-questions of plans, and keeps those that parse back to the plan they were made of.
+Nothing is guessed. A word that no fragment uses refuses the question, and so do two calculations at one price.
+`suggest` makes questions of calculations, and keeps those that parse back to the calculation they were made of.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from itertools import product
 from typing import Final
 
 from agentsvc_nb.agents.offline.assembling import Assembler, Rejected, Undecided
+from agentsvc_nb.agents.offline.calculation import Calculation, Conditions, Group, Measure
 from agentsvc_nb.agents.offline.chart import Chart
 from agentsvc_nb.agents.offline.grammar import Composer
 from agentsvc_nb.agents.offline.lexicon import tokens_of
 from agentsvc_nb.agents.offline.linking import EXACT, Fragment, Linker
-from agentsvc_nb.agents.offline.plan import Conditions, Group, Measure, Plan
 from agentsvc_nb.agents.offline.profile import Table
 from agentsvc_nb.agents.offline.saying import say
 
 TOKENS_MAX: Final = 40
 TIE: Final = 0.25
-"""Two plans whose prices are nearer than this are equally likely."""
+"""Two calculations whose prices are nearer than this are equally likely."""
 _SHARE: Final = re.compile(r"\b(?:share|proportion|fraction|percentage)\b", re.IGNORECASE)
 _IN_PERCENT: Final = re.compile(r",?\s+(?:in|as a) (?:percent|percentage|%)", re.IGNORECASE)
 _AMOUNT: Final = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
@@ -34,14 +34,14 @@ _IN_ALL: Final = re.compile(r",?\s+(?:overall|altogether|all together)(?=\s*[?.!
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why there is no plan: a sentence, the words that were not used, and the readings that are equally likely.
+    """Why there is no calculation: a sentence, the words that were not used, and the readings that are equally likely.
 
     `known` counts the words that name a column or a value of the table.
     """
 
     reason: str
     unused: tuple[str, ...] = ()
-    readings: tuple[Plan, ...] = ()
+    readings: tuple[Calculation, ...] = ()
     known: int = 0
 
 
@@ -53,8 +53,8 @@ class QuestionParser:
         self._linker = Linker(table)
         self._composer = Composer(table)
 
-    def parse(self, question: str) -> Plan | Refusal:
-        """Return the plan of a question, or a refusal."""
+    def parse(self, question: str) -> Calculation | Refusal:
+        """Return the calculation of a question, or a refusal."""
         tokens = tokens_of(_without_repetition(question))
         if not tokens:
             return Refusal("The question has no words.")
@@ -65,12 +65,12 @@ class QuestionParser:
         chart = Chart(tokens, lexical, self._linker.skip_costs(tokens, lexical), self._composer)
         covers = chart.covers()
         assembler = Assembler(self._composer, tokens)
-        prices: dict[Plan | str, float] = {}
+        prices: dict[Calculation | str, float] = {}
         reasons: list[str] = []
         for cost, cover in covers:
             if any(fragment.kind == "Unknown" for fragment in cover):
                 continue
-            found: Plan | str
+            found: Calculation | str
             try:
                 found = assembler.assemble(cover)
             except Rejected as rejected:
@@ -87,42 +87,44 @@ class QuestionParser:
             return Refusal(best, known=known)
         equal = [best, *(found for found, cost in others if cost - price < TIE)]
         if len(equal) > 1:
-            plans = tuple(found for found in equal if isinstance(found, Plan))
-            return Refusal("The question has several readings.", readings=plans[:3], known=known)
+            calculations = tuple(found for found in equal if isinstance(found, Calculation))
+            return Refusal("The question has several readings.", readings=calculations[:3], known=known)
         return best
 
-    def question(self, plan: Plan) -> str | None:
-        """Return a question that parses to this plan; None if there is none."""
-        return next((words for words in (say(plan), say(plan, True)) if self.parse(words) == plan), None)
+    def question(self, calculation: Calculation) -> str | None:
+        """Return a question that parses to this calculation; None if there is none."""
+        return next(
+            (words for words in (say(calculation), say(calculation, True)) if self.parse(words) == calculation), None
+        )
 
-    def suggest(self, question: str = "") -> Iterator[tuple[str, Plan]]:
-        """Yield questions about the table with their plans, those near to `question` first."""
+    def suggest(self, question: str = "") -> Iterator[tuple[str, Calculation]]:
+        """Yield questions about the table with their calculations, those near to `question` first."""
         lexical = self._linker.link(tokens_of(question)[:TOKENS_MAX])
         seen = [one.meaning for one in lexical if one.kind == "Col" and one.cost <= 1]
         yielded: set[str] = set()
-        for plan in self._plans(seen, _condition_on(self._composer, lexical)):
-            words = self.question(plan)
+        for calculation in self._calculations(seen, _condition_on(self._composer, lexical)):
+            words = self.question(calculation)
             if words and words not in yielded:
                 yielded.add(words)
-                yield words, plan
+                yield words, calculation
 
-    def _plans(self, seen: Sequence[str], condition: Conditions) -> Iterator[Plan]:
-        """Yield simple plans, from the columns that the question named and then from others."""
+    def _calculations(self, seen: Sequence[str], condition: Conditions) -> Iterator[Calculation]:
+        """Yield simple calculations, from the columns that the question named and then from others."""
         columns = sorted(self.table.columns, key=lambda column: column.name not in seen)
         amounts = [column for column in columns if column.is_amount and not column.profile.unread]
         texts = [one for one in columns if one.kind == "text" and 1 < one.profile.distinct <= 50 and not one.unique]
         measures = [Measure("sum" if one.additive else "mean", one.name) for one in amounts[:3]] + [Measure("count")]
         if condition:
-            yield from (Plan(measures=(one,), conditions=condition) for one in measures[-2:])
+            yield from (Calculation(measures=(one,), conditions=condition) for one in measures[-2:])
         for measure, key in product(measures[:1], texts[:1]):
-            yield Plan(measures=(measure,), groups=(Group(key.name),))
-        yield from (Plan(measures=(one,)) for one in measures[:1])
+            yield Calculation(measures=(measure,), groups=(Group(key.name),))
+        yield from (Calculation(measures=(one,)) for one in measures[:1])
         if self.table.default_date:
-            yield Plan(measures=tuple(measures[:1]), groups=(Group(self.table.default_date.name, "month"),))
-        yield from (Plan(measures=(one,)) for one in measures[1:])
-        yield from (Plan(measures=(Measure("max", one.name),)) for one in amounts[:2])
-        yield from (Plan(measures=(Measure("count"),), groups=(Group(key.name),)) for key in texts[:2])
-        yield from (Plan(measures=(Measure("distinct", one.name),)) for one in columns if one.kind == "text")
+            yield Calculation(measures=tuple(measures[:1]), groups=(Group(self.table.default_date.name, "month"),))
+        yield from (Calculation(measures=(one,)) for one in measures[1:])
+        yield from (Calculation(measures=(Measure("max", one.name),)) for one in amounts[:2])
+        yield from (Calculation(measures=(Measure("count"),), groups=(Group(key.name),)) for key in texts[:2])
+        yield from (Calculation(measures=(Measure("distinct", one.name),)) for one in columns if one.kind == "text")
 
 
 def _without_repetition(question: str) -> str:

@@ -1,4 +1,4 @@
-"""A plan in words: a question that parses to this plan. Answers show it as their reading, refusals as suggestions."""
+"""A calculation in words: a question that parses to it. Answers show it as their reading, refusals as suggestions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
+from agentsvc_nb.agents.offline.calculation import Calculation, Condition, Conditions, Constant, Group, Measure
 from agentsvc_nb.agents.offline.lexicon import WEEKDAYS
-from agentsvc_nb.agents.offline.plan import Condition, Conditions, Constant, Group, Measure, Plan
 
 AGGREGATES: Final = {"sum": "total", "mean": "average", "median": "median", "min": "minimum", "max": "maximum"}
 OPERATORS: Final = {
@@ -22,48 +22,49 @@ OPERATORS: Final = {
 }
 
 
-def say(plan: Plan, quoted: bool = False) -> str:
-    """Write a plan as a question.
+def say(calculation: Calculation, quoted: bool = False) -> str:
+    """Write a calculation as a question.
 
     Args:
         quoted: Write headers between backticks, for those that hold words with a meaning of their own.
     """
-    return _Sayer(quoted).plan(plan)
+    return _Sayer(quoted).calculation(calculation)
 
 
 class _Sayer:
     def __init__(self, quoted: bool) -> None:
         self._quoted = quoted
 
-    def plan(self, plan: Plan) -> str:
-        where = f" with {self.conditions(plan.conditions)}" if plan.conditions else ""
-        keys = [self.group(group) for group in plan.groups]
-        if plan.rank and plan.groups:
-            order = "top" if plan.rank.descending else "bottom"
-            if plan.rank.nth:
-                best = "highest" if plan.rank.descending else "lowest"
-                return f"{keys[0]} with the {_ordinal(plan.rank.limit)} {best} {self.measure(plan.rank.measure)}{where}"
-            return f"{order} {plan.rank.limit} {keys[0]} by {self.measure(plan.rank.measure)}{where}"
-        if plan.rank and plan.select:
-            best = "highest" if plan.rank.descending else "lowest"
-            count = _ordinal(plan.rank.limit) if plan.rank.nth else str(plan.rank.limit)
-            return f"{count} {best} {self.header(plan.select)}{where}"
-        if plan.select:
-            return f"list {self.header(plan.select)}{self.having(plan)}{where}"
-        share = "percentage of " if plan.share is not None else ""
-        part = f" that are {self.conditions(plan.share)}" if plan.share else ""
-        if plan.mean_per:
+    def calculation(self, calculation: Calculation) -> str:
+        where = f" with {self.conditions(calculation.conditions)}" if calculation.conditions else ""
+        keys = [self.group(group) for group in calculation.groups]
+        if calculation.rank and calculation.groups:
+            order = "top" if calculation.rank.descending else "bottom"
+            if calculation.rank.nth:
+                best = "highest" if calculation.rank.descending else "lowest"
+                place = _ordinal(calculation.rank.limit)
+                return f"{keys[0]} with the {place} {best} {self.measure(calculation.rank.measure)}{where}"
+            return f"{order} {calculation.rank.limit} {keys[0]} by {self.measure(calculation.rank.measure)}{where}"
+        if calculation.rank and calculation.select:
+            best = "highest" if calculation.rank.descending else "lowest"
+            count = _ordinal(calculation.rank.limit) if calculation.rank.nth else str(calculation.rank.limit)
+            return f"{count} {best} {self.header(calculation.select)}{where}"
+        if calculation.select:
+            return f"list {self.header(calculation.select)}{self.having(calculation)}{where}"
+        share = "percentage of " if calculation.share is not None else ""
+        part = f" that are {self.conditions(calculation.share)}" if calculation.share else ""
+        if calculation.mean_per:
             by = f" by {' and '.join(keys)}" if keys else ""
-            amount = self.measure(plan.measures[0]).removeprefix("total ")
-            return f"average {amount}{where} per {self.group(plan.mean_per)}{by}"
+            amount = self.measure(calculation.measures[0]).removeprefix("total ")
+            return f"average {amount}{where} per {self.group(calculation.mean_per)}{by}"
         by = " by " + " and ".join(keys) if keys else ""
-        measures = " and ".join(map(self.measure, plan.measures))
-        return f"{share}{measures}{self.having(plan)}{where}{part}{by}"
+        measures = " and ".join(map(self.measure, calculation.measures))
+        return f"{share}{measures}{self.having(calculation)}{where}{part}{by}"
 
-    def having(self, plan: Plan) -> str:
-        if plan.having is None:
+    def having(self, calculation: Calculation) -> str:
+        if calculation.having is None:
             return ""
-        measure, op, number = plan.having
+        measure, op, number = calculation.having
         return f" with {self.measure(measure)} {OPERATORS[op]} {self.constant(number)}"
 
     def header(self, name: str | None) -> str:

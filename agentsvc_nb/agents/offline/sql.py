@@ -1,4 +1,4 @@
-"""A plan as one SELECT for DuckDB, over the table as it was read: plain column names, no functions of our own."""
+"""A calculation as one SELECT for DuckDB, over the table as it was read: plain column names, no own functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
-from agentsvc_nb.agents.offline.plan import Condition, Conditions, Constant, Group, Measure, Plan
+from agentsvc_nb.agents.offline.calculation import Calculation, Condition, Conditions, Constant, Group, Measure
 from agentsvc_nb.agents.offline.profile import Table
 
 _PARTS: Final = {
@@ -22,81 +22,85 @@ _PARTS: Final = {
 
 
 class SqlWriter:
-    """Writes plans over one table as SQL."""
+    """Writes calculations over one table as SQL."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._source = f"\nFROM {quoted(table.name)}"
 
-    def select(self, plan: Plan, titles: Sequence[str]) -> str:
-        """Return the statement that computes the plan: keys first, measures after them, called by these titles."""
-        tests = self._tests(plan.conditions)
-        if plan.rank:
-            tests += [f"{self._values(group.column)} IS NOT NULL" for group in plan.groups]
-        if plan.select:
-            tests.append(f"{self._name(plan.select)} IS NOT NULL")
+    def select(self, calculation: Calculation, titles: Sequence[str]) -> str:
+        """Return the statement that computes it: keys first, measures after them, called by these titles."""
+        tests = self._tests(calculation.conditions)
+        if calculation.rank:
+            tests += [f"{self._values(group.column)} IS NOT NULL" for group in calculation.groups]
+        if calculation.select:
+            tests.append(f"{self._name(calculation.select)} IS NOT NULL")
         where = f"{self._source}\nWHERE {' AND '.join(tests)}" if tests else self._source
-        if plan.having:
-            return self._limited_groups(plan, where, titles)
-        if plan.rank and plan.groups:
-            return self._ranked_groups(plan, where, titles)
-        if plan.select:
-            return self._selected_values(plan, where, titles)
-        keys = [self._key(group) for group in plan.groups]
+        if calculation.having:
+            return self._limited_groups(calculation, where, titles)
+        if calculation.rank and calculation.groups:
+            return self._ranked_groups(calculation, where, titles)
+        if calculation.select:
+            return self._selected_values(calculation, where, titles)
+        keys = [self._key(group) for group in calculation.groups]
         places = ", ".join(str(place) for place in range(1, len(keys) + 1))
         grouped = f"\nGROUP BY {places}\nORDER BY {places}" if keys else ""
-        if plan.mean_per:
+        if calculation.mean_per:
             columns = [f"{key} AS key{place}" for place, key in enumerate(keys, 1)]
-            columns += [f"{self._key(plan.mean_per)} AS period", f"{self._measure(plan.measures[0])} AS amount"]
+            columns += [
+                f"{self._key(calculation.mean_per)} AS period",
+                f"{self._measure(calculation.measures[0])} AS amount",
+            ]
             periods = f"(SELECT {', '.join(columns)}{where}\nGROUP BY ALL)"
             outer = [*(f"key{place}" for place in range(1, len(keys) + 1)), "avg(amount)"]
             return f"{_select(outer, titles)}\nFROM {periods}\nWHERE period IS NOT NULL{grouped}"
-        measures = [*map(self._measure, plan.measures)]
-        if plan.share is not None:
-            measures = [self._share(measures[0], plan.share)]
+        measures = [*map(self._measure, calculation.measures)]
+        if calculation.share is not None:
+            measures = [self._share(measures[0], calculation.share)]
         return f"{_select([*keys, *measures], titles)}{where}{grouped}"
 
-    def account(self, plan: Plan) -> str:
+    def account(self, calculation: Calculation) -> str:
         """Return a statement that counts the rows of the table, the rows that fit the conditions, and then the rows
         without a value: in each of `measured_columns`, and in the column of each of `compared_conditions`."""
-        conditions = self._tests(plan.conditions)
+        conditions = self._tests(calculation.conditions)
         fits = " AND ".join(conditions) or "true"
         counts = ["count(*)", f"count(*) FILTER (WHERE {fits})"]
-        for name in measured_columns(plan):
+        for name in measured_columns(calculation):
             counts.append(f"count(*) FILTER (WHERE {fits} AND {self._name(name)} IS NULL)")
-        for one in compared_conditions(plan):
-            others = self._tests(plan.conditions - {one})
+        for one in compared_conditions(calculation):
+            others = self._tests(calculation.conditions - {one})
             counts.append(f"count(*) FILTER (WHERE {' AND '.join([*others, self._name(one.column) + ' IS NULL'])})")
         return f"SELECT {', '.join(counts)}{self._source}"
 
-    def _limited_groups(self, plan: Plan, where: str, titles: Sequence[str]) -> str:
-        assert plan.having is not None
-        measure, op, number = plan.having
-        key = self._name(str(plan.select or plan.measures[0].column))
+    def _limited_groups(self, calculation: Calculation, where: str, titles: Sequence[str]) -> str:
+        assert calculation.having is not None
+        measure, op, number = calculation.having
+        key = self._name(str(calculation.select or calculation.measures[0].column))
         limit = f"\nGROUP BY {key}\nHAVING {self._measure(measure)} {op} {constant(number)}"
-        if plan.select:
+        if calculation.select:
             return f"{_select([key], titles)}{where}{limit}\nORDER BY 1"
         return f"{_select([f'count({key})'], titles)}\nFROM (SELECT {key}{where}{limit})"
 
-    def _ranked_groups(self, plan: Plan, where: str, titles: Sequence[str]) -> str:
+    def _ranked_groups(self, calculation: Calculation, where: str, titles: Sequence[str]) -> str:
         """Return a statement for the first groups of an order, with all that tie with the last one."""
-        assert plan.rank is not None
-        order = "DESC" if plan.rank.descending else "ASC"
-        place, test = ("dense_rank", "=") if plan.rank.nth else ("rank", "<=")
-        groups = f"(SELECT {self._key(plan.groups[0])} AS key, {self._measure(plan.rank.measure)} AS amount{where}"
+        assert calculation.rank is not None
+        order = "DESC" if calculation.rank.descending else "ASC"
+        place, test = ("dense_rank", "=") if calculation.rank.nth else ("rank", "<=")
+        key, amount = self._key(calculation.groups[0]), self._measure(calculation.rank.measure)
+        groups = f"(SELECT {key} AS key, {amount} AS amount{where}"
         ranked = f"SELECT *, {place}() OVER (ORDER BY amount {order}) AS place\nFROM {groups}\nGROUP BY 1)"
         return (
             f"{_select(['key', 'amount'], titles)}\nFROM ({ranked}\nWHERE amount IS NOT NULL)\n"
-            f"WHERE place {test} {plan.rank.limit}\nORDER BY place, key"
+            f"WHERE place {test} {calculation.rank.limit}\nORDER BY place, key"
         )
 
-    def _selected_values(self, plan: Plan, where: str, titles: Sequence[str]) -> str:
-        column = [self._name(str(plan.select))]
-        if plan.rank is None:
+    def _selected_values(self, calculation: Calculation, where: str, titles: Sequence[str]) -> str:
+        column = [self._name(str(calculation.select))]
+        if calculation.rank is None:
             return f"{_select(column, titles, distinct=True)}{where}\nORDER BY 1"
-        order = "DESC" if plan.rank.descending else "ASC"
-        limit = f"1 OFFSET {plan.rank.limit - 1}" if plan.rank.nth else str(plan.rank.limit)
-        return f"{_select(column, titles, distinct=plan.rank.nth)}{where}\nORDER BY 1 {order}\nLIMIT {limit}"
+        order = "DESC" if calculation.rank.descending else "ASC"
+        limit = f"1 OFFSET {calculation.rank.limit - 1}" if calculation.rank.nth else str(calculation.rank.limit)
+        return f"{_select(column, titles, distinct=calculation.rank.nth)}{where}\nORDER BY 1 {order}\nLIMIT {limit}"
 
     def _share(self, measure: str, part: Conditions) -> str:
         """Return the percentage of a part, or of each group in all of them."""
@@ -151,15 +155,15 @@ class SqlWriter:
         return f"CAST(substr(CAST({name} AS VARCHAR), 1, 7) || '-01' AS DATE)" if monthly else name
 
 
-def measured_columns(plan: Plan) -> tuple[str, ...]:
+def measured_columns(calculation: Calculation) -> tuple[str, ...]:
     """Return the columns whose empty cells have no part in the result."""
-    found = [name for measure in plan.measured if measure.agg != "count" for name in measure.columns]
+    found = [name for measure in calculation.measured if measure.agg != "count" for name in measure.columns]
     return tuple(dict.fromkeys(found))
 
 
-def compared_conditions(plan: Plan) -> tuple[Condition, ...]:
+def compared_conditions(calculation: Calculation) -> tuple[Condition, ...]:
     """Return the conditions that an empty cell does not fit, or that (negated) keep it."""
-    return tuple(sorted((one for one in plan.conditions if one.op not in ("empty", "not empty")), key=repr))
+    return tuple(sorted((one for one in calculation.conditions if one.op not in ("empty", "not empty")), key=repr))
 
 
 def constant(value: Constant) -> str:

@@ -1,4 +1,4 @@
-"""A computed plan in words: titles that say what a column means, the headline, and how rows were used."""
+"""What was computed, in words: titles that say what a column means, the headline, and how rows were used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
-from agentsvc_nb.agents.offline.plan import Group, Measure, Plan
+from agentsvc_nb.agents.offline.calculation import Calculation, Group, Measure
 from agentsvc_nb.agents.offline.profile import Column, Table
 from agentsvc_nb.agents.offline.saying import AGGREGATES, say
 from agentsvc_nb.agents.offline.sql import compared_conditions, measured_columns
@@ -50,13 +50,13 @@ def _duration(value: Decimal) -> str:
     return f"{sign}{hours}:{minutes:02}" if hours and not rest else f"{sign}{hours}:{minutes:02}:{rest:02}"
 
 
-def result_columns(plan: Plan, table: Table) -> tuple[ResultColumn, ...]:
-    """Return what the columns of a plan's result are called, and how their numbers are shown."""
-    if plan.select:
-        return (_value_column(table.column(plan.select), plan.select),)
-    keys = [_key_column(group, table) for group in plan.groups]
-    measures = plan.measures or ((plan.rank.measure,) if plan.rank else ())
-    columns = [*keys, *(_measure_column(measure, plan, table) for measure in measures)]
+def result_columns(calculation: Calculation, table: Table) -> tuple[ResultColumn, ...]:
+    """Return what the columns of a calculation's result are called, and how their numbers are shown."""
+    if calculation.select:
+        return (_value_column(table.column(calculation.select), calculation.select),)
+    keys = [_key_column(group, table) for group in calculation.groups]
+    measures = calculation.measures or ((calculation.rank.measure,) if calculation.rank else ())
+    columns = [*keys, *(_measure_column(measure, calculation, table) for measure in measures)]
     titles: set[str] = set()
     for place, column in enumerate(columns):
         title = column.title
@@ -83,16 +83,16 @@ def _key_column(group: Group, table: Table) -> ResultColumn:
     return ResultColumn(group.part.capitalize(), "number" if group.part == "weekday" else "date", by=group.part)
 
 
-def _measure_column(measure: Measure, plan: Plan, table: Table) -> ResultColumn:
+def _measure_column(measure: Measure, calculation: Calculation, table: Table) -> ResultColumn:
     title = measure_title(measure)
-    if plan.mean_per:
-        period = plan.mean_per.part or plan.mean_per.column
+    if calculation.mean_per:
+        period = calculation.mean_per.part or calculation.mean_per.column
         amount = measure.column if measure.agg == "sum" else title[:1].lower() + title[1:]
         title = f"Average {amount} per {period}"
-    if plan.share is not None:
+    if calculation.share is not None:
         return ResultColumn(f"Share of {measure.column or 'rows'}", "number", "%", 0, quotient=True)
     if measure.agg in ("count", "distinct"):
-        return ResultColumn(title, "number", quotient=plan.mean_per is not None)
+        return ResultColumn(title, "number", quotient=calculation.mean_per is not None)
     column = table.column(str(measure.column))
     if measure.agg == "ratio":
         unit = "%" if measure.factor == 100 else column.profile.unit
@@ -101,7 +101,7 @@ def _measure_column(measure: Measure, plan: Plan, table: Table) -> ResultColumn:
         return _value_column(column, title)
     profile = column.profile
     # A quotient is shown with two decimals, or three digits: an average of cents needs no tenths of them.
-    inexact = profile.decimals is None or plan.mean_per is not None or measure.agg in ("mean", "median")
+    inexact = profile.decimals is None or calculation.mean_per is not None or measure.agg in ("mean", "median")
     return ResultColumn(title, "number", profile.unit, 0 if inexact else profile.decimals or 0, quotient=inexact)
 
 
@@ -130,60 +130,68 @@ class Account:
     undecided: tuple[int, ...]
 
 
-def headline(plan: Plan, table: Table, result: Result, account: Account) -> str:
+def headline(calculation: Calculation, table: Table, result: Result, account: Account) -> str:
     """Return the result in one line."""
     columns, rows = result.columns, result.rows
-    where = _where(plan)
-    if plan.rank and plan.groups:
-        measure = plan.rank.measure
+    where = _where(calculation)
+    if calculation.rank and calculation.groups:
+        measure = calculation.rank.measure
         name = str(measure.column) if measure.agg in ("max", "min") else _lower(columns[1].title)
         dated = measure.column is not None and table.column(measure.column).kind == "date"
-        order = ("Latest" if dated else "Highest") if plan.rank.descending else "Earliest" if dated else "Lowest"
-        if plan.rank.limit > 1 and not plan.rank.nth:
-            order = f"{'Top' if plan.rank.descending else 'Bottom'} {plan.rank.limit} {columns[0].title} by"
-        elif plan.rank.nth:
-            order = f"Number {plan.rank.limit} by {'highest' if plan.rank.descending else 'lowest'}"
+        order = ("Latest" if dated else "Highest") if calculation.rank.descending else "Earliest" if dated else "Lowest"
+        if calculation.rank.limit > 1 and not calculation.rank.nth:
+            order = (
+                f"{'Top' if calculation.rank.descending else 'Bottom'} {calculation.rank.limit} {columns[0].title} by"
+            )
+        elif calculation.rank.nth:
+            order = f"Number {calculation.rank.limit} by {'highest' if calculation.rank.descending else 'lowest'}"
         parts = [f"{shown(key, columns[0])} ({shown(amount, columns[1])})" for key, amount in rows]
         return f"{order} {name}{where}: {_named(parts)}"
-    if plan.select:
+    if calculation.select:
         parts = [shown(row[0], columns[0]) for row in rows]
-        title = plan.select
-        if plan.rank:
-            title = f"{'Highest' if plan.rank.descending else 'Lowest'} {plan.select}"
+        title = calculation.select
+        if calculation.rank:
+            title = f"{'Highest' if calculation.rank.descending else 'Lowest'} {calculation.select}"
         return f"{title}{where}: {_named(parts)}"
-    if plan.groups:
-        titles = " and ".join(column.title for column in columns[len(plan.groups) :])
-        keys = " and ".join(column.title.lower() for column in columns[: len(plan.groups)])
+    if calculation.groups:
+        titles = " and ".join(column.title for column in columns[len(calculation.groups) :])
+        keys = " and ".join(column.title.lower() for column in columns[: len(calculation.groups)])
         return f"{titles} by {keys}{where}: {len(rows):,} {'group' if len(rows) == 1 else 'groups'}"
     (row,) = rows
-    share = f" that is {_conditions(Plan(conditions=plan.share))}" if plan.share else ""
+    share = f" that is {_conditions(Calculation(conditions=calculation.share))}" if calculation.share else ""
     parts = [f"{column.title}{share}: {shown(value, column)}" for value, column in zip(row, columns, strict=True)]
     line = ", ".join(parts)
-    if plan.measures[0].agg == "distinct" and len(row) == 1 and not plan.having and not plan.mean_per:
+    if (
+        calculation.measures[0].agg == "distinct"
+        and len(row) == 1
+        and not calculation.having
+        and not calculation.mean_per
+    ):
         rows_used = account.used - sum(account.empty)
         if row[0] != rows_used:
             line += f" (in {rows_used:,} rows)"
     return line if not where else f"{line}{where.replace(' with ', ', with ', 1)}"
 
 
-def values_of(plan: Plan, result: Result) -> list[str]:
+def values_of(calculation: Calculation, result: Result) -> list[str]:
     """Return the answer itself: names of an order, else all cells row by row."""
-    columns = result.columns[:1] if plan.rank and plan.groups else result.columns
+    columns = result.columns[:1] if calculation.rank and calculation.groups else result.columns
     return [plain(value, column) for row in result.rows for value, column in zip(row, columns, strict=False)]
 
 
-def doubt_sentence(plan: Plan, table: Table) -> str:
-    """Return what the file leaves open about the rows and the plan's columns; empty if nothing is."""
+def doubt_sentence(calculation: Calculation, table: Table) -> str:
+    """Return what the file leaves open about the rows and the calculation's columns; empty if nothing is."""
     doubts = [table.profile.doubt]
-    doubts += [f"{code(name)}: {escape(doubt)}" for name in plan.columns if (doubt := table.column(name).profile.doubt)]
+    doubts += [
+        f"{code(name)}: {escape(doubt)}" for name in calculation.columns if (doubt := table.column(name).profile.doubt)
+    ]
     return " ".join(filter(None, doubts))
 
 
-def unread_sentence(plan: Plan, table: Table) -> str:
-    """Return which cells of the plan's columns could not be read, and that they may change the result; empty if all
-    were read."""
+def unread_sentence(calculation: Calculation, table: Table) -> str:
+    """Return which cells of the columns could not be read, and that this may change the result; empty if none is."""
     sentences = []
-    for name in plan.columns:
+    for name in calculation.columns:
         profile = table.column(name).profile
         if profile.unread:
             cells = "1 cell" if profile.unread == 1 else f"{profile.unread:,} cells"
@@ -196,33 +204,33 @@ def unread_sentence(plan: Plan, table: Table) -> str:
     return " ".join(sentences) + " They are left out below, so the result may be wrong." if sentences else ""
 
 
-def account_sentences(plan: Plan, table: Table, account: Account) -> str:
+def account_sentences(calculation: Calculation, table: Table, account: Account) -> str:
     """Return which rows had no part in the result, and what was added up though it rarely adds up."""
     sentences = []
     if account.used < account.rows:
         sentences.append(f"{account.used:,} of {_rows(account.rows)} fit the conditions.")
-    for name, count in zip(measured_columns(plan), account.empty, strict=True):
+    for name, count in zip(measured_columns(calculation), account.empty, strict=True):
         if count:
             sentences.append(f"{_rows(count)} without a value in {code(name)} {_do(count)} not count.")
-    for condition, count in zip(compared_conditions(plan), account.undecided, strict=True):
+    for condition, count in zip(compared_conditions(calculation), account.undecided, strict=True):
         if count:
             kept = condition.op in ("!=", "not in", "not weekday")
             does = "included" if kept else "left out"
             sentences.append(f"{_rows(count)} without a value in {code(condition.column)}: {does}.")
-    for measure in plan.measured:
+    for measure in calculation.measured:
         if measure.agg == "sum" and not table.column(str(measure.column)).additive:
             sentences.append(f"This adds up {code(str(measure.column))} of each row: check that it adds up.")
     return " ".join(dict.fromkeys(sentences))
 
 
-def reading_notes(plan: Plan, table: Table) -> str:
-    """Return in one line how the table was read, as far as it concerns the plan: notes that name other columns only are
-    left out."""
-    others = [one.name for one in table.columns if one.name not in plan.columns and len(one.name) > 2]
+def reading_notes(calculation: Calculation, table: Table) -> str:
+    """Return in one line how the table was read, as far as it concerns the calculation: notes that name other columns
+    only are left out."""
+    others = [one.name for one in table.columns if one.name not in calculation.columns and len(one.name) > 2]
     notes = [
         note
         for note in table.profile.notes
-        if any(name in note for name in plan.columns) or not any(name in note for name in others)
+        if any(name in note for name in calculation.columns) or not any(name in note for name in others)
     ]
     return escape(label(" ".join(notes), NOTES_CHARS)) if notes else ""
 
@@ -239,12 +247,14 @@ def cell_value(cell: object, kind: str) -> Value | None:
     return date.fromisoformat(str(cell)) if kind == "date" else str(cell)
 
 
-def _conditions(plan: Plan) -> str:
-    return say(Plan(measures=(Measure("count"),), conditions=plan.conditions)).removeprefix("number of rows with ")
+def _conditions(calculation: Calculation) -> str:
+    return say(Calculation(measures=(Measure("count"),), conditions=calculation.conditions)).removeprefix(
+        "number of rows with "
+    )
 
 
-def _where(plan: Plan) -> str:
-    return f" with {_conditions(plan)}" if plan.conditions else ""
+def _where(calculation: Calculation) -> str:
+    return f" with {_conditions(calculation)}" if calculation.conditions else ""
 
 
 def _named(parts: Sequence[str]) -> str:

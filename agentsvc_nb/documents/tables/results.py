@@ -1,5 +1,5 @@
-"""The result of a plan: rows with what their columns are, and an account of the rows of the table. As Markdown, with
-units and as many decimals as the column has; and as files, exact: CSV, and the types of its columns beside it
+"""The result of a calculation: rows with what their columns are, and an account of the rows of the table. As Markdown,
+with units and as many decimals as the column has; and as files, exact: CSV, and the types of its columns beside it
 (docs/api/files.md "Tables")."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A plan: what to compute from one table. The parser makes plans, `saying` writes them as questions, `sql` as SQL."""
+"""A calculation: what to compute from one table. The parser makes them, `saying` writes them as questions, and `sql` as
+SQL."""
 
 from __future__ import annotations
 
@@ -64,8 +65,8 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What to compute. Without measures and rank, a plan lists the distinct values of the column `select`.
+class Calculation:
+    """What to compute. Without measures and rank, a calculation lists the distinct values of the column `select`.
 
     `single` marks a look-up, which fails if it finds several values. `share` has the conditions of the part whose
     percentage the question asks for; an empty set asks for the share of each group. `mean_per` asks for the mean of the
@@ -84,7 +85,7 @@ class Plan:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of all columns that the plan uses."""
+        """Return the names of all columns that the calculation uses."""
         found = [name for measure in self.measured for name in measure.columns]
         keys = [*self.groups, *([self.mean_per] if self.mean_per else [])]
         found += [group.column for group in keys] + ([self.select] if self.select else [])

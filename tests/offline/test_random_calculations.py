@@ -1,4 +1,4 @@
-"""Random plans: their words parse to the same plan or are refused, and their SQL gives what pandas gives."""
+"""Random calculations: their words parse to the same one or are refused, and their SQL gives what pandas gives."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from agentsvc_nb.agents.offline.plan import Condition, Group, Measure, Plan
+from agentsvc_nb.agents.offline.calculation import Calculation, Condition, Group, Measure
 from agentsvc_nb.agents.offline.saying import say
-from tests.offline.plans import random_plan
+from tests.offline.calculations import random_calculation
 from tests.offline.tables import ReadTable, orders
 
-PLANS = 400
+CALCULATIONS = 400
 
 
 @pytest.fixture(scope="module")
@@ -23,47 +23,47 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
     return ReadTable(tmp_path_factory.mktemp("orders"), "orders", orders(seed=1))
 
 
-def test_a_plan_in_words_parses_to_the_same_plan_or_is_refused(table: ReadTable) -> None:
+def test_a_calculation_in_words_parses_to_the_same_calculation_or_is_refused(table: ReadTable) -> None:
     made = random.Random(2)
     same = 0
-    for plan in (random_plan(made) for _ in range(PLANS)):
-        parsed = table.parser.parse(say(plan))
-        if isinstance(parsed, Plan):
-            assert parsed == plan, say(plan)
+    for calculation in (random_calculation(made) for _ in range(CALCULATIONS)):
+        parsed = table.parser.parse(say(calculation))
+        if isinstance(parsed, Calculation):
+            assert parsed == calculation, say(calculation)
             same += 1
-    assert same > 0.85 * PLANS
+    assert same > 0.85 * CALCULATIONS
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_sql_of_a_plan_gives_what_pandas_gives(seed: int, tmp_path: Path) -> None:
+def test_the_sql_of_a_calculation_gives_what_pandas_gives(seed: int, tmp_path: Path) -> None:
     content = orders(seed)
     table = ReadTable(tmp_path, "orders", content)
     frame = pd.read_csv(io.StringIO(content), parse_dates=["order_date"], keep_default_na=False, na_values=[""])
     made = random.Random(seed + 100)
-    for plan in (random_plan(made) for _ in range(60)):
-        assert normal(table.run(plan)) == normal(computed(plan, frame)), say(plan)
+    for calculation in (random_calculation(made) for _ in range(60)):
+        assert normal(table.run(calculation)) == normal(computed(calculation, frame)), say(calculation)
 
 
-def computed(plan: Plan, frame: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """Return what pandas makes of a plan."""
-    rows = frame[kept(frame, plan.conditions)]
-    if plan.share:
-        return [(100 * int(kept(rows, plan.share).sum()) / len(rows) if len(rows) else None,)]
-    if plan.mean_per:
-        sums = rows.groupby(key(rows, plan.mean_per))[str(plan.measures[0].column)].sum(min_count=1)
+def computed(calculation: Calculation, frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return what pandas makes of a calculation."""
+    rows = frame[kept(frame, calculation.conditions)]
+    if calculation.share:
+        return [(100 * int(kept(rows, calculation.share).sum()) / len(rows) if len(rows) else None,)]
+    if calculation.mean_per:
+        sums = rows.groupby(key(rows, calculation.mean_per))[str(calculation.measures[0].column)].sum(min_count=1)
         return [(sums.mean(),)]
-    if plan.rank:
-        groups = rows.groupby(key(rows, plan.groups[0]))
-        found = {name: measured(plan.rank.measure, group) for name, group in groups}
+    if calculation.rank:
+        groups = rows.groupby(key(rows, calculation.groups[0]))
+        found = {name: measured(calculation.rank.measure, group) for name, group in groups}
         amounts = pd.Series(found, dtype=float).dropna()
-        places = amounts.rank(method="min", ascending=not plan.rank.descending)
-        chosen = amounts[places <= plan.rank.limit]
+        places = amounts.rank(method="min", ascending=not calculation.rank.descending)
+        chosen = amounts[places <= calculation.rank.limit]
         order = sorted(chosen.index, key=lambda name: (places[name], str(name)))
         return [(name, chosen[name]) for name in order]
-    if plan.groups:
-        groups = rows.groupby(key(rows, plan.groups[0]), dropna=False)
-        return sorted(((name, measured(plan.measures[0], group)) for name, group in groups), key=str)
-    return [(measured(plan.measures[0], rows),)]
+    if calculation.groups:
+        groups = rows.groupby(key(rows, calculation.groups[0]), dropna=False)
+        return sorted(((name, measured(calculation.measures[0], group)) for name, group in groups), key=str)
+    return [(measured(calculation.measures[0], rows),)]
 
 
 def kept(frame: pd.DataFrame, conditions: frozenset[Condition]) -> pd.Series:

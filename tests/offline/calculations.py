@@ -1,4 +1,4 @@
-"""Random plans over the table of `tables.orders`."""
+"""Random calculations over the table of `tables.orders`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from datetime import date
 from decimal import Decimal
 
-from agentsvc_nb.agents.offline.plan import Condition, Group, Measure, Part, Plan, Rank
+from agentsvc_nb.agents.offline.calculation import Calculation, Condition, Group, Measure, Part, Rank
 
 AMOUNTS = ("price", "units", "revenue", "discount")
 ADDITIVE = ("units", "revenue")
@@ -15,27 +15,27 @@ PARTS: tuple[Part, ...] = ("day", "week", "month", "quarter", "year", "weekday")
 VALUES = {"region": ("North", "South", "West", "East"), "product": ("Tent", "Mug", "Lamp", "Steel Bottle")}
 
 
-def random_plan(made: random.Random) -> Plan:
+def random_calculation(made: random.Random) -> Calculation:
     conditions = frozenset(one for one in (random_condition(made, column) for column in random_columns(made)))
     match made.randrange(6):
         case 0:
-            return Plan(measures=(random_measure(made),), conditions=conditions)
+            return Calculation(measures=(random_measure(made),), conditions=conditions)
         case 1:
-            return Plan(measures=(random_measure(made),), conditions=conditions, groups=(random_group(made),))
+            return Calculation(measures=(random_measure(made),), conditions=conditions, groups=(random_group(made),))
         case 2:
             measure = made.choice([Measure("count"), Measure("sum", made.choice(ADDITIVE))])
             conditions = frozenset(one for one in conditions if one.column not in AMOUNTS)
             rank = Rank(measure, made.random() < 0.5, made.randint(1, 3))
-            return Plan(conditions=conditions, groups=(random_group(made),), rank=rank)
+            return Calculation(conditions=conditions, groups=(random_group(made),), rank=rank)
         case 3:
             part = frozenset({random_condition(made, made.choice(TEXTS))})
             rest = frozenset(one for one in conditions if one.column not in TEXTS)
-            return Plan(measures=(Measure("count"),), conditions=rest, share=part)
+            return Calculation(measures=(Measure("count"),), conditions=rest, share=part)
         case 4:
             per = Group("order_date", made.choice(PARTS[:5]))
-            return Plan(measures=(Measure("sum", made.choice(ADDITIVE)),), conditions=conditions, mean_per=per)
+            return Calculation(measures=(Measure("sum", made.choice(ADDITIVE)),), conditions=conditions, mean_per=per)
     column, over = made.sample(ADDITIVE, 2)
-    return Plan(measures=(Measure("ratio", column, over),), conditions=conditions)
+    return Calculation(measures=(Measure("ratio", column, over),), conditions=conditions)
 
 
 def random_columns(made: random.Random) -> list[str]:
