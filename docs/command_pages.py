@@ -15,7 +15,7 @@ HEAD: Final = """# Command line
 Rendered from the parsers in `agentsvc_nb/cli` by `python -m docs.tables`; do not edit by hand.
 What a command gives goes to stdout, what it has to say beside it to stderr; `--json` makes the first one JSON document,
 for programs. Colours are for terminals alone, and not with `NO_COLOR=1`. A failure is one sentence on stderr. Every
-command but `export` that works with a service takes `--data DIR`, its data folder; without it, and with
+command that works with a service takes `--data DIR`, its data folder; without it, and with
 `AGENTSVC_BASE_URL` and `SERVICE_API_KEY`, those that ask a service (`ask`, `runs`, `files`, `jobs`, `tools`, `mcp`, and
 `model` for its list) ask that one. `agentsvc-nb` is the same command by another name. Completion:
 `agentsvc completion --help`.

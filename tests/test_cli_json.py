@@ -17,7 +17,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from docs.command_pages import commands
 from tests.contract.test_media_http import sound
 
-WITHOUT: Final = {"completion", "docs", "export", "lab", "mcp", "migrate", "serve", "sign-in", "stop", "worker"}
+WITHOUT: Final = {"completion", "docs", "lab", "mcp", "migrate", "serve", "sign-in", "stop", "worker"}
 """Commands that print for people or for a shell."""
 Parsed = Callable[..., Any]
 

@@ -83,7 +83,6 @@ CASES: Final = {
 ELSEWHERE: Final = {
     "docs": "tests/test_site.py",
     "doctor": "tests/test_doctor.py",
-    "export": "tests/faults/test_export.py",
     "lab": "tests/test_cli.py",
     "restart": "tests/test_cli.py",
     "restore": "tests/test_cli_json.py",

@@ -33,8 +33,8 @@ def test_a_table_is_as_the_wire_has_it(name: str) -> None:
 def test_the_head_of_the_command_line_names_the_right_commands() -> None:
     found = list(command_pages.commands(parser(), "agentsvc"))
     free = {name for name, _, command in found if "--data" not in command._option_string_actions}
-    assert free == {"agentsvc export", "agentsvc completion", "agentsvc docs"}
-    assert "Every command but `export` that works with a service takes `--data DIR`" in prose(command_pages.HEAD)
+    assert free == {"agentsvc completion", "agentsvc docs"}
+    assert "Every command that works with a service takes `--data DIR`" in prose(command_pages.HEAD)
     sources = {name.split()[1]: Path(inspect.getfile(command.get_default("run"))) for name, _, command in found}
     asking = re.compile(r"\bconnected\(|\bURL_VARIABLE\b")
     follow = {name for name, source in sources.items() if asking.search(source.read_text())}

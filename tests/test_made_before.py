@@ -16,8 +16,10 @@ import pytest
 from agentsvc_nb import AgentService, local
 from agentsvc_nb.embedded import stop
 from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.service.backup import back_up, restore
 from agentsvc_nb.service.store.migrations import steps
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.settings import Settings
 from tests.kept.make import NOTEBOOK
 from tests.notebook.jupyter import jupyter
 
@@ -92,6 +94,20 @@ def test_the_schema_is_then_that_of_a_new_folder(kept: Path, tmp_path: Path) -> 
     assert schema(kept / "data" / "service.sqlite3") == schema(tmp_path / "new" / "service.sqlite3")
     with closing(sqlite3.connect(kept / "data" / "service.sqlite3")) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(steps()),)
+
+
+def test_a_backup_of_it_is_restored(kept: Path, tmp_path: Path) -> None:
+    """The folder is not changed; the restored one has the newest schema."""
+    before = (kept / "data" / "service.sqlite3").read_bytes()
+    made = back_up(Settings(kept / "data"), tmp_path / "kept.tar", unseen, unseen)
+    assert (kept / "data" / "service.sqlite3").read_bytes() == before
+    assert restore(tmp_path / "kept.tar", Settings(tmp_path / "again"), unseen, unseen) == made
+    SqliteDatabase(tmp_path / "new.sqlite3").open().close()
+    assert schema(tmp_path / "again" / "service.sqlite3") == schema(tmp_path / "new.sqlite3")
+
+
+def unseen(done: int, total: int) -> None:
+    """A progress that nobody looks at."""
 
 
 def test_a_notebook(kept: Path) -> None:

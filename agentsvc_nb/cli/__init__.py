@@ -18,7 +18,6 @@ from agentsvc_nb.cli import (
     completion,
     docs,
     doctor,
-    export,
     files,
     jobs,
     lab,
@@ -47,7 +46,6 @@ GROUPS: Final = (
     files.add_parsers,
     jobs.add_parsers,
     service.add_backup_parsers,
-    export.add_parsers,
     doctor.add_parsers,
     docs.add_parsers,
 )
@@ -61,7 +59,7 @@ EXIT_CODES: Final = {
     0: "it was done",
     EXIT_ERROR: "it failed, as stderr says; a run did not complete; nothing was found, or no service runs",
     EXIT_USAGE: "an argument or a setting can't be used; nothing was done",
-    75: "`serve`, `export`: another service holds the data folder",
+    75: "`serve`, `restore`: another service holds the data folder",
     EXIT_TIMEOUT: "`--timeout` passed; the run or job goes on",
     EXIT_INTERRUPTED: "it was interrupted (Ctrl-C); `serve`, `worker` and `lab`, which run until then, end with 0",
 }
@@ -137,15 +135,13 @@ def _expected_errors() -> tuple[type[Exception], ...]:
     from agentsvc_nb.service.api_error import ApiError
     from agentsvc_nb.service.backup import BackupError
     from agentsvc_nb.service.folder import NoService
-    from agentsvc_nb.service.moved import ExportError
     from agentsvc_nb.service.ports import BlobsUnavailable, StoreBusy, StoreUnusable
     from agentsvc_nb.service.serve import ServeError
     from agentsvc_nb.service.store.migrations import SchemaTooNew
 
     of_commands = (docs.NoDocs, lab.LabError, models.PullError)
     of_service = (
-        ApiError, BackupError, BlobsUnavailable, ExportError, NoService, SchemaTooNew, ServeError, StoreBusy,
-        StoreUnusable,
+        ApiError, BackupError, BlobsUnavailable, NoService, SchemaTooNew, ServeError, StoreBusy, StoreUnusable,
     )  # fmt: skip
     return (*of_commands, *of_service, EmbeddedError, StefanBrainError, SwitchError, OSError)
 

@@ -91,10 +91,9 @@ EXAMPLES: Final = {
     "agentsvc jobs show": ("agentsvc jobs show job_1 --chat chat_1",),
     "agentsvc jobs cancel": ("agentsvc jobs cancel job_1 --chat chat_1",),
     "agentsvc backup": ("agentsvc backup", "agentsvc backup before-upgrade.tar --data /srv/agentsvc"),
-    "agentsvc restore": ("agentsvc restore before-upgrade.tar --data again",),
-    "agentsvc export": (
-        "agentsvc export /srv/agentsvc --secret",
-        "AGENTSVC_DATABASE=postgresql://db/agentsvc AGENTSVC_BLOBS=s3://files agentsvc export /srv/agentsvc",
+    "agentsvc restore": (
+        "agentsvc restore before-upgrade.tar --data again",
+        "AGENTSVC_DATABASE=postgresql://db/agentsvc AGENTSVC_BLOBS=s3://files agentsvc restore monday.tar --data again",
     ),
     "agentsvc doctor": ("agentsvc doctor", "agentsvc doctor --json | jq '.[] | select(.level == \"fail\")'"),
     "agentsvc docs": ("agentsvc docs", "agentsvc docs --no-browser"),

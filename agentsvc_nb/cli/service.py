@@ -17,7 +17,7 @@ from agentsvc_nb.cli.connection import json_option, print_either, print_json
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.app import Role
-    from agentsvc_nb.service.backup import Manifest
+    from agentsvc_nb.service.backup import Backup
     from agentsvc_nb.service.folder import DataFolder, Ready
 
 
@@ -264,8 +264,13 @@ def add_backup_parsers(commands: Subparsers, data: Parser) -> None:
     backup = commands.add_parser("backup", parents=shown, help="write all data to one file; the service may run")
     backup.add_argument("file", nargs="?", type=arguments.new_file, metavar="FILE", help="default: here, by the time")
     backup.set_defaults(run=_backup)
-    restore = commands.add_parser("restore", parents=shown, help="make a folder the service of a backup")
+    restore = commands.add_parser(
+        "restore", parents=shown, help="make a backup a service, in a folder or in AGENTSVC_DATABASE"
+    )
     restore.add_argument("file", type=Path, metavar="FILE", help="what `backup` wrote")
+    restore.add_argument(
+        "--secret", action="store_true", help="print the secret of the backup's keys, for AGENTSVC_SECRET, and end"
+    )
     restore.set_defaults(run=_restore)
 
 
@@ -274,35 +279,40 @@ def _backup(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from agentsvc_nb.service.backup import back_up
-    from agentsvc_nb.service.config import BLOBS, KeptSettings
+    from agentsvc_nb.service.config import load_config
 
     folder = arguments.existing_folder(args.data)
     target = args.file or Path(time.strftime("agentsvc-backup-%Y%m%d-%H%M%SZ.tar", time.gmtime()))
-    place = KeptSettings.read(folder).settings.get(BLOBS)
-    manifest = back_up(folder, target, ProgressPrinter("backed up"), contents=place is None)
-    facts = {"file": str(target), **asdict(manifest)}
-    print_either(facts, f"Wrote {target}: {_backup_summary(manifest)}.", args.json)
-    if place:
-        _print_beside(args, f"The contents of files lie in {place} and are not in it: back up the bucket after it.")
-    _warn_of_missing(manifest)
+    settings = load_config(folder.path).settings
+    made = back_up(settings, target, ProgressPrinter("rows", _number), ProgressPrinter("contents", _number))
+    print_either({"file": str(target), **asdict(made)}, f"Wrote {target}: {_backup_summary(made)}.", args.json)
+    _warn_of_missing(made)
     return 0
 
 
 def _restore(args: argparse.Namespace) -> int:
-    """Restore a backup into the data folder. Raises the errors of `service.backup.restore`."""
+    """Restore a backup into the data folder, or into PostgreSQL and S3. Raises the errors of
+    `service.backup.restore`."""
     import shlex
     from dataclasses import asdict
 
-    from agentsvc_nb.service.backup import restore
+    from agentsvc_nb.service.backup import restore, secret_of
+    from agentsvc_nb.service.config import load_config
 
+    if args.secret:
+        print(secret_of(args.file))
+        return 0
     folder = arguments.data_folder(args.data)
-    manifest = restore(args.file, folder, ProgressPrinter("restored"))
-    text = f"Restored {_backup_summary(manifest)}, of {manifest.created_at}, into {folder.path}."
-    print_either({"data": str(folder.path), **asdict(manifest)}, text, args.json)
-    _warn_of_missing(manifest)
-    for line in _servers_told(folder, manifest):
+    settings = load_config(folder.path).settings
+    made = restore(args.file, settings, ProgressPrinter("checked"), ProgressPrinter("restored"))
+    place = "the database of AGENTSVC_DATABASE" if folder.address else folder.path
+    text = f"Restored {_backup_summary(made)}, of {made.created_at}, into {place}."
+    print_either({"data": str(folder.path), **asdict(made)}, text, args.json)
+    _warn_of_missing(made)
+    for line in _servers_told(folder, made):
         _print_beside(args, line)
-    _print_beside(args, f"To start it: agentsvc serve --data {shlex.quote(str(folder.path))}")
+    work, same = ("--work ", ", with the same variables") if folder.address else ("", "")
+    _print_beside(args, f"To start it{same}: agentsvc serve {work}--data {shlex.quote(str(folder.path))}")
     return 0
 
 
@@ -326,26 +336,30 @@ class ProgressPrinter:
             print(f"{self._verb}: {done * 100 // total} % of {self._amount(total)}", file=sys.stderr, flush=True)
 
 
-def _backup_summary(manifest: Manifest) -> str:
-    return f"the database and {manifest.blobs:,} contents of files, {megabytes(manifest.total_bytes)}"
+def _backup_summary(made: Backup) -> str:
+    return f"{made.rows:,} rows and {made.contents:,} contents of files ({megabytes(made.content_bytes)})"
 
 
-def _servers_told(folder: DataFolder, manifest: Manifest) -> Iterator[str]:
+def _servers_told(folder: DataFolder, made: Backup) -> Iterator[str]:
     """Lines on the servers of tools that came with a backup: runs of the embedded service start their commands."""
     from agentsvc_nb.service.mcp.servers import OwnServers
     from agentsvc_nb.wire.text import plain
 
     servers = {one.name: one for one in OwnServers(folder).read()}
-    for server in (servers[name] for name in manifest.servers if name in servers):
+    for server in (servers[name] for name in made.servers if name in servers):
         lacking = server.lacking and f" ({server.lacking})"
         yield plain(f"Notebooks' runs use the server of tools {server.name}, {server.place}{lacking}.")
 
 
-def _warn_of_missing(manifest: Manifest) -> None:
-    if manifest.missing:
-        lost = f"{manifest.missing:,} contents of files were missing from the data folder or altered, and are not in it"
+def _warn_of_missing(made: Backup) -> None:
+    if made.missing:
+        lost = f"{made.missing:,} contents of files were missing or altered, and are not in it"
         print(f"agentsvc: {lost}.", file=sys.stderr)
 
 
 def megabytes(count: int) -> str:
     return f"{count / 1_000_000:,.1f} MB"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}"

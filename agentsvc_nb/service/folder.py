@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from agentsvc_nb.service.disk import inode
-from agentsvc_nb.service.moved import moved_to
 from agentsvc_nb.wire.reading import read_json
 
 LOG_MAX_BYTES: Final = 10_000_000
@@ -44,10 +43,10 @@ class DatabaseLost(FolderFault):
 
 
 _OUR_FILES: Final = re.compile(
-    r"lock|moved|blobs|blobs\.lock|cache|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
+    r"lock|blobs|blobs\.lock|cache|tables|ready\.json|key|service\.sqlite3(-wal|-shm)?(\.old)?|models?|port|settings\.json"
     r"|mcp(?:-seen)?\.json|model-keys\.json"
     r"|serve\.log(\.\d+)?"
-    r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|moved|port|settings\.json|mcp(?:-seen)?\.json|model-keys\.json)\..*"
+    r"|\.restore-.*|\.doctor-.*|\.(ready\.json|key|port|settings\.json|mcp(?:-seen)?\.json|model-keys\.json)\..*"
     r"|lost\+found|\.snapshot|\.nfs.*|\.Trash-.*|\.fseventsd|System Volume Information|\$RECYCLE\.BIN"  # file systems'
     r"|\.DS_Store|\.localized|Thumbs\.db|desktop\.ini|\.gitkeep"  # file managers'
 )
@@ -224,14 +223,9 @@ class DataFolder:
     def check_database(self) -> None:
         """Raise `DatabaseLost` if the folder has a key or blobs, but no database or an empty one: a new database would
         hide what was lost, and open to the key of the old one. Also if the database's file is none, or if there is one
-        beside that in PostgreSQL; and if the service was moved elsewhere."""
+        beside that in PostgreSQL."""
         if self.address:
             return self._check_has_none()
-        if target := moved_to(self.path):
-            there = (
-                "start the service with that and another folder (--data), or go on here after `agentsvc export --undo"
-            )
-            raise FolderFault(f"{self.path} was moved to {target}", f"{there} {shlex.quote(str(self.path))}`")
         back = f"put {self.database.name} back, with its -wal, or a backup in its place (`agentsvc restore`), or"
         if self.has_database():
             with self.database.open("rb") as file:

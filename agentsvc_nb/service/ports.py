@@ -6,7 +6,7 @@ State that several processes would share is reached only through these, and thro
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
@@ -35,6 +35,17 @@ class Tx(Protocol):
 
     def check_time(self) -> None:
         """Raises `ReadTooLong` when a read has used up its seconds. To be called in long work between statements."""
+        ...
+
+    def stream(self, sql: str, /) -> Iterator[Sequence[Any]]:
+        """Yield the rows of a query as sequences of values; a few at a time are in memory."""
+        ...
+
+    def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Insert rows as fast as the database takes them; numbers that it gives go on after theirs.
+
+        Raises `ValueError` for a row that the table does not take.
+        """
         ...
 
 
@@ -113,6 +124,10 @@ class Index(Protocol):
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
         """Store and index a file's text and names, replacing what was there."""
+        ...
+
+    def index(self, tx: Tx, id_: int, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
+        """Index a text that is stored under this id, and not indexed yet."""
         ...
 
     def fill(self, tx: Tx, chat: str, path: str, indexed_text: IndexedText) -> None:
@@ -235,6 +250,10 @@ class BlobsUnavailable(WorkFailure):
     def __init__(self, message: str, *, passing: bool) -> None:
         super().__init__("upstream_failed", message)
         self.passing = passing
+
+
+class ContentAltered(BlobsUnavailable):
+    """A blob has another hash than its name."""
 
 
 class Blobs(Protocol):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.embedded import EmbeddedError, find_or_start, stop
-from agentsvc_nb.testing import running_service
+from agentsvc_nb.testing import RunningService, running_service
 from tests.contents import lose
 from tests.contract.conftest import Opened
 from tests.contract.test_media_http import VIDEO
@@ -15,28 +15,33 @@ from tests.s3_server import S3Server
 from tests.test_cli import agentsvc
 
 
-@pytest.mark.sqlite("`agentsvc backup` is of a folder's own database")
-def test_a_backup_has_the_database_and_the_doctor_lists_the_bucket(
+@pytest.mark.sqlite("restores into a folder's own database")
+def test_a_backup_has_the_contents_and_the_doctor_lists_the_bucket(
     s3: S3Server, opened: Opened, tmp_path: Path
 ) -> None:
+    """Also beside the service; contents that are missing from the bucket come back with the backup."""
     backup, data = tmp_path / "backup.tar", tmp_path / "restored"
     address = s3.address()
     with running_service(blobs=address) as service:
         chat = opened(service).finish("write kept.txt kept")["chat"]
         made = agentsvc("backup", backup, "--data", service.data)
-        assert f"lie in {address} and are not in it" in made.stdout, made.stderr
+        assert "and 1 contents of files" in made.stdout, made.stderr
         checked = agentsvc("doctor", "--data", service.data).stdout
         assert f"all 1 contents of files are in {address}" in checked
-        service.stop()
-        assert agentsvc("restore", backup, "--data", data).returncode == 0
-        service.data.joinpath("service.sqlite3").write_bytes((data / "service.sqlite3").read_bytes())
-        service.start()
-        params = {"chat_id": chat, "path": "kept.txt"}
-        assert opened(service)("GET", "/files/download", params=params).content == b"kept"
         lose(service, b"kept")
         assert (
             f"1 of 1 contents of files are missing from {address}" in agentsvc("doctor", "--data", service.data).stdout
         )
+        assert "1 contents of files were missing" in agentsvc("backup", tmp_path / "b", "--data", service.data).stderr
+    restored = agentsvc("restore", backup, "--data", data)
+    assert restored.returncode == 0, restored.stderr
+    again = RunningService(data, "scripted", {})
+    again.start()
+    try:
+        params = {"chat_id": chat, "path": "kept.txt"}
+        assert opened(again)("GET", "/files/download", params=params).content == b"kept"
+    finally:
+        again.stop()
 
 
 def test_a_command_beside_the_service_leaves_nothing_in_its_cache(s3: S3Server, tmp_path: Path) -> None:

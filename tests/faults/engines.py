@@ -21,7 +21,7 @@ import errno
 import os
 import signal
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -91,6 +91,12 @@ class WatchedTx:
         touched = self._tx.run(sql, **params)
         self._passed(self._names.get(sql, ""), None)
         return touched
+
+    def stream(self, sql: str, /) -> Iterator[Sequence[Any]]:
+        return self._tx.stream(sql)
+
+    def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        self._tx.copy_in(table, columns, rows)
 
     def check_time(self) -> None:
         self._tx.check_time()

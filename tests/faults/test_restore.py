@@ -17,6 +17,7 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.settings import Settings
 from tests.waiting import PATIENCE_SECONDS, until
 
 FILES = 1_500
@@ -45,15 +46,24 @@ def big_service(folder: DataFolder) -> None:
 
 
 def test_a_killed_restore_leaves_no_service_and_can_be_begun_again(tmp_path: Path) -> None:
+    """A service does not start there meanwhile, and says what to do."""
     big_service(DataFolder(tmp_path / "data"))
-    back_up(DataFolder(tmp_path / "data"), tmp_path / "b.tar", lambda done, total: None)
+    back_up(Settings(tmp_path / "data"), tmp_path / "b.tar", unseen, unseen)
     target = DataFolder(tmp_path / "new")
     command = [sys.executable, "-m", "agentsvc_nb", "restore", str(tmp_path / "b.tar"), "--data", str(target.path)]
     killed = subprocess.Popen(command)
-    until(lambda: any(target.path.glob(".restore-*/*")))
+    until(target.has_blobs)
     killed.kill()
     assert killed.wait(PATIENCE_SECONDS) < 0, "it was done before the kill"
     assert not target.database.exists()
+    serve = [*command[:3], "serve", "--port", "0", "--data", str(target.path)]
+    refused = subprocess.run(serve, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    assert (refused.returncode, "agentsvc restore" in refused.stderr) == (1, True), refused.stderr
     subprocess.run(command, check=True, timeout=PATIENCE_SECONDS)
-    assert sum(1 for path in (target.path / "blobs").rglob("*") if path.is_file()) == FILES
+    kept = [path for path in target.blobs.rglob("*") if path.is_file() and path.parent.name != "incoming"]
+    assert len(kept) == FILES
     assert not list(target.path.glob(".restore-*"))
+
+
+def unseen(done: int, total: int) -> None:
+    """A progress that nobody looks at."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Iterator
-from typing import Any
 from unicodedata import category, name, normalize
 
 import pytest
@@ -17,10 +16,11 @@ import pytest
 from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.documents.search_query import has_terms, is_excluded, matches, parse
 from agentsvc_nb.documents.snippets import snippets
-from agentsvc_nb.service.ports import Index, Row, Tx
+from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.migrations import migrate
 from agentsvc_nb.service.store.ranking import bucket_of
+from agentsvc_nb.service.store.sqlite import SqliteTx
 from tests import databases
 
 VOCABULARY = """
@@ -155,26 +155,6 @@ def read(q: str) -> tuple[list[list[Asked]], list[Asked]]:
     return wanted, barred
 
 
-class MemoryTx:
-    """`ports.Tx` over SQLite in memory."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def all(self, sql: str, /, **params: Any) -> list[Row]:
-        cursor = self._connection.execute(sql, params)
-        return [dict(zip((column[0] for column in cursor.description), row, strict=True)) for row in cursor]
-
-    def one(self, sql: str, /, **params: Any) -> Row | None:
-        return next(iter(self.all(sql, **params)), None)
-
-    def run(self, sql: str, /, **params: Any) -> int:
-        return self._connection.execute(sql, params).rowcount
-
-    def check_time(self) -> None:
-        """It has as much as it needs."""
-
-
 def new_index(**options: int) -> Index:
     if databases.chosen == "sqlite":
         return FtsIndex(**options)
@@ -192,7 +172,8 @@ def tx() -> Iterator[Tx]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection)
     migrate(connection)
-    yield MemoryTx(connection)
+    connection.row_factory = sqlite3.Row
+    yield SqliteTx(connection)
     connection.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from pathlib import Path
 
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.service.folder import DataFolder
@@ -34,8 +35,9 @@ def contents_place(settings: Settings) -> str:
     return settings.blobs or f"the folder {DataFolder(settings.data).blobs.absolute()} of {socket.gethostname()}"
 
 
-def blobs_of(settings: Settings) -> Blobs:
-    """Return the blob store. Raises `BlobsUnavailable`, with what to do, for one that no later try can use."""
+def blobs_of(settings: Settings, scratch: Path | None = None) -> Blobs:
+    """Return the blob store. With a folder `scratch`, local copies of what lies in S3 are there while they are in use,
+    and not in the service's cache. Raises `BlobsUnavailable`, with what to do, for one that no later try can use."""
     folder = DataFolder(settings.data)
     if settings.blobs is None:
         return LocalBlobs(folder.blobs)
@@ -49,7 +51,8 @@ def blobs_of(settings: Settings) -> Blobs:
             f"AGENTSVC_BLOBS.",
             passing=False,
         )
-    blobs = S3Blobs(settings.blobs, folder.cache, settings.blobs_cache_bytes)
+    cache, cache_bytes = (folder.cache, settings.blobs_cache_bytes) if scratch is None else (scratch, 0)
+    blobs = S3Blobs(settings.blobs, cache, cache_bytes)
     try:
         blobs.check()
     except BlobsUnavailable as error:

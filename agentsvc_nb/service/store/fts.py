@@ -93,10 +93,13 @@ class FtsIndex(RankedIndex[str]):
         self.drop(tx, chat, path)  # so that the file gets a new id: results are ordered by it, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
+        self.index(tx, row["id"], chat, path, names, indexed_text)
+
+    def index(self, tx: Tx, id_: int, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
         bucket = bucket_of(chat)
         tx.run(
             _INDEX,
-            id=row["id"],
+            id=id_,
             names=_names(bucket, names),
             words=tagged(bucket + WORD, indexed_text.words),
             levels=tagged(bucket, indexed_text.levels),

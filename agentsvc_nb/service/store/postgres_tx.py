@@ -18,6 +18,10 @@ from agentsvc_nb.tools.support.stopping import ReadTime
 psycopg.adapters.register_dumper(int, Int8Dumper)  # one type for all integers, as all columns of integers have
 
 _PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+_NUMBERED: Final = """
+    SELECT column_name AS name FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name = :table AND is_identity = 'YES'
+"""
 _OUR_ORDER: Final = "rowid"
 """The column that stands for SQLite's own, which `SELECT *` does not show either."""
 
@@ -45,19 +49,24 @@ class PostgresTx:
         if self._time is not None:
             self._time.check()
 
-    def stream(self, sql: str) -> Iterator[Sequence[Any]]:
-        """The rows of a query as tuples, a few at a time."""
+    def stream(self, sql: str, /) -> Iterator[Sequence[Any]]:
         with self._connection.cursor("streamed", row_factory=tuple_row) as cursor:
             cursor.execute(sql.encode())
             for values in cursor:
                 yield [_shown(value) if type(value) is str else value for value in values]
 
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Insert rows as fast as the server takes them."""
         into = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
-        with self._connection.cursor() as cursor, cursor.copy(into.encode()) as copy:
-            for values in rows:
-                copy.write_row([_stored(value) if type(value) is str else value for value in values])
+        try:
+            with self._connection.cursor() as cursor, cursor.copy(into.encode()) as copy:
+                for values in rows:
+                    copy.write_row([_stored(value) if type(value) is str else value for value in values])
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
+            raise ValueError(f"a row of {table} that the database can't store ({error.sqlstate})") from error
+        for column in self.all(_NUMBERED, table=table):
+            last = f"(SELECT COALESCE(MAX({column['name']}), 0) + 1 FROM {table})"
+            self.run(f"SELECT setval(pg_get_serial_sequence('{table}', '{column['name']}'), {last}, false)")
+        self.run(f"ANALYZE {table}")
 
     def _execute(self, sql: str, params: dict[str, Any]) -> psycopg.Cursor[Row]:
         given = {name: _stored(value) if type(value) is str else value for name, value in params.items()}

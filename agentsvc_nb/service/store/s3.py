@@ -32,7 +32,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedEr
 from obstore.store import S3Store
 
 from agentsvc_nb.service.logs import fields
-from agentsvc_nb.service.ports import BlobsUnavailable
+from agentsvc_nb.service.ports import BlobsUnavailable, ContentAltered
 from agentsvc_nb.service.store.blobs import LocalBlobs, SpooledBlob
 
 T = TypeVar("T")
@@ -254,7 +254,7 @@ class LocalCache:
                     await asyncio.to_thread(spool.write, piece)
             if spool.sha256 != sha256:
                 log.error("a content was altered in the store", extra=fields(sha256=sha256))
-                raise BlobsUnavailable(_ALTERED, passing=False)
+                raise ContentAltered(_ALTERED, passing=False)
             self.adopt(sha256, spool.close(), spool.size_bytes)
         except BaseException:
             spool.discard()

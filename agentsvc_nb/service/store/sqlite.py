@@ -12,7 +12,7 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -51,6 +51,18 @@ class SqliteTx:
     def check_time(self) -> None:
         if self._time is not None:
             self._time.check()
+
+    def stream(self, sql: str, /) -> Iterator[Sequence[Any]]:
+        cursor = self._connection.cursor()
+        cursor.row_factory = None
+        yield from cursor.execute(sql)
+
+    def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        into = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+        try:
+            self._connection.executemany(into, rows)
+        except sqlite3.IntegrityError as error:
+            raise ValueError(f"a row of {table} that the database can't store ({error})") from error
 
 
 class SqliteDatabase(GroupCommit):

@@ -86,7 +86,6 @@ class TsvectorIndex(RankedIndex[Match]):
         self.index(tx, row["id"], chat, path, names, indexed_text)
 
     def index(self, tx: Tx, id_: int, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        """Index a stored text."""
         bucket = bucket_of(chat)
         values = {**_name_values(bucket, names), **_word_values(bucket, indexed_text)}
         tx.run(_INDEX, id=id_, chat=chat, path=path, **values)

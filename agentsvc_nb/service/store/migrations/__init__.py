@@ -26,9 +26,10 @@ def files() -> list[Traversable]:
     return sorted(found, key=lambda file: file.name)
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Apply all missing steps to a database; none if one fails. Raises `SchemaTooNew`."""
-    known = steps()
+def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
+    """Apply all missing steps to a database, or those up to the version `to`; none if one fails. Raises
+    `SchemaTooNew`."""
+    known = steps()[:to]
     if version(connection) == len(known):
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -1,0 +1,321 @@
+"""Backup of a service into one file, and restore into a data folder or into PostgreSQL and S3. Restoring elsewhere
+moves a service."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.documents.indexing import indexed_text
+from agentsvc_nb.service.accounts import account_records, accounts
+from agentsvc_nb.service.backup.archive import (
+    SERVERS,
+    ArchiveWriter,
+    BackupError,
+    CheckedArchive,
+    End,
+    Manifest,
+    Progress,
+    tables_of,
+)
+from agentsvc_nb.service.files import file_records
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.mcp.servers import OwnServers
+from agentsvc_nb.service.ports import Blobs, CommitLost, DatabaseEngine, Index, NewBlob, Tx
+from agentsvc_nb.service.store import blobs_of, database_of, migrations, sqlite
+from agentsvc_nb.service.store.sqlite import SqliteDatabase, SqliteTx
+from agentsvc_nb.service.times import rfc3339
+from agentsvc_nb.settings import Settings
+
+__all__ = ["Backup", "BackupError", "back_up", "restore", "secret_of"]
+
+TEXTS_AT_ONCE: Final = 50
+CONTENTS_AT_ONCE: Final = 8
+LOCK_SECONDS: Final = 60.0
+_STAGING: Final = ".restore-"
+_UNFINISHED: Final = "unfinished-restore"
+"""The object that a bucket has while a restore puts contents into it: more may be added to what is there."""
+
+
+@dataclass(frozen=True)
+class Backup:
+    """What a backup holds."""
+
+    version: str
+    engine: str
+    schema_version: int
+    created_at: str
+    rows: int
+    contents: int
+    content_bytes: int
+    missing: int
+    servers: list[str]
+
+
+def _backup(manifest: Manifest, end: End, servers: Iterable[str]) -> Backup:
+    known = manifest.model_dump(include={"version", "engine", "schema_version", "created_at"})
+    return Backup(**known, **end.model_dump(exclude={"sha256"}), servers=sorted(servers))
+
+
+def _folder(settings: Settings) -> DataFolder:
+    return DataFolder(settings.data, settings.database, settings.secret)
+
+
+def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Progress) -> Backup:
+    """Write a backup of the service to `file`, which appears once it is complete, readable by this user only (0600).
+    The service may run meanwhile: the backup has the rows of one moment.
+
+    Raises `BackupError` when `file` exists, the database can't be read or another backup is being made,
+    `SchemaTooNew`, `OSError`, and the errors of PostgreSQL and S3.
+    """
+    folder = _folder(settings)
+    if file.exists():
+        raise BackupError(f"{file} exists already: name another file.")
+    with contextlib.ExitStack() as stack:
+        if not stack.enter_context(folder.hold_blobs(LOCK_SECONDS)):
+            raise BackupError(f"Another backup of {folder.path} is being made: wait for it.")
+        made = tempfile.TemporaryDirectory(dir=file.absolute().parent, prefix=".agentsvc-backup-")
+        scratch = Path(stack.enter_context(made))
+        archive = scratch / "backup.tar"
+        archive.touch(0o600)
+        target = stack.enter_context(archive.open("wb"))
+        database = stack.enter_context(contextlib.closing(_source(folder, scratch)))
+        servers = OwnServers(folder).without_keys()
+
+        def add_rows(tx: Tx) -> tuple[ArchiveWriter, set[str]]:
+            # A database that is lost in the midst of it is read again from the beginning.
+            target.seek(0)
+            target.truncate()
+            writer = ArchiveWriter(target, _manifest(tx, folder))
+            if servers:
+                writer.add(SERVERS, json.dumps(servers, indent=1).encode())
+            writer.add_rows(tx, of_rows)
+            return writer, file_records.referenced_contents(tx)
+
+        writer, named = database.read(add_rows)
+        asyncio.run(writer.add_contents(blobs_of(settings, scratch / "cache"), named, of_contents))
+        end = writer.finish()
+        target.flush()
+        os.fsync(target.fileno())
+        os.replace(archive, file)
+    return _backup(writer.manifest, end, servers)
+
+
+def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
+    """The database to read: PostgreSQL, or a copy of the folder's own, checked and brought to this version's schema.
+    Raises `BackupError`, `SchemaTooNew`, and the errors of PostgreSQL."""
+    if folder.address:
+        return _unopened_postgres(folder)
+    copy = scratch / folder.database.name
+    try:
+        sqlite.copy(folder.database, copy)
+        if damage := sqlite.damage(copy):
+            raise BackupError(f"The database {folder.database} is damaged ({damage}); nothing was written.")
+        return SqliteDatabase(copy).open()
+    except sqlite3.DatabaseError as error:
+        raise BackupError(f"The database {folder.database} can't be read ({error}).") from None
+
+
+def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:
+    """The database as it is: opening it would bring its schema up to date, and older versions may be at work there.
+    Raises `BackupError`."""
+    database = database_of(folder)
+    from agentsvc_nb.service.store.postgres import PostgresDatabase
+
+    assert isinstance(database, PostgresDatabase)
+    found = database.look()
+    if found.schema != found.newest:
+        database.close()
+        raise BackupError(
+            f"The database has schema {found.schema}, and this version knows {found.newest}: back it up with the "
+            "version that serves it, or run `agentsvc migrate` before."
+        )
+    return database
+
+
+def _manifest(tx: Tx, folder: DataFolder) -> Manifest:
+    schema = len(migrations.steps())
+    return Manifest(
+        engine="postgresql" if folder.address else "sqlite",
+        schema_version=schema,
+        created_at=rfc3339(time.time_ns() // 1_000_000),
+        own_secret=None if folder.address else accounts.known_own_secret(tx),
+        secret_hash=account_records.meta(tx, "secret") if folder.address else None,
+        tables={name: [column.name for column in columns] for name, columns in tables_of(schema).items()},
+    )
+
+
+def restore(file: Path, settings: Settings, checked: Progress, restored: Progress) -> Backup:
+    """Restore the backup `file` into the database and the place of contents that the settings name, which are empty.
+
+    All of the archive is checked before anything is written, and the database comes last: a restore that ends early
+    leaves none, and can be begun again.
+
+    Raises `BackupError` when `file` is no complete backup or the target is in use, `FolderHeld`, `FolderFault`,
+    `OSError`, and the errors of PostgreSQL and S3.
+    """
+    archive, folder = CheckedArchive(file, checked), _folder(settings)
+    _check_no_database(folder)
+    folder.make(restoring=folder.address is None)
+    with folder.hold():
+        _check_no_database(folder)  # again, under the lock: a server may have started meanwhile
+        for left in folder.path.glob(f"{_STAGING}*"):  # of a restore that was killed
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(dir=folder.path, prefix=_STAGING) as staging:
+            into = _into_postgres if folder.address else _into_folder
+            into(folder, archive, settings, Path(staging), restored)
+    return _backup(archive.manifest, archive.end, archive.servers)
+
+
+def secret_of(file: Path) -> str:
+    """The secret with which the backup's keys are hashed, for AGENTSVC_SECRET. Raises `BackupError`."""
+    secret = CheckedArchive(file, lambda done, total: None).manifest.own_secret
+    if secret is None:
+        raise BackupError("The backup has no secret: its keys, if it has any, are hashed with an AGENTSVC_SECRET.")
+    return secret
+
+
+def _check_no_database(folder: DataFolder) -> None:
+    if not folder.address and folder.has_database():
+        raise BackupError(f"There is a service in {folder.path} already: name another folder with --data.")
+
+
+def _into_folder(
+    folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
+) -> None:
+    database = staging / folder.database.name
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")  # it is flushed at the end
+        migrations.migrate(connection, archive.manifest.schema_version)
+        connection.execute("BEGIN")
+        archive.copy_rows(SqliteTx(connection), progress)
+        connection.execute("COMMIT")
+
+    def complete(tx: Tx) -> None:
+        _store_secret(tx, archive.manifest, settings)
+        _index_texts(tx, opened.index)
+
+    with contextlib.closing(SqliteDatabase(database).open()) as opened:
+        opened.write_now(complete)
+    _store_files(folder, archive, settings, staging, progress)
+    for ending in ("-wal", "-shm"):  # left by a database that was removed: they would corrupt this one
+        Path(f"{folder.database}{ending}").unlink(missing_ok=True)
+    if hasattr(os, "sync"):  # not on Windows
+        os.sync()  # everything is on the disk before the database gets its name
+    os.replace(database, folder.database)
+
+
+def _into_postgres(
+    folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
+) -> None:
+    schema, newest = archive.manifest.schema_version, len(migrations.steps())
+    if schema < newest:
+        raise BackupError(
+            f"The backup has schema {schema}, and PostgreSQL takes {newest}: restore it into a data folder, back that "
+            "up, and restore that."
+        )
+
+    def store(tx: Tx) -> None:
+        tx.run("SET LOCAL idle_in_transaction_session_timeout = 0")  # while contents are stored
+        for table in archive.manifest.tables:
+            if tx.one(f"SELECT 1 AS found FROM {table} LIMIT 1"):
+                raise BackupError("The database of AGENTSVC_DATABASE is in use: name an empty one.")
+        _store_secret(tx, archive.manifest, settings)
+        archive.copy_rows(tx, progress)
+        _index_texts(tx, database.index)
+        _store_files(folder, archive, settings, staging, progress)
+
+    with contextlib.closing(database_of(folder).open()) as database:
+        try:
+            database.write_now(store)
+        except CommitLost:
+            raise BackupError(
+                "The database was lost at the last moment: `agentsvc doctor` says whether the backup is in it."
+            ) from None
+
+
+def _store_secret(tx: Tx, manifest: Manifest, settings: Settings) -> None:
+    """Note with which secret keys are hashed. Raises `BackupError` if they would all be unknown."""
+    own, shared = manifest.own_secret, settings.secret
+    if manifest.secret_hash is not None:
+        account_records.set_meta(tx, "secret", manifest.secret_hash)
+    if settings.database is not None or manifest.secret_hash is not None:
+        if shared is None or own not in (None, shared) or not accounts.check_shared_secret(tx, shared):
+            how = " (`agentsvc restore FILE --secret` prints it)" if own else ""
+            raise BackupError(
+                "AGENTSVC_SECRET has to be the secret with which the backup's keys are hashed, or they would all be "
+                f"unknown: set it to that{how}."
+            )
+        own = own or shared
+    if settings.database is None and own is not None:
+        account_records.set_meta(tx, "pepper", own)
+
+
+_TEXTS: Final = """
+    SELECT t.id AS id, t.chat AS chat, t.path AS path, t.text AS text, f.file_name AS file_name, f.name AS name
+    FROM file_text AS t JOIN file AS f ON f.chat = t.chat AND f.path = t.path
+    WHERE t.id > :after ORDER BY t.id LIMIT :limit
+"""
+
+
+def _index_texts(tx: Tx, index: Index) -> None:
+    """Index all texts for search: each database has an index of its own, which is in no backup."""
+    after = -(2**63)
+    while found := tx.all(_TEXTS, after=after, limit=TEXTS_AT_ONCE):
+        for row in found:
+            names = [row["file_name"], *([row["name"]] if row["name"] else [])]
+            index.index(tx, row["id"], row["chat"], row["path"], names, indexed_text(row["text"]))
+        after = found[-1]["id"]
+    index.set_current(tx)
+
+
+def _store_files(
+    folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
+) -> None:
+    """Store what is not in the database: contents and MCP servers."""
+    asyncio.run(_store_contents(archive, settings, staging, progress))
+    if archive.servers:
+        OwnServers(folder).restore(archive.servers)
+
+
+async def _store_contents(archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress) -> None:
+    blobs = blobs_of(settings, staging / "cache")
+    async with _claimed(settings.blobs, blobs) if settings.blobs is not None else contextlib.nullcontext():
+        pending: list[NewBlob] = []
+        for sha256, content in archive.contents(progress):
+            blob = blobs.create()
+            shutil.copyfileobj(content, blob)
+            if blob.sha256 != sha256:
+                raise BackupError("The backup was altered while it was restored.")
+            pending.append(blob)
+            if len(pending) == CONTENTS_AT_ONCE:
+                await asyncio.gather(*(blob.stored() for blob in pending))
+                pending.clear()
+        await asyncio.gather(*(blob.stored() for blob in pending))
+
+
+@contextlib.asynccontextmanager
+async def _claimed(address: str, blobs: Blobs) -> AsyncIterator[None]:
+    """Mark the bucket as being filled. Raises `BackupError` if it has contents of others below its prefix: of two
+    services on one prefix, each would remove what the other one stores."""
+    from agentsvc_nb.service.store.s3 import Bucket
+
+    bucket = Bucket(address)
+    try:
+        await bucket.find(_UNFINISHED)
+    except FileNotFoundError:
+        if await blobs.names():
+            raise BackupError(f"{address} is in use: name an unused prefix in AGENTSVC_BLOBS.") from None
+    await bucket.create(_UNFINISHED, b"agentsvc restore\n")
+    yield
+    await bucket.delete(_UNFINISHED)
