@@ -191,7 +191,7 @@ def _read(controller: int) -> Iterator[bytes]:
 
 def lines(text: str) -> list[str]:
     """Sorted, as two streams have no common order, and without what differs from call to call."""
-    found = re.sub(r"[0-9a-f]{8,}[0-9a-f-]*|svc_\S+|\d+|token=\S+", "N", text).split("\n")
+    found = re.sub(r"[0-9a-f]{8,}[0-9a-f-]*|svc_\S+|[\d,]+|token=\S+", "N", text).split("\n")
     return sorted(line for line in found if not re.match(r"N( of N .*)?$", line))  # progress is told as it is seen
 
 
