@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from socket import socket
 
     from agentsvc_nb.service.app import Role
-    from agentsvc_nb.service.server.listener import Listener
 
 PORT: Final = 8787
 LAST_PORT: Final = -1
@@ -74,7 +73,7 @@ def serve(config: ServiceConfig, address: ListenAddress = ListenAddress(), *, ro
 
 
 def _bind(folder: DataFolder, address: ListenAddress) -> socket:
-    from agentsvc_nb.service.server.listener import bind
+    from agentsvc_nb.service.server import bind
 
     if address.port == LAST_PORT:
         # The same address over a restart: open notebooks find the service again.
@@ -93,7 +92,7 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.http.names import OwnNames, is_loopback
     from agentsvc_nb.service.ports import BlobsUnavailable
-    from agentsvc_nb.service.server.listener import Listener, origin
+    from agentsvc_nb.service.server import FolderLost, origin, run
 
     _make_key(config, folder)
     base_url = origin(address.host, listening.getsockname()[1])
@@ -123,16 +122,20 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
         held.note_wal()
         _announce(config, folder, ready, files, role)
 
-    listener = Listener(app, announce, address.idle_stop, held.are_lost)
     try:
-        listener.run(sockets=[listening])
+        run(app, listening, announce, idle_stop=address.idle_stop, is_lost=held.are_lost)
+    except FolderLost:
+        held.put_wal_aside()
+        raise ServeError(
+            f"The lock or the database of {folder.path} was removed or replaced while the service ran, so it has "
+            f"ended; what is there now was not written to. Put back what is missing, then start it again."
+        ) from None
+    except SystemExit:
+        raise ServeError("The service could not start: its log says why.") from None
     finally:
-        if listener.lost:
-            held.put_wal_aside()
         _withdraw(ready, files)
     if refusal := app.state.service.refusal:
         raise ServeError(refusal)
-    _check_end(listener, folder)
 
 
 def _ready(config: ServiceConfig, base_url: str, sign_in_url: str) -> Ready:
@@ -154,19 +157,6 @@ def _withdraw(ready: Ready, files: Sequence[Path]) -> None:
     for file in files:
         if (written := Ready.read(file)) and written.instance == ready.instance:
             file.unlink(missing_ok=True)
-
-
-def _check_end(listener: Listener, folder: DataFolder) -> None:
-    """Raise why the listener ended, unless it was asked to."""
-    if listener.failure is not None:
-        raise listener.failure
-    if not listener.started:
-        raise ServeError("The service could not start: its log says why.")
-    if listener.lost:
-        raise ServeError(
-            f"The lock or the database of {folder.path} was removed or replaced while the service ran, so it has "
-            f"ended; what is there now was not written to. Put back what is missing, then start it again."
-        )
 
 
 def _make_key(config: ServiceConfig, folder: DataFolder) -> None:

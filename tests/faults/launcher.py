@@ -22,7 +22,7 @@ from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import ensure_own_key
 from agentsvc_nb.service.ports import DatabaseEngine
-from agentsvc_nb.service.server.listener import Listener, bind, origin
+from agentsvc_nb.service.server import bind, origin, run
 from agentsvc_nb.settings import Settings
 from tests.faults.effects import offer
 from tests.faults.engines import FaultyBlobs, FaultyDatabase, MovableClock, Point
@@ -49,7 +49,7 @@ def main() -> None:
             engines=_engines(given, folder),
         )
         ready = {"pid": os.getpid(), "base_url": base_url, "version": __version__}
-        Listener(app, lambda: write_private(folder.ready, json.dumps(ready))).run(sockets=[listening])
+        run(app, listening, lambda: write_private(folder.ready, json.dumps(ready)))
 
 
 def _engines(given: argparse.Namespace, folder: DataFolder) -> Engines:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 import pytest
-from starlette.types import Message, Scope
+from starlette.types import Message
 
 from agentsvc_nb.service.http.responses import EventStreamResponse
 
@@ -21,38 +21,40 @@ async def endless(ended: Ended) -> AsyncGenerator[bytes]:
         ended.append("frames")
 
 
-async def nothing() -> Message:
-    raise AssertionError("the response reads nothing")
-
-
-def stream(act: Callable[[Scope, asyncio.Task[None]], Awaitable[None]]) -> tuple[list[Message], Ended]:
-    """What is sent while `act` is done after the first frame, and what has ended."""
+def stream(act: Callable[[asyncio.Event, asyncio.Task[None]], Awaitable[None]]) -> tuple[list[Message], Ended]:
+    """What is sent while `act` is done after the first frame, and what has ended. Its event ends the connection."""
     sent: list[Message] = []
     ended: Ended = []
 
     async def run() -> None:
-        scope: Scope = {"type": "http"}
-        first = asyncio.Event()
+        first, lost = asyncio.Event(), asyncio.Event()
+        received: list[Message] = [{"type": "http.request"}]
+
+        async def receive() -> Message:
+            if received:
+                return received.pop()
+            await lost.wait()
+            return {"type": "http.disconnect"}
 
         async def send(message: Message) -> None:
             sent.append(message)
             if message.get("body"):
                 first.set()
 
-        task = asyncio.create_task(EventStreamResponse(endless(ended))(scope, nothing, send))
+        task = asyncio.create_task(EventStreamResponse(endless(ended))({"type": "http"}, receive, send))
         async with asyncio.timeout(30):
             await first.wait()
-            await act(scope, task)
-        assert scope["on_disconnect"] == []
+            await act(lost, task)
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(run())
     return sent, ended
 
 
 def test_a_lost_connection_ends_it_without_an_error() -> None:
-    async def lose(scope: Scope, task: asyncio.Task[None]) -> None:
-        for hook in list(scope["on_disconnect"]):
-            hook()
+    async def lose(lost: asyncio.Event, task: asyncio.Task[None]) -> None:
+        lost.set()
         await task
 
     sent, ended = stream(lose)
@@ -62,7 +64,7 @@ def test_a_lost_connection_ends_it_without_an_error() -> None:
 
 
 def test_a_cancellation_by_others_stays_one() -> None:
-    async def cancel(scope: Scope, task: asyncio.Task[None]) -> None:
+    async def cancel(lost: asyncio.Event, task: asyncio.Task[None]) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

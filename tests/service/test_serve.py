@@ -148,13 +148,13 @@ HANGING = """
 import sys, threading
 from agentsvc_nb import cli
 from agentsvc_nb.service import app
-from agentsvc_nb.service.server import listener
+from agentsvc_nb.service import server
 
 async def hang(self):
     threading.Event().wait()
 
 app.ServiceState.close = hang
-listener.END_SECONDS = 0.2
+server.END_SECONDS = 1
 sys.exit(cli.main(sys.argv[1:]))
 """
 

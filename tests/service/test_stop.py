@@ -1,4 +1,4 @@
-"""What the end of the service, and what is no HTTP, are answered with: envelopes, like everything else."""
+"""What the service answers when it ends, and to what is no HTTP."""
 
 from __future__ import annotations
 
@@ -84,28 +84,22 @@ def test_two_hundred_streams_get_their_last_chunk() -> None:
     [
         "nonsense\r\n\r\n",
         "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+        *[
+            f"POST /api/developers/v1/runs HTTP/1.1\r\nHost: localhost\r\nx-api-key: KEY\r\n{rest}"
+            for rest in (
+                "Content-Length: x\r\n\r\n",
+                "Content-Length: -1\r\n\r\n",
+                "Content-Length: 2\r\nContent-Length: 3\r\n\r\n",
+                "Content-Length: 99999999999999999999999\r\n\r\n",
+                "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense\r\n",
+            )
+        ],
     ],
 )
-def test_what_is_no_http_gets_the_envelope(service: RunningService, request_text: str) -> None:
+def test_what_is_no_http_is_400_and_the_end_of_the_connection(service: RunningService, request_text: str) -> None:
+    """The server answers by itself, since there is no request for the application: a text, and no envelope."""
     with connected(service.base_url) as connection:
-        connection.sendall(request_text.encode())
-        status, headers, body = answer(connection)
-    error = body["error"]
-    assert isinstance(error, dict)
-    assert (status, error["code"], error["type"]) == (400, "invalid_query", "invalid_request_error")
-    assert "HTTP/1.1" in str(error["message"])
-    assert headers["content-type"] == "application/json"
-    assert int(headers["content-length"]) == len(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
-    assert headers["x-request-id"].startswith("req_")
-
-
-def test_a_body_that_breaks_off_into_nonsense_gets_the_envelope(service: RunningService) -> None:
-    """A chunked body with a bad chunk: the request is being answered by then, and has no answer yet."""
-    with connected(service.base_url) as connection:
-        head = f"POST /api/developers/v1/runs HTTP/1.1\r\nHost: localhost\r\nx-api-key: {service.api_key}\r\n"
-        connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense\r\n".encode())
-        status, _, body = answer(connection)
-    error = body["error"]
-    assert isinstance(error, dict)
-    assert (status, error["code"]) == (400, "invalid_query")
+        connection.sendall(request_text.replace("KEY", service.api_key).encode())
+        received = b"".join(iter(partial(connection.recv, 65_536), b""))
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert received.endswith(b"\r\n\r\nInvalid HTTP request received.")

@@ -18,7 +18,7 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.ports import Database
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.wire.limits import SESSION_SECONDS
+from agentsvc_nb.wire.limits import ACCOUNT_REQUESTS_MAX, SESSION_SECONDS
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +62,13 @@ class Access:
 
 
 def authenticated(request: Request, credential: Credential, account: str, caller: str) -> None:
-    """Store the request's credential, account and caller, which is the id of its key or session."""
-    request.scope["state"].update(credential=credential, account=account, caller=caller)
+    """Store the request's credential, account and caller, which is the id of its key or session. Count it until it
+    ends; raises `brain_unavailable` if too many of the account are open."""
+    state = request.scope["state"]
+    if state["open_requests"][account] >= ACCOUNT_REQUESTS_MAX:
+        raise ApiError("brain_unavailable", f"Over {ACCOUNT_REQUESTS_MAX:,} requests of this account are open.")
+    state["open_requests"][account] += 1
+    state.update(credential=credential, account=account, caller=caller)
 
 
 def credential_of(scope: Scope) -> Credential | None:

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import math
 import time
+from collections import Counter
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
@@ -20,7 +21,14 @@ from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.logs import Tally, fields, new_request_id
 from agentsvc_nb.service.telemetry.tracing import Span
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.wire.limits import BODY_BYTES_PER_SECOND, DISCARD_BYTES, DISCARD_SECONDS
+from agentsvc_nb.wire.limits import (
+    BODY_BYTES_PER_SECOND,
+    DISCARD_BYTES,
+    DISCARD_SECONDS,
+    HEAD_BYTES,
+    HEADER_BYTES,
+    UNREAD_SECONDS,
+)
 
 log = logging.getLogger(__name__)
 _tally: Final = Tally(log)
@@ -72,19 +80,18 @@ _LAST_WORDS: Final = b": this key's access has ended\n\n"
 """A comment at the end of an event stream, which clients ignore."""
 
 
-async def _refuse_host(scope: Scope, receive: Receive, send: Send) -> None:
-    await refusal(ApiError("foreign_host"))(scope, receive, send)
-
-
-async def _refuse_hosts(scope: Scope, receive: Receive, send: Send) -> None:
-    await refusal(ApiError("invalid_query", "Send one `Host`, with the name that you connect to."))(
-        scope, receive, send
-    )
-
-
-def _has_one_host(scope: Scope) -> bool:
-    hosts = [value for name, value in scope["headers"] if name == b"host"]
-    return len(hosts) == (1 if hosts or scope["http_version"] == "1.1" else 0)
+def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
+    """Return what is wrong with the head of a request; None if nothing is."""
+    size, host, hosts = len(scope["raw_path"]) + len(scope["query_string"]), None, 0
+    for name, value in scope["headers"]:
+        size += len(name) + len(value) + HEADER_BYTES
+        if name == b"host":
+            host, hosts = value, hosts + 1
+    if size > HEAD_BYTES:
+        return ApiError("headers_too_large")
+    if hosts > 1 or (hosts == 0 and scope["http_version"] == "1.1"):
+        return ApiError("invalid_query", "Send one `Host`, with the name that you connect to.")
+    return None if names.has_host(host) else ApiError("foreign_host")
 
 
 class RequestLifecycleMiddleware:
@@ -99,6 +106,7 @@ class RequestLifecycleMiddleware:
         self._access = access
         self._gateway_seconds = gateway_seconds
         self._exchanges: set[_Exchange] = set()
+        self._open_by_account: Counter[str] = Counter()
         self._check_timer: asyncio.TimerHandle | None = None
         self._checking: asyncio.Task[None] | None = None
         self._empty = asyncio.Event()
@@ -110,16 +118,19 @@ class RequestLifecycleMiddleware:
             await self._app(scope, receive, send)
             return
         exchange = _Exchange(scope, receive, send, self._use_case)
+        scope["state"]["open_requests"] = self._open_by_account
         self._exchanges.add(exchange)
         self._empty.clear()
         if self._check_timer is None:
             self._check_after(min(CHECK_SECONDS, self._gateway_seconds))
         try:
-            if not exchange.has_one_host:
-                await exchange.go(_refuse_hosts)
-            else:
-                await exchange.go(self._app if self._names.has_host(exchange.host) else _refuse_host)
+            fault = _head_fault(scope, self._names)
+            await exchange.go(self._app if fault is None else refusal(fault))
         finally:
+            if account := scope["state"].get("account"):
+                self._open_by_account[account] -= 1
+                if not self._open_by_account[account]:
+                    del self._open_by_account[account]
             self._exchanges.discard(exchange)
             if not self._exchanges:
                 self._empty.set()
@@ -160,6 +171,8 @@ class RequestLifecycleMiddleware:
             left = exchange.seconds_left(self._gateway_seconds)
             if left <= 0:
                 exchange.give_up(self._gateway_seconds)
+            elif exchange.is_unread:
+                exchange.break_off("the client does not read it")
             soonest = min(soonest, max(left, 0.0))
             if credential := exchange.credential:
                 if credential not in refusals:
@@ -186,14 +199,13 @@ class _Exchange:
         "_request_id",
         "_scope",
         "_send",
+        "_send_began",
         "_sending",
         "_status",
         "_task",
         "_tracing",
         "_unread",
         "_whole",
-        "has_one_host",
-        "host",
     )
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, use_case: UseCaseContext) -> None:
@@ -207,11 +219,9 @@ class _Exchange:
         self._answered_with: list[tuple[bytes, bytes]] = []
         self._cut = self._whole = self._awaiting_body = False
         headers = dict(scope["headers"])
-        self.host: bytes | None = headers.get(b"host")
-        # Headers without a duplicate have one `Host` at most: the usual case, told without another look at all of them.
-        self.has_one_host = (self.host is not None and len(headers) == len(scope["headers"])) or _has_one_host(scope)
         self._receive = receive
         self._send = send
+        self._send_began: float | None = None
         self._request_id = new_request_id()
         scope.setdefault("state", {})["request_id"] = self._request_id
         self._unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
@@ -273,7 +283,18 @@ class _Exchange:
         """
         if self._status is None:
             self._answer(error)
-        elif self._task is not None and not self._whole:
+        elif not self._whole:
+            self.break_off("its key or session has ended")
+
+    @property
+    def is_unread(self) -> bool:
+        """True if the client has not read a piece of the answer for too long."""
+        return self._send_began is not None and time.monotonic() - self._send_began > UNREAD_SECONDS
+
+    def break_off(self, why: str) -> None:
+        """Cut off an answer that has begun."""
+        if self._task is not None and not self._cut:
+            log.info("an answer broke off: %s", why, extra=fields(request=self._request_id))
             self._cut = True
             self._task.cancel()
 
@@ -287,7 +308,6 @@ class _Exchange:
         """End an answer that has begun. One with a Content-Length can only break off, with its connection."""
         headers = dict(self._answered_with)
         if b"content-length" in headers:
-            log.info("an answer broke off: its key or session has ended", extra=fields(request=self._request_id))
             return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CHECK_SECONDS):  # a client that does not read would block this
@@ -318,13 +338,15 @@ class _Exchange:
             seconds = time.monotonic() - self._received
             self._metrics.answered(self._scope["method"], route_of(self._scope), self._status, seconds)
             message["headers"].append((b"x-request-id", self._request_id.encode()))
-            if self._unread or self._status == 401:  # a connection that has shown no key is not kept
+            if self._unread:
                 MutableHeaders(scope=message)["Connection"] = "close"
         elif not message.get("more_body", False) and self._unread and self._sending:
             await self._send({**message, "more_body": True})
             await self._discard()
             message = {"type": "http.response.body", "body": b""}
+        self._send_began = time.monotonic()
         await self._send(message)
+        self._send_began = None
         self._whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
     async def _discard(self) -> None:

@@ -189,7 +189,7 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
         status = _status_of(tx, account, run_id)  # not the whole record: its message may have megabytes
         return EventBatch(*_events(tx, run_id.lower(), after, limit, most_bytes), status)
 
-    # A page of ordinary size is read at once. One request at a time reads what goes beyond it (docs/decisions/0036).
+    # A page of ordinary size is read at once. One request at a time reads what goes beyond it.
     page = await context.read(lambda tx: use(tx, STREAM_READ_BYTES))
     if not page.more or len(page.events) == limit:
         return page

@@ -19,7 +19,7 @@ from agentsvc_nb.agents.language import patience
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import create_key
-from agentsvc_nb.service.server.listener import bind, origin
+from agentsvc_nb.service.server import bind, origin
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.runs import Run
 from tests.agents.wires.anthropic_messages import AnthropicMessages

@@ -1,0 +1,213 @@
+"""Run the application on a stock uvicorn server: bind its socket, announce it, and end it on time.
+
+uvicorn is used with its documented settings alone. What only callers from the open internet do to a server (slow or
+endless heads, floods of connections) is the work of a proxy: docs/deploy/haproxy.cfg.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import faulthandler
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+import uvicorn
+from starlette.applications import Starlette
+
+from agentsvc_nb.wire.limits import CONNECTIONS_MAX
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS: Final = 0.1
+"""How often the server is asked whether it has to end."""
+START_TICK_SECONDS: Final = 0.005
+"""The same while it starts: notebooks wait for the announcement."""
+DRAIN_SECONDS: Final = 5
+END_SECONDS: Final = 9.0
+"""When the server has begun to end, its process is killed after this time; docs/api/embedded.md promises 10 s."""
+KEEP_ALIVE_SECONDS: Final = 75
+"""Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
+BACKLOG: Final = 2048
+"""Connections that the system holds until they are accepted."""
+DESCRIPTORS_MAX: Final = 65_536
+DESCRIPTORS_MACOS: Final = 10_240
+"""What macOS allows, whatever limit it reports."""
+RESERVED: Final = 128
+"""Descriptors that are not for connections: the database, children, what runs read and write."""
+SWITCH_SECONDS: Final = 0.0005
+"""How long a thread that computes keeps the interpreter's lock while the event loop waits for it, which it does after
+each of a request's dozen system calls. With Python's 5 ms and three such threads, answers took seven times as long."""
+NEW_OBJECTS: Final = 5_000
+"""The garbage collector's threshold, in objects; 1,000 streams that wake at once make some 3,000 for a moment."""
+
+
+class FolderLost(Exception):
+    """The data folder was removed or replaced while the server ran."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 picks a free one. Raises `OSError` for a taken port or a foreign address."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = found[0]
+    # With the protocol given, asyncio recognises TCP and sets TCP_NODELAY; otherwise answers wait 40 ms for an ACK.
+    listening = socket.socket(family, kind, protocol)
+    if os.name == "posix":  # elsewhere the option lets two processes share a port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen(BACKLOG)  # now rather than later in uvicorn: another process could take the port in between
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def origin(host: str, port: int) -> str:
+    """Return the address that a client on this machine uses.
+
+    >>> origin("0.0.0.0", 8787)
+    'http://127.0.0.1:8787'
+    """
+    name = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def run(
+    app: Starlette,
+    listening: socket.socket,
+    ready: Callable[[], None],
+    *,
+    idle_stop: float | None = None,
+    is_lost: Callable[[], bool] = lambda: False,
+) -> None:
+    """Serve `app` until SIGTERM or SIGINT, until it was idle for `idle_stop` seconds, or until it refuses to go on.
+
+    Args:
+        app: its `app.state.service` has `idle_seconds()`, `refusal`, and `stop()`, which ends open streams.
+        listening: a socket from `bind`, which the server closes.
+        ready: called once requests are answered.
+        is_lost: asked ten times a second whether the data folder was removed or replaced.
+
+    Raises:
+        FolderLost: `is_lost` returned True.
+        OSError: `ready` raised it.
+        SystemExit: `app` could not start; its log says why.
+    """
+    config = uvicorn.Config(
+        app,
+        # httptools has no limit for the size of a head, unlike h11, which answers half as many requests a second.
+        http="httptools",
+        ws="none",
+        interface="asgi3",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        limit_concurrency=_connections(),
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+    asyncio.run(_serve(uvicorn.Server(config), app, listening, ready, idle_stop, is_lost))
+
+
+async def _serve(
+    server: uvicorn.Server,
+    app: Starlette,
+    listening: socket.socket,
+    ready: Callable[[], None],
+    idle_stop: float | None,
+    is_lost: Callable[[], bool],
+) -> None:
+    watch = asyncio.create_task(_watch(server, app, ready, idle_stop, is_lost), name="watch of the server")
+    await server.serve(sockets=[listening])
+    await watch
+
+
+async def _watch(
+    server: uvicorn.Server,
+    app: Starlette,
+    ready: Callable[[], None],
+    idle_stop: float | None,
+    is_lost: Callable[[], bool],
+) -> None:
+    """Announce that the server has started, and have it exit when it must."""
+    service = app.state.service
+    _handle_signals(server)
+    try:
+        while not server.started and not server.should_exit:  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(START_TICK_SECONDS)
+        _tune_interpreter()
+        if server.started:
+            ready()
+        while not server.should_exit and service.refusal is None:
+            if is_lost():
+                log.critical("the lock or the database was removed or replaced: the service ends")
+                raise FolderLost
+            if idle_stop is not None and service.idle_seconds() >= idle_stop:
+                break
+            await asyncio.sleep(TICK_SECONDS)
+    finally:
+        _kill_after_deadline()
+        server.should_exit = True
+        service.stop()  # otherwise uvicorn would wait for open streams until the drain times out
+
+
+def _handle_signals(server: uvicorn.Server) -> None:
+    """Replace uvicorn's handlers, which raise the signal again after the shutdown: the ready file would stay behind."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if not server.should_exit:
+            _kill_after_deadline()  # here as well: the event loop may hang
+        elif number == signal.SIGINT:
+            server.force_exit = True
+        server.should_exit = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    if sys.platform == "win32":
+        signal.signal(signal.SIGBREAK, end)
+
+
+def _kill_after_deadline() -> None:
+    # A thread in C: it ends the process however it hangs, and logs where.
+    faulthandler.dump_traceback_later(END_SECONDS, exit=True)
+
+
+def _tune_interpreter() -> None:
+    """Let threads give way sooner, and collect garbage seldom and never what was imported: with 1,000 streams a full
+    collection stops the service for 0.1 s."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
+
+
+def _connections() -> int:
+    """Return the most connections at a time, each of which may need a descriptor for a file, too."""
+    return max(16, min(CONNECTIONS_MAX, (_descriptors() - RESERVED) // 2))
+
+
+def _descriptors() -> int:
+    """Raise the limit of this process's descriptors as far as possible, and return it."""
+    if sys.platform == "win32":  # sockets are no descriptors there
+        return DESCRIPTORS_MAX
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in (DESCRIPTORS_MAX, DESCRIPTORS_MACOS):
+        if hard != resource.RLIM_INFINITY:
+            wanted = min(hard, wanted)
+        if soft == resource.RLIM_INFINITY or soft >= wanted:
+            return wanted
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return wanted
+    return soft
