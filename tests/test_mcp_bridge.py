@@ -197,8 +197,6 @@ def test_it_prints_entries_that_are_json_and_no_key(
         "${input:" + reached[1]["inputs"][0]["id"] + "}"
     )
     assert "svc_sk_" not in said
-    assert said.endswith(" take the address alone;\nthe browser then asks whether they may.\n")
-    assert said.count("the browser then") == 1
 
 
 @pytest.mark.parametrize("named", ["by its option", "by the variable"])
