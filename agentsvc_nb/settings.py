@@ -99,9 +99,7 @@ class AccessSettings(Section):
     origins: types.Origins = Field(
         (), description="Origins whose pages may use a browser's session, in addition to the service's."
     )
-    fetch_allow: types.Hosts = Field(
-        (), description="Hosts that tools, and connectors' documents, are fetched from although they are not public."
-    )
+    fetch_allow: types.Hosts = Field((), description="Hosts that tools fetch from although they are not public.")
 
 
 class ModelSettings(Section):

@@ -7,10 +7,10 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -34,7 +34,7 @@ from agentsvc_nb.service.http.lifecycle import RequestLifecycleMiddleware
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.http.routing import health, routes, unknown_path
-from agentsvc_nb.service.mcp.endpoint import routing as mcp_endpoint
+from agentsvc_nb.service.mcp.server import routing as mcp
 from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.mcp.tools import ToolServers
 from agentsvc_nb.service.ports import Blobs, Clock, DatabaseEngine
@@ -54,6 +54,9 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import taken_names, tools, within
 from agentsvc_nb.tools.port import Complete, Meter, WorkFailure
 from agentsvc_nb.wire.models import build_all
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.mcp.server.methods import McpServer
 
 DRAIN_SECONDS: Final = 4.0
 """For so long after it was told to end, a process that shares its database lets runs end; then others have them."""
@@ -183,6 +186,7 @@ def create_app(
     engines: Engines | None = None,
     role: Role = "service",
     embedded: bool = False,
+    load_mcp: Callable[[], McpServer] = mcp.load_server,
 ) -> Starlette:
     """The ASGI application.
 
@@ -190,7 +194,8 @@ def create_app(
     (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
     pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `others` those of the
     other models that are offered, `engines` the engines that they name. An `embedded` service also has the servers of
-    tools that its user added. Raises `ValueError` for a model that has no agent.
+    tools that its user added. `load_mcp` makes the MCP server at its first request. Raises `ValueError` for a model
+    that has no agent.
     """
     build_all()  # now, rather than during the first requests
     agent, engines = agent or choose(settings.model, settings), engines or Engines.named(settings)
@@ -218,7 +223,7 @@ def create_app(
 
     answered = [readiness.Readiness().route(), *metrics.routes(settings)]
     # MCP's one path carries all that its clients ask, and routes are tried in their order.
-    answered += health() if role == "worker" else [*mcp_endpoint.routes(), *routes(), *pages()]
+    answered += health() if role == "worker" else [*mcp.routes(load_mcp), *routes(), *pages()]
     app = _Application(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
     app.state.service = state
     return app

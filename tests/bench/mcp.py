@@ -34,9 +34,10 @@ _ACCEPT: Final = "application/json, text/event-stream"
 _SERVE: Final = "from agentsvc_nb.cli import main; main(['serve', '--data', {data!r}, '--port', '0'])"
 _WITHOUT: Final = """
 import sys, types
-name = "agentsvc_nb.service.mcp.endpoint.routing"
+name = "agentsvc_nb.service.mcp.server.routing"
 sys.modules[name] = types.ModuleType(name)
-sys.modules[name].routes = lambda: []
+sys.modules[name].routes = lambda load: []
+sys.modules[name].load_server = None
 """
 """A service as it would be without the routes of MCP."""
 Row = tuple[float, float, float]

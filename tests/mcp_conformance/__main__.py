@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from agentsvc_nb.testing import running_service
 from tests.mcp_conformance import suite
+from tests.mcp_conformance.launcher import fixture_service
 
 
 def main() -> None:
-    with running_service(approve_effects=True) as service:
+    with fixture_service() as service:
         for revision in suite.REVISIONS:
             found, said = suite.run(service, revision)
             print(f"{revision}: {sum(one.passed for one in found)} passed, {sum(one.failed for one in found)} failed")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import MCP
+from tests.mcp_conformance.launcher import FixtureService
 
 ROOM: Final = Path(__file__).parent
 NODE: Final = ROOM / "node_modules" / "node" / "bin" / "node"
@@ -31,11 +31,15 @@ def command(*arguments: str) -> list[str | Path]:
     return [NODE, ROOM / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js", *arguments]
 
 
-def run(service: RunningService, revision: str) -> tuple[list[Scenario], str]:
+def run(service: FixtureService, revision: str) -> tuple[list[Scenario], str]:
     """The scenarios with their numbers of checks, and all that the suite printed."""
-    url = service.base_url.replace("127.0.0.1", "localhost") + MCP.path
     done = subprocess.run(
-        [NODE, "--import", ROOM / "with_key.mjs", *command("server", "--url", url, "--requirements", revision)[1:]],
+        [
+            NODE,
+            "--import",
+            ROOM / "with_key.mjs",
+            *command("server", "--url", service.base_url + MCP.path, "--requirements", revision)[1:],
+        ],
         env={**os.environ, "AGENTSVC_KEY": service.api_key},
         capture_output=True,
         text=True,

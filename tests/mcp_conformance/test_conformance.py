@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentsvc_nb.testing import RunningService, running_service
 from tests.mcp_conformance import suite
+from tests.mcp_conformance.launcher import FixtureService, fixture_service
 
 EMPTY = {"tasks-status-notifications", "server-sse-multiple-streams", "server-session-lifecycle", "server-sse-polling"}
 """Scenarios that check nothing of such a server, and why: docs/decisions/0076-mcp-by-hand.md."""
 
 
 @pytest.fixture(scope="module")
-def tested() -> Iterator[RunningService]:
-    with running_service(approve_effects=True) as found:
+def tested() -> Iterator[FixtureService]:
+    with fixture_service() as found:
         yield found
 
 
 @pytest.mark.parametrize(("revision", "checks", "tasks"), [("2026-07-28", 190, 9), ("2025-11-25", 75, 0)])
-def test_no_check_fails(tested: RunningService, revision: str, checks: int, tasks: int) -> None:
+def test_no_check_fails(tested: FixtureService, revision: str, checks: int, tasks: int) -> None:
     found, said = suite.run(tested, revision)
     assert not [one for one in found if one.failed], said
     assert {one.name for one in found if not one.passed} <= EMPTY, said

@@ -1,1 +1,1 @@
-"""The service as a server of MCP (docs/mcp.md "The service as a server"): one endpoint, without sessions."""
+"""The service as an MCP server (docs/mcp.md "The service as a server")."""

@@ -1,9 +1,11 @@
-"""One message and its answer: how large, at whose cost, how often; then its method."""
+"""The MCP methods: which there are in which revision, what limits them, and how each is answered and counted."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import Response
 
@@ -12,62 +14,176 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.access import credential_of
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.mcp.endpoint import counting, fixtures, methods
-from agentsvc_nb.service.mcp.endpoint.protocol import PARSE_ERROR, Asked, Fault, Faulty, asked
+from agentsvc_nb.service.http.responses import JSON, EventStreamResponse
+from agentsvc_nb.service.mcp.messages import Message
+from agentsvc_nb.service.mcp.server import calls, catalog, resources, tasks
+from agentsvc_nb.service.mcp.server.own_tools import OWN_TOOLS
+from agentsvc_nb.service.mcp.server.protocol import (
+    HANDSHAKE_VERSIONS,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    SERVER,
+    SUPPORTED_VERSIONS,
+    TASKS,
+    Fault,
+    McpRequest,
+    encode,
+    parse_request,
+)
 from agentsvc_nb.service.telemetry.metrics import OTHER
 from agentsvc_nb.wire.limits import JSON_MAX_BYTES, MCP_BODY_BYTES
 
+INSTRUCTIONS: Final = (
+    "An agent with a workspace: `ask` it about the files of a chat, and have it make others. Results name the `chat`: "
+    "pass it to go on there. Files are resources (agentsvc://CHAT/PATH)."
+)
 _TOO_LARGE: Final = (
     f"A message may have {JSON_MAX_BYTES:,} bytes. Larger files are uploaded by `POST /files`, with a key whose scopes "
     "are not `mcp` alone."
 )
+_LISTEN: Final = "subscriptions/listen"
+_FREE: Final = frozenset({"server/discover", "tasks/get", "initialize", "ping"})
+_CHANGES: Final = frozenset({"tools/call", "tasks/update", "tasks/cancel"})
+_PING: Final = b": ping\n\n"
+OK: Final = "ok"
+TOOL_ERROR: Final = "tool_error"
+FAULT: Final = "fault"
+REFUSED: Final = "refused"
+
+Answer = Message | AsyncGenerator[Message | None]
+"""A result; or messages with the response last, and None where there is nothing to send but a sign of life."""
+Method = Callable[[RequestContext, McpRequest], Awaitable[Answer]]
 
 
-async def post(context: RequestContext) -> Response:
-    """The answer to one message. What is wrong with the message is answered as a JSON-RPC error, what the service
-    refuses beforehand as everywhere (docs/mcp.md "What may go wrong")."""
-    context = _billed_to_the_plan(context)
-    try:
-        document = await _document(context)
-        found = asked(document, context.request.headers)
-        if found is None:
-            fixtures.take(context, document)
-            return Response(status_code=202)
-        return await counting.counted(context, methods.known(found), _answer(context, found))
-    except (Faulty, Fault) as error:
-        context.use_case.metrics.mcp_requests.add(OTHER, counting.FAULT)
-        return _fault(error.fault, error.id) if isinstance(error, Faulty) else _fault(error, None)
+class McpServer:
+    """Answers MCP messages. A subclass may offer more tools, resources and methods."""
+
+    def __init__(self) -> None:
+        both: dict[str, Method] = {
+            "tools/list": self.list_tools,
+            "tools/call": self.call_tool,
+            "resources/list": resources.list_files,
+            "resources/templates/list": resources.list_templates,
+            "resources/read": resources.read,
+            "completion/complete": resources.complete,
+        }
+        tasks_too: dict[str, Method] = {
+            "tasks/get": tasks.get,
+            "tasks/update": tasks.update,
+            "tasks/cancel": tasks.cancel,
+        }
+        self.modern: dict[str, Method] = {
+            **both,
+            **tasks_too,
+            "server/discover": self._discover,
+            _LISTEN: tasks.listen,
+        }
+        self.legacy: dict[str, Method] = {**both, "initialize": self._initialize, "ping": _ping}
+
+    async def post(self, context: RequestContext) -> Response:
+        """Answer one message. Faults of the message become JSON-RPC errors (docs/mcp.md "What may go wrong there")."""
+        context = _billed_to_plan(context)
+        metrics, method = context.use_case.metrics, OTHER
+        try:
+            document = await _document(context)
+            request = parse_request(document, context.request.headers)
+            if request is None:
+                self.receive(document)
+                return Response(status_code=202)
+            method = request.method if request.method in {*self.modern, *self.legacy} else OTHER
+            return await self._respond(context, request, method)
+        except Fault as fault:
+            metrics.mcp_requests.add(method, FAULT)
+            return Response(encode(fault.response()), fault.status, media_type=JSON)
+        except Exception:
+            if method != OTHER:
+                metrics.mcp_requests.add(method, REFUSED)
+            raise
+
+    def receive(self, document: Mapping[str, Any]) -> None:
+        """Take a notification, or an answer of the client's. The service expects none."""
+
+    async def answer(self, context: RequestContext, request: McpRequest) -> Answer:
+        """Answer a request. Raises `Fault`."""
+        method = (self.modern if request.modern else self.legacy).get(request.method)
+        if method is None:
+            status = 404 if request.modern else 200
+            raise Fault(METHOD_NOT_FOUND, f"There is no method {request.method[:80]!r}.", status=status)
+        return await method(context, request)
+
+    def capabilities(self, request: McpRequest) -> Message:
+        return {"tools": {}, "resources": {}, "completions": {}}
+
+    async def list_tools(self, context: RequestContext, request: McpRequest) -> Message:
+        approved = context.services.settings.approve_effects
+        return {"tools": catalog.listed(context.services.tools, approved=approved), **resources.cached("private")}
+
+    async def call_tool(self, context: RequestContext, request: McpRequest) -> Answer:
+        found = await calls.call(context, request)
+        if isinstance(found, dict):
+            return found
+        return tasks.begun(context, found) if request.takes_tasks else tasks.follow(context, request, found)
+
+    async def _discover(self, context: RequestContext, request: McpRequest) -> Message:
+        capabilities = {**self.capabilities(request), "extensions": {TASKS: {}}}
+        found = {"supportedVersions": SUPPORTED_VERSIONS, "capabilities": capabilities, "instructions": INSTRUCTIONS}
+        return {**found, **resources.cached("public")}
+
+    async def _initialize(self, context: RequestContext, request: McpRequest) -> Message:
+        named = request.params.get("protocolVersion")
+        return {
+            "protocolVersion": named if named in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0],
+            "capabilities": self.capabilities(request),
+            "serverInfo": SERVER,
+            "instructions": INSTRUCTIONS,
+        }
+
+    async def _respond(self, context: RequestContext, request: McpRequest, method: str) -> Response:
+        try:
+            own = OWN_TOOLS.get(str(request.params.get("name"))) if request.method == "tools/call" else None
+            if request.method not in _FREE and not (own and own.free):
+                await _count_request(context)
+            # Requests that change nothing are not logged, as over the other routes.
+            reads = request.method not in _CHANGES or bool(own and own.reads)
+            context.request.scope["state"]["read"] = reads
+            found = await self.answer(context, request)
+        except Fault as fault:
+            fault.id = request.id
+            raise
+        if isinstance(found, dict):
+            last = request.response(found)
+        elif request.method == _LISTEN or bodies.accepts(context, "text/event-stream"):
+            return EventStreamResponse(_frames(context, method, found))
+        else:
+            last = [message async for message in found if message is not None][-1]
+        context.use_case.metrics.mcp_requests.add(method, _outcome(last))
+        return Response(encode(last), media_type=JSON)
 
 
-async def _answer(context: RequestContext, found: Asked) -> Response:
-    if not methods.is_free(found):
-        credential = credential_of(context.request.scope)
-        assert credential is not None
-        _, account = await context.services.keys.find(credential.secret)
-        money.check_account(account, context.received_at)
-        await context.services.rates.count(context.key, context.received_at)
-    context.request.scope["state"]["read"] = methods.is_read(found)
-    try:
-        return await methods.answer(context, found, streams=bodies.accepts(context, "text/event-stream"))
-    except Fault as fault:
-        return _fault(fault, found.id)
+async def _ping(context: RequestContext, request: McpRequest) -> Message:
+    return {}
 
 
-def _fault(fault: Fault, id: str | int | None) -> Response:
-    return counting.Answer(fault.answer(id), fault.status)
-
-
-def _billed_to_the_plan(context: RequestContext) -> RequestContext:
-    """The request, whose work goes on the plan pool whatever key it has. Raises `api_key_scope_forbidden` for a key
-    with a budget that does not name the scope: what it does here is not counted in that."""
+def _billed_to_plan(context: RequestContext) -> RequestContext:
+    """Bill the request's work to the plan pool. Raises `api_key_scope_forbidden` for a key with a budget that does not
+    name the scope `mcp`, because that work is not counted in the budget."""
     key = context.key
     if key.budget_cents is not None and "mcp" not in key.scopes:
         raise ApiError("api_key_scope_forbidden", "A key with a budget reaches MCP only by the scope mcp, named.")
     return replace(context, known_key=replace(key, member=True, budget_cents=None))
 
 
+async def _count_request(context: RequestContext) -> None:
+    """Raises the `ApiError` of a suspended or throttled account, or of a request rate."""
+    credential = credential_of(context.request.scope)
+    assert credential is not None
+    _, account = await context.services.keys.find(credential.secret)
+    money.check_account(account, context.received_at)
+    await context.services.rates.count(context.key, context.received_at)
+
+
 async def _document(context: RequestContext) -> bodies.Document:
-    """The JSON object of the body. Raises `request_too_large`, `attachment_too_large`, and `Fault`."""
+    """Read the JSON object of the body. Raises `request_too_large`, `attachment_too_large`, and `Fault`."""
     length = context.request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MCP_BODY_BYTES:
         raise ApiError("request_too_large")
@@ -77,3 +193,31 @@ async def _document(context: RequestContext) -> bodies.Document:
         if error.row.code != "invalid_json":
             raise
         raise Fault(PARSE_ERROR, error.message, status=400) from None
+
+
+async def _frames(
+    context: RequestContext, method: str, messages: AsyncGenerator[Message | None]
+) -> AsyncGenerator[bytes]:
+    """Send the messages as events, and count the request at the end: as `ok` if its client left, as `fault` if the
+    stream was cut off."""
+    metrics, outcome = context.use_case.metrics, OK
+    metrics.mcp_streams.add(method)
+    try:
+        async with aclosing(messages):
+            async for message in messages:
+                if message is not None and "method" not in message:
+                    outcome = _outcome(message)
+                # Its JSON has no line breaks, so one `data:` line is enough.
+                yield _PING if message is None else b"event: message\ndata: " + encode(message) + b"\n\n"
+    except Exception:
+        outcome = FAULT
+        raise
+    finally:
+        metrics.mcp_streams.add(method, by=-1)
+        metrics.mcp_requests.add(method, outcome)
+
+
+def _outcome(message: Message) -> str:
+    if "error" in message:
+        return FAULT
+    return TOOL_ERROR if message["result"].get("isError") else OK

@@ -1,7 +1,7 @@
-"""One message of MCP as a request of ours: what is asked by whom, which revision it speaks, and what is wrong with it.
+"""Read one MCP message as a request, and write its response.
 
-Of the revision of 2026-07-28 each request says in itself who asks; headers repeat what proxies look at, and must agree
-with the body. Older revisions begin with `initialize`, of which nothing is remembered.
+A request of the revision 2026-07-28 names its client in itself, and its headers repeat what proxies look at. Older
+revisions begin with `initialize`, of which the service remembers nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -28,9 +28,9 @@ HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
-SPOKEN: Final = tuple(version for version in LEGACY if version != "2025-03-26")
-"""Older revisions that clients may speak: that one requires that a server takes batches of messages."""
-SUPPORTED: Final = [MODERN, *SPOKEN]
+HANDSHAKE_VERSIONS: Final = tuple(version for version in LEGACY if version != "2025-03-26")
+"""Older revisions that clients may use. 2025-03-26 requires that a server takes batches of messages."""
+SUPPORTED_VERSIONS: Final = [MODERN, *HANDSHAKE_VERSIONS]
 TASKS: Final = "io.modelcontextprotocol/tasks"
 SERVER: Final = {"name": "agentsvc-nb", "title": "Agent service", "version": __version__}
 _META: Final = "io.modelcontextprotocol/"
@@ -38,22 +38,21 @@ _TRACEPARENT: Final = re.compile("00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Fault(Exception):
-    """Answered as a JSON-RPC error."""
+    """A JSON-RPC error. `id` is that of the request, if it is known."""
 
     def __init__(self, code: int, message: str, *, status: int = 200, data: Any = None) -> None:
         super().__init__(message)
         self.code, self.message, self.status, self.data = code, message, status, data
+        self.id: str | int | None = None
 
-    def answer(self, id: str | int | None) -> Message:
-        error = {"code": self.code, "message": self.message}
-        if self.data is not None:
-            error["data"] = self.data
-        return {"jsonrpc": "2.0", **({} if id is None else {"id": id}), "error": error}
+    def response(self) -> Message:
+        error = {"code": self.code, "message": self.message} | ({} if self.data is None else {"data": self.data})
+        return {"jsonrpc": "2.0", **({} if self.id is None else {"id": self.id}), "error": error}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request. `modern`: of the revision of 2026-07-28, with the `capabilities` that its client declares."""
+class McpRequest:
+    """A request. `modern`: of the revision 2026-07-28, with the `capabilities` that its client declares."""
 
     id: str | int
     method: str
@@ -62,14 +61,13 @@ class Asked:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def tasks(self) -> bool:
-        """Whether the client takes a task in place of a result."""
-        extensions = self.capabilities.get("extensions")
-        return isinstance(extensions, dict) and isinstance(extensions.get(TASKS), dict)
+    def takes_tasks(self) -> bool:
+        """Whether the client accepts a task in place of a result."""
+        return isinstance(_dict(self.capabilities.get("extensions")).get(TASKS), dict)
 
     @property
     def elicits(self) -> bool:
-        """Whether the client can ask its user for input by a form."""
+        """Whether the client can ask its user to fill in a form."""
         declared = self.capabilities.get("elicitation")
         return isinstance(declared, dict) and (not declared or "form" in declared)
 
@@ -80,36 +78,31 @@ class Asked:
 
     @property
     def traceparent(self) -> str | None:
-        """The trace in which the client asks (W3C Trace Context); None for what is none."""
+        """The client's trace (W3C Trace Context); None without a valid one."""
         found = _dict(self.params.get("_meta")).get("traceparent")
         return found if isinstance(found, str) and _TRACEPARENT.fullmatch(found) else None
 
-    def calls(self, tools: Collection[str]) -> bool:
-        """Whether it is a call of one of these tools."""
-        name = self.params.get("name")
-        return self.method == "tools/call" and isinstance(name, str) and name in tools
-
     def text(self, name: str) -> str:
-        """A required text among the parameters. Raises `Fault`."""
+        """Return a required text among the parameters. Raises `Fault`."""
         value = self.params.get(name)
         if not isinstance(value, str) or not value:
             raise Fault(INVALID_PARAMS, f"`{name}` must be a text.")
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """An object among the parameters; empty when it is left out. Raises `Fault`."""
+        """Return an object among the parameters; an empty one if it is left out. Raises `Fault`."""
         value = self.params.get(name, {})
         if not isinstance(value, dict):
             raise Fault(INVALID_PARAMS, f"`{name}` must be an object.")
         return value
 
     def require_tasks(self) -> None:
-        """Raises `Fault` unless the client declares the extension of tasks."""
-        if not self.tasks:
+        """Raises `Fault` unless the client declares the tasks extension."""
+        if not self.takes_tasks:
             raise missing_capability({"extensions": {TASKS: {}}})
 
-    def answer(self, result: Mapping[str, Any]) -> Message:
-        """The response with this result; a modern one says what kind it is, and who answers."""
+    def response(self, result: Mapping[str, Any]) -> Message:
+        """Wrap the result. A modern one has its type and the server's name."""
         if self.modern:
             meta = {**_dict(result.get("_meta")), f"{_META}serverInfo": SERVER}
             result = {"resultType": "complete", **result, "_meta": meta}
@@ -117,13 +110,12 @@ class Asked:
 
 
 def missing_capability(required: Mapping[str, Any]) -> Fault:
-    told = {"requiredCapabilities": required}
-    return Fault(MISSING_CAPABILITY, "The client does not declare a capability that this takes.", status=400, data=told)
+    message = "The client does not declare a capability that this request needs."
+    return Fault(MISSING_CAPABILITY, message, status=400, data={"requiredCapabilities": required})
 
 
-def asked(document: Mapping[str, Any], headers: Headers) -> Asked | None:
-    """The request that a body holds; None for a notification, or an answer, of which the service expects none. Raises
-    `Fault`."""
+def parse_request(document: Mapping[str, Any], headers: Headers) -> McpRequest | None:
+    """Return the request in a body; None for a notification or an answer. Raises `Fault`."""
     method, id, params = document.get("method"), document.get("id"), document.get("params", {})
     if document.get("jsonrpc") != "2.0" or not (isinstance(method, str) or "result" in document or "error" in document):
         raise Fault(INVALID_REQUEST, "The body must be one JSON-RPC 2.0 message.", status=400)
@@ -131,64 +123,52 @@ def asked(document: Mapping[str, Any], headers: Headers) -> Asked | None:
         return None
     if not isinstance(id, str | int) or isinstance(id, bool):
         raise Fault(INVALID_REQUEST, "`id` must be a text or an integer.", status=400)
-    if not isinstance(params, dict):
-        raise Faulty(id, Fault(INVALID_PARAMS, "`params` must be an object.", status=400))
     try:
-        if _is_legacy(method, params, headers):
-            return Asked(id, method, params, modern=False)
-        return _modern(id, method, params, headers)
+        if not isinstance(params, dict):
+            raise Fault(INVALID_PARAMS, "`params` must be an object.", status=400)
+        meta, named = _dict(params.get("_meta")), headers.get("mcp-protocol-version")
+        if f"{_META}protocolVersion" in meta or named == MODERN:
+            return _modern(id, method, params, meta, headers)
+        if named is None or named in HANDSHAKE_VERSIONS or method == "initialize":
+            return McpRequest(id, method, params, modern=False)
+        return _modern(id, method, params, meta, headers)
     except Fault as fault:
-        raise Faulty(id, fault) from None
+        fault.id = id
+        raise
 
 
-class Faulty(Exception):
-    """A request with an id that has a fault."""
-
-    def __init__(self, id: str | int, fault: Fault) -> None:
-        super().__init__(fault.message)
-        self.id, self.fault = id, fault
-
-
-def _is_legacy(method: str, params: Mapping[str, Any], headers: Headers) -> bool:
-    named = headers.get("mcp-protocol-version")
-    if f"{_META}protocolVersion" in _dict(params.get("_meta")) or named == MODERN:
-        return False
-    return named in SPOKEN or named is None or method == "initialize"
-
-
-def _modern(id: str | int, method: str, params: Mapping[str, Any], headers: Headers) -> Asked:
-    """Raises `Fault` for what a modern request must have and has not."""
-    meta = _dict(params.get("_meta"))
+def _modern(
+    id: str | int, method: str, params: Mapping[str, Any], meta: Mapping[str, Any], headers: Headers
+) -> McpRequest:
     version, capabilities = meta.get(f"{_META}protocolVersion"), meta.get(f"{_META}clientCapabilities")
-    _same(headers, "mcp-protocol-version", version)
+    if version is not None:
+        _check_header(headers, "mcp-protocol-version", version)
     requested = headers.get("mcp-protocol-version") if version is None else version
     if requested != MODERN:
-        told = {"supported": SUPPORTED, "requested": requested}
-        raise Fault(UNSUPPORTED_VERSION, f"This service speaks {MODERN}.", status=400, data=told)
+        data = {"supported": SUPPORTED_VERSIONS, "requested": requested}
+        raise Fault(UNSUPPORTED_VERSION, f"Use the revision {MODERN}.", status=400, data=data)
     if version is None or not isinstance(capabilities, dict):
-        left_out = "protocolVersion" if version is None else "clientCapabilities"
-        raise Fault(INVALID_PARAMS, f"`_meta` must have `{_META}{left_out}`.", status=400)
-    _same(headers, "mcp-method", method)
+        missing = "protocolVersion" if version is None else "clientCapabilities"
+        raise Fault(INVALID_PARAMS, f"`_meta` must have `{_META}{missing}`.", status=400)
+    _check_header(headers, "mcp-method", method)
     if name := NAMED_BY.get(method):
-        _same(headers, "mcp-name", params.get(name))
-    return Asked(id, method, params, modern=True, capabilities=capabilities)
+        _check_header(headers, "mcp-name", params.get(name))
+    return McpRequest(id, method, params, modern=True, capabilities=capabilities)
 
 
-def _same(headers: Headers, name: str, value: Any) -> None:
-    """Raises `Fault` unless the header is there once and says what the body says."""
+def _check_header(headers: Headers, name: str, value: Any) -> None:
+    """Raises `Fault` unless the header is there once and has this value."""
     found = headers.getlist(name)
-    if value is None and name == "mcp-protocol-version":
-        return  # told as what it is: a request without its `_meta`
     if len(found) != 1:
         raise Fault(HEADER_MISMATCH, f"The header `{name}` is missing, or comes twice.", status=400)
-    if not isinstance(value, str) or decoded(found[0]) != value:
-        raise Fault(HEADER_MISMATCH, f"The header `{name}` does not say what the body says.", status=400)
+    if not isinstance(value, str) or decode_header(found[0]) != value:
+        raise Fault(HEADER_MISMATCH, f"The header `{name}` differs from the body.", status=400)
 
 
-def decoded(value: str) -> str | None:
-    """A header's text, out of its Base64 if it is in any; None when that is broken.
+def decode_header(value: str) -> str | None:
+    """Return a header's text, decoded if it is in Base64; None if that is broken.
 
-    >>> decoded("=?base64?w5xiZXJzaWNodA==?="), decoded("report"), decoded("=?base64?a?=")
+    >>> decode_header("=?base64?w5xiZXJzaWNodA==?="), decode_header("report"), decode_header("=?base64?a?=")
     ('Übersicht', 'report', None)
     """
     value = value.strip(" \t")
@@ -206,11 +186,6 @@ def notification(method: str, params: Mapping[str, Any]) -> Message:
 
 def encode(message: Message) -> bytes:
     return to_json(message, inf_nan_mode="null")
-
-
-def frame(message: Message) -> bytes:
-    """A message of a stream of events. Its JSON has no line breaks."""
-    return b"event: message\ndata: " + encode(message) + b"\n\n"
 
 
 def _dict(value: Any) -> Mapping[str, Any]:

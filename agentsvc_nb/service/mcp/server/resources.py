@@ -1,35 +1,21 @@
-"""The files of chats: as tools that search, list and read them, as resources, and as completions of their names."""
+"""The files of chats as MCP resources, and completions of their addresses."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 from typing import Any, Final
 
-from agentsvc_nb.documents import search_query
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import FileRecord
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.mcp.endpoint import results
-from agentsvc_nb.service.mcp.endpoint.catalog import (
-    ChatList,
-    ListChats,
-    ListedChat,
-    ListFiles,
-    ReadContent,
-    ReadFile,
-    SearchFiles,
-)
-from agentsvc_nb.service.mcp.endpoint.protocol import INVALID_PARAMS, Asked, Fault
 from agentsvc_nb.service.mcp.messages import Message
-from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.tools.support.stopping import ReadTooLong
-from agentsvc_nb.wire.files import FileSearch
-from agentsvc_nb.wire.limits import MCP_CHATS_MAX, MCP_CONTENT_BYTES, MCP_READ_CHARS, PAGE_MAX
-from agentsvc_nb.wire.runs import typed
+from agentsvc_nb.service.mcp.server import results
+from agentsvc_nb.service.mcp.server.protocol import INVALID_PARAMS, Fault, McpRequest
+from agentsvc_nb.wire.limits import MCP_CHATS_MAX, MCP_CONTENT_BYTES, PAGE_MAX
 
 TEMPLATE: Final = {
     "uriTemplate": results.SCHEME + "{chat}/{+path}",
@@ -37,68 +23,24 @@ TEMPLATE: Final = {
     "title": "A file of a chat",
     "description": "Its content: text, or bytes in Base64.",
 }
-FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
-"""How long an answer about files holds: another run may write the next moment."""
-_PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
+"""Clients must not cache files: a run may write the next moment."""
 _VALUES_MAX: Final = 100
-_MESSAGE_CHARS: Final = 200
-"""Of a chat's last message that is listed."""
 
 
-async def chats_listed(context: RequestContext, given: ListChats) -> Message:
-    """A page of the account's chats. Raises `invalid_tool_input`."""
-    if given.after and not (given.after.isascii() and given.after.isdigit() and len(given.after) < 16):
-        raise ApiError("invalid_tool_input", "`after` must be the `next_after` of the page before.", field="after")
-    before = int(given.after) if given.after else None
-    found = await chats.recent(context.use_case, context.account, before, given.limit)
-    shown = [
-        ListedChat(
-            chat=one.id,
-            project=one.project,
-            run_id=one.run_id,
-            status=one.status,
-            message=None if one.message is None else typed(one.message)[:_MESSAGE_CHARS],
-            used_at=rfc3339(one.used_at),
-            retired=one.retired_at is not None,
-        )
-        for one in found
-    ]
-    after = str(found[-1].used_at) if len(found) == given.limit else None
-    return results.result((), ChatList(chats=shown, next_after=after))
+def cached(scope: str) -> dict[str, Any]:
+    """Let clients cache a list for a minute: it changes with the service's settings alone."""
+    return {"ttlMs": 60_000, "cacheScope": scope}
 
 
-async def search(context: RequestContext, given: SearchFiles) -> FileSearch:
-    try:
-        return await files.search(context.use_case, context.account, given.chat, given.q)
-    except ReadTooLong:
-        raise ApiError("invalid_query", search_query.TOO_LONG, param="q") from None
+async def list_templates(context: RequestContext, request: McpRequest) -> Message:
+    return {"resourceTemplates": [TEMPLATE], **cached("public")}
 
 
-async def listed(context: RequestContext, given: ListFiles) -> Message:
-    found = await files.page(context.use_case, context.account, given.chat, given.after, given.limit)
-    return results.result((), found)
-
-
-async def text(context: RequestContext, given: ReadFile) -> Message:
-    """A page of a file's text; a picture as one, and a link to what is neither."""
-    record = await files.get(context.use_case, context.account, given.chat, given.path)
-    facts = ReadContent(path=record.path, media_type=record.media_type, size_bytes=record.size_bytes)
-    if record.media_type in _PICTURES and record.size_bytes <= MCP_CONTENT_BYTES:
-        data = base64.b64encode(await _content(context, record)).decode()
-        return results.result([{"type": "image", "data": data, "mimeType": record.media_type}], facts)
-    whole = await ChatWorkspace(context.services.storage, record.chat).text(record.path)
-    if not whole and record.size_bytes:
-        return results.result([results.link(record)], facts)
-    part, end = whole[given.offset : given.offset + MCP_READ_CHARS], given.offset + MCP_READ_CHARS
-    after = end if end < len(whole) else None
-    told = {"text": part, "total_chars": len(whole), "next_offset": after}
-    return results.result((), facts.model_copy(update=told))
-
-
-async def read(context: RequestContext, asked: Asked) -> Message:
-    """`resources/read`. Raises `Fault`."""
-    address = asked.text("uri")
-    place = results.place(address)
+async def read(context: RequestContext, request: McpRequest) -> Message:
+    """Answer `resources/read`. Raises `Fault`."""
+    address = request.text("uri")
+    place = results.parse_uri(address)
     try:
         record = await files.get(context.use_case, context.account, *place) if place else None
     except ApiError:
@@ -106,52 +48,40 @@ async def read(context: RequestContext, asked: Asked) -> Message:
     if record is None:
         raise Fault(INVALID_PARAMS, "There is no such resource.", data={"uri": address})
     if record.size_bytes > MCP_CONTENT_BYTES:
-        most = f"{MCP_CONTENT_BYTES:,} bytes"
-        said = f"It has more than {most}: read its text with `read_file`, or download it over HTTP."
-        raise Fault(INVALID_PARAMS, said, data={"uri": address})
-    shown = _shown(await _content(context, record), record.media_type)
-    return {**FRESH, "contents": [{"uri": address, "mimeType": record.media_type, **shown}]}
-
-
-def _shown(content: bytes, media_type: str) -> dict[str, str]:
+        message = (
+            f"It has more than {MCP_CONTENT_BYTES:,} bytes: read its text with `read_file`, or download it over HTTP."
+        )
+        raise Fault(INVALID_PARAMS, message, data={"uri": address})
+    data, media_type = await content(context, record), record.media_type
+    shown = {"blob": base64.b64encode(data).decode()}
     if media_type.startswith("text/") or media_type in ("application/json", "application/xml"):
-        try:
-            return {"text": content.decode()}
-        except ValueError:
-            pass
-    return {"blob": base64.b64encode(content).decode()}
+        with contextlib.suppress(ValueError):
+            shown = {"text": data.decode()}
+    return {**_FRESH, "contents": [{"uri": address, "mimeType": media_type, **shown}]}
 
 
-async def _content(context: RequestContext, record: FileRecord) -> bytes:
+async def content(context: RequestContext, record: FileRecord) -> bytes:
     async with context.services.blobs.file(record.sha256) as file:
         return await asyncio.to_thread(file.read_bytes)
 
 
-async def resources(context: RequestContext, asked: Asked) -> Message:
-    """`resources/list`: the files of the chats that were used last, a page each. Raises `Fault` for a cursor that is
-    none of ours."""
-    recent = [used.id for used in await chats.recent(context.use_case, context.account, None, MCP_CHATS_MAX)]
-    chat, _, after = _cursor(asked).partition("/")
-    if chat and chat not in recent:
-        return {**FRESH, "resources": []}
-    place = recent.index(chat) if chat else 0
-    for index in range(place, len(recent)):
+async def list_files(context: RequestContext, request: McpRequest) -> Message:
+    """Answer `resources/list`: the files of the chats that were used last, one chat at a time. Raises `Fault` for an
+    unknown cursor, which is a chat and the path after which its files go on."""
+    cursor = request.params.get("cursor", "")
+    if not isinstance(cursor, str) or (cursor and "/" not in cursor):
+        raise Fault(INVALID_PARAMS, "`cursor` must be the `nextCursor` of the page before.")
+    recent = await _recent_chats(context)
+    first, _, after = cursor.partition("/")
+    for index in range(recent.index(first) if first in recent else len(recent) if first else 0, len(recent)):
         page = await files.page(context.use_case, context.account, recent[index], after, PAGE_MAX)
         after = ""
         if page.files:
-            goes_on = [f"{chat}/" for chat in recent[index + 1 : index + 2]]
-            if page.next_after:
-                goes_on = [f"{recent[index]}/{page.next_after}"]
+            following = [f"{recent[index]}/{page.next_after}"] if page.next_after else []
+            following += [f"{chat}/" for chat in recent[index + 1 : index + 2]]
             shown = [_resource(page.chat, file.model_dump()) for file in page.files]
-            return {**FRESH, "resources": shown, **({"nextCursor": goes_on[0]} if goes_on else {})}
-    return {**FRESH, "resources": []}
-
-
-def _cursor(asked: Asked) -> str:
-    cursor = asked.params.get("cursor", "")
-    if not isinstance(cursor, str) or (cursor and "/" not in cursor):
-        raise Fault(INVALID_PARAMS, "`cursor` must be the `nextCursor` of the page before.")
-    return cursor
+            return {**_FRESH, "resources": shown, **({"nextCursor": following[0]} if following else {})}
+    return {**_FRESH, "resources": []}
 
 
 def _resource(chat: str, file: dict[str, Any]) -> Message:
@@ -164,30 +94,33 @@ def _resource(chat: str, file: dict[str, Any]) -> Message:
     }
 
 
-async def complete(context: RequestContext, asked: Asked) -> Message:
-    """`completion/complete` for the template's chat and path; nothing for anything else."""
-    reference, argument = asked.mapping("ref"), asked.mapping("argument")
-    name, begun = argument.get("name"), argument.get("value", "")
-    if not isinstance(begun, str) or not isinstance(name, str):
+async def complete(context: RequestContext, request: McpRequest) -> Message:
+    """Answer `completion/complete` for the template's chat and path; nothing for anything else."""
+    reference, argument = request.mapping("ref"), request.mapping("argument")
+    name, prefix = argument.get("name"), argument.get("value", "")
+    if not isinstance(prefix, str) or not isinstance(name, str):
         raise Fault(INVALID_PARAMS, "`argument` must have a `name` and a `value`.")
+    values: list[str] = []
     if reference.get("type") == "ref/resource" and reference.get("uri") == TEMPLATE["uriTemplate"]:
-        found = await _completions(context, asked, name, begun)
-        values = [value for value in found if value.startswith(begun)]
-        return {"completion": {"values": values[:_VALUES_MAX], "hasMore": len(values) > _VALUES_MAX}}
-    return {"completion": {"values": [], "hasMore": False}}
+        known = request.mapping("context").get("arguments")
+        chat = known.get("chat") if isinstance(known, dict) else None
+        if name == "chat":
+            values = await _recent_chats(context)
+        elif name == "path" and isinstance(chat, str):
+            values = await _paths(context, chat, prefix)
+    values = [value for value in values if value.startswith(prefix)]
+    return {"completion": {"values": values[:_VALUES_MAX], "hasMore": len(values) > _VALUES_MAX}}
 
 
-async def _completions(context: RequestContext, asked: Asked, name: str, begun: str) -> list[str]:
-    if name == "chat":
-        return [used.id for used in await chats.recent(context.use_case, context.account, None, MCP_CHATS_MAX)]
-    known = asked.mapping("context").get("arguments")
-    chat = known.get("chat") if isinstance(known, dict) else None
-    if name != "path" or not isinstance(chat, str):
-        return []
+async def _paths(context: RequestContext, chat: str, prefix: str) -> list[str]:
     try:
-        # Paths that begin so come next after what was begun, which may be one itself.
-        page = await files.page(context.use_case, context.account, chat, begun, _VALUES_MAX + 1)
+        # In the order of paths, those with this prefix come right after it; it may be a path itself.
+        page = await files.page(context.use_case, context.account, chat, prefix, _VALUES_MAX + 1)
     except ApiError:
         return []
-    whole = await files.find(context.use_case, chat, [begun])
-    return [*(file.path for file in whole), *(file.path for file in page.files)]
+    same = await files.find(context.use_case, chat, [prefix])
+    return [*(file.path for file in same), *(file.path for file in page.files)]
+
+
+async def _recent_chats(context: RequestContext) -> list[str]:
+    return [used.id for used in await chats.recent(context.use_case, context.account, None, MCP_CHATS_MAX)]

@@ -1,11 +1,11 @@
-"""The endpoint itself: whose page asks, and with which key. What answers is loaded at the first request: a service that
-nobody asks by MCP pays nothing for it."""
+"""The route of the MCP server. The server itself is loaded at the first request: a service without MCP clients pays
+nothing for it."""
 
 from __future__ import annotations
 
 import asyncio
-from functools import cache
-from typing import Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,10 +14,13 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.http.context import Handler, RequestContext
+from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.http.routing import GuardedPath
 from agentsvc_nb.wire.routes import MCP
+
+if TYPE_CHECKING:
+    from agentsvc_nb.service.mcp.server.methods import McpServer
 
 _GET_A_KEY: Final = (
     "Create one with `agentsvc keys create --name mcp --scope mcp` and send it as `Authorization: Bearer KEY`. "
@@ -25,15 +28,24 @@ _GET_A_KEY: Final = (
 )
 
 
-def routes() -> list[BaseRoute]:
-    return [StarletteRoute(MCP.path, _Endpoint())]
+def load_server() -> McpServer:
+    from agentsvc_nb.service.mcp.server.methods import McpServer
+
+    return McpServer()
+
+
+def routes(load: Callable[[], McpServer] = load_server) -> list[BaseRoute]:
+    """Return the route of the server that `load` makes."""
+    return [StarletteRoute(MCP.path, _Endpoint(load))]
 
 
 class _Endpoint:
     """An ASGI endpoint that refuses the pages of other sites before it looks for a key."""
 
-    def __init__(self) -> None:
-        self._guarded = GuardedPath({"POST": (MCP, _post)}, _challenged)
+    def __init__(self, load: Callable[[], McpServer]) -> None:
+        self._load = load
+        self._server: McpServer | None = None
+        self._guarded = GuardedPath({"POST": (MCP, self._post)}, _refuse)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         names = scope["app"].state.service.services.names
@@ -41,24 +53,16 @@ class _Endpoint:
             return await self._guarded(scope, receive, send)
         await refusal(ApiError("foreign_origin"))(scope, receive, send)
 
+    async def _post(self, context: RequestContext) -> Response:
+        if self._server is None:
+            self._server = await asyncio.to_thread(self._load)  # importing it takes a while
+        return await self._server.post(context)
 
-def _challenged(request: Request, error: ApiError) -> Response:
-    """The refusal. Without a valid key, it says how to get one: many programs show it as it is."""
+
+def _refuse(request: Request, error: ApiError) -> Response:
+    """Make the refusal. Without a valid key, it says how to get one: many programs show it as it is."""
     if error.row.code != "unauthorized":
         return refusal(error)
     response = refusal(ApiError("unauthorized", f"{error.message} {_GET_A_KEY}"))
     response.headers["WWW-Authenticate"] = "Bearer"
     return response
-
-
-async def _post(context: RequestContext) -> Response:
-    # In a thread, so that nobody waits while it loads.
-    post = _loaded() if _loaded.cache_info().currsize else await asyncio.to_thread(_loaded)
-    return await post(context)
-
-
-@cache
-def _loaded() -> Handler:
-    from agentsvc_nb.service.mcp.endpoint import answering
-
-    return answering.post

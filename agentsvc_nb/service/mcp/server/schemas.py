@@ -8,15 +8,13 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 Schema = dict[str, Any]
-
 _NULL: Final = {"type": "null"}
 _LEFT_OUT: Final = frozenset({"$defs", "$ref", "title", "examples", "discriminator", "pattern"})
 """A pattern tells a model less than the description; the service checks it."""
 
 
 def of_input(schema: Mapping[str, Any]) -> Schema:
-    """The schema of a tool's arguments, as pydantic made it: closed, small, and without the description of the
-    whole, which the tool has.
+    """Return the schema of a tool's arguments: small, without references, and closed to other arguments.
 
     Null is not mentioned: an argument that is null counts as left out (docs/api/conventions.md "Values").
 
@@ -25,20 +23,19 @@ def of_input(schema: Mapping[str, Any]) -> Schema:
     >>> of_input(Place.model_json_schema())
     {'type': 'object', 'properties': {'town': {'type': 'string'}}, 'additionalProperties': False}
     """
-    found = _closed(_inlined(schema, schema.get("$defs", {})))
+    found = _inline(schema, schema.get("$defs", {}))
     return {name: value for name, value in found.items() if name != "description"}
 
 
-def of_output(model: type[BaseModel], depth: int = 2) -> Schema:
-    """The types of what `model` is dumped to without nulls, for `depth` objects within each other, without
-    descriptions: whoever reads a result sees the rest. Nothing is required, since a call that failed has an `error` in
-    place of the rest."""
+def of_output(model: type[BaseModel], depth: int) -> Schema:
+    """Return the types of a dumped `model`, for `depth` objects within each other. Nothing is required, since a call
+    that failed has an `error` instead."""
     schema = model.model_json_schema(mode="serialization")
-    return _outlined(_inlined(schema, schema.get("$defs", {})), depth)
+    return _outline(_inline(schema, schema.get("$defs", {})), depth)
 
 
 def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") -> str | None:
-    """A sentence about the first argument that a schema of `of_input` does not have; None if it has all.
+    """Return a sentence about the first argument that a schema of `of_input` does not have; None if it has all.
 
     >>> unknown_argument({"to": "Ulm"}, {"properties": {"town": {}}, "additionalProperties": False})
     'There is no argument `to`. Known here: `town`.'
@@ -46,10 +43,8 @@ def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") 
     if isinstance(given, list):
         found = (unknown_argument(item, schema.get("items", {}), f"{place}{at}.") for at, item in enumerate(given))
         return next(filter(None, found), None)
-    if not isinstance(given, dict):
-        return None
     known = schema.get("properties", {})
-    for name, value in given.items():
+    for name, value in given.items() if isinstance(given, dict) else ():
         if name in known:
             if fault := unknown_argument(value, known[name], f"{place}{name}."):
                 return fault
@@ -59,8 +54,9 @@ def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") 
     return None
 
 
-def _inlined(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """The schema without references and nulls, and what is `_LEFT_OUT`. No input or output is recursive."""
+def _inline(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+    """Replace references by what they refer to, leave out nulls and `_LEFT_OUT`, and close objects. No input or output
+    is recursive."""
     if "$ref" in schema:
         schema = {**definitions[schema["$ref"].rpartition("/")[2]], **schema}
     found: Schema = {name: value for name, value in schema.items() if name not in _LEFT_OUT}
@@ -70,32 +66,21 @@ def _inlined(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
         found["enum"] = [value for value in found["enum"] if value is not None]
     for name in ("anyOf", "oneOf"):
         if name in found:
-            options = [_inlined(one, definitions) for one in found.pop(name) if one != _NULL]
+            options = [_inline(one, definitions) for one in found.pop(name) if one != _NULL]
             found = {**options[0], **found} if len(options) == 1 else {**found, name: options}
     for name in ("items", "additionalProperties"):
         if isinstance(found.get(name), dict):
-            found[name] = _inlined(found[name], definitions)
+            found[name] = _inline(found[name], definitions)
     if "properties" in found:
-        found["properties"] = {name: _inlined(one, definitions) for name, one in found["properties"].items()}
+        found["properties"] = {name: _inline(one, definitions) for name, one in found["properties"].items()}
+        found.setdefault("additionalProperties", False)
     return found
 
 
-def _closed(schema: Schema) -> Schema:
-    """The schema, which allows no other property wherever it names some."""
-    if "properties" in schema:
-        schema.setdefault("additionalProperties", False)
-        for one in schema["properties"].values():
-            _closed(one)
-    if isinstance(schema.get("items"), dict):
-        _closed(schema["items"])
-    return schema
-
-
-def _outlined(schema: Mapping[str, Any], depth: int) -> Schema:
-    """The types that a schema has in so many objects within each other."""
+def _outline(schema: Mapping[str, Any], depth: int) -> Schema:
     found: Schema = {"type": schema["type"]} if "type" in schema else {}
     if depth and "properties" in schema:
-        found["properties"] = {name: _outlined(one, depth - 1) for name, one in schema["properties"].items()}
+        found["properties"] = {name: _outline(one, depth - 1) for name, one in schema["properties"].items()}
     if depth and "items" in schema:
-        found["items"] = _outlined(schema["items"], depth)
+        found["items"] = _outline(schema["items"], depth)
     return found

@@ -1,31 +1,39 @@
-"""Runs and jobs as tasks (the extension of 2026-07-28): the task is the run or the job, and its id is theirs."""
+"""Runs and jobs as MCP tasks (an extension of 2026-07-28): the task is the run or the job, and has its id. For clients
+without tasks, work is followed on the open stream."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import Final
 
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobRecord
-from agentsvc_nb.service.mcp.endpoint import results
-from agentsvc_nb.service.mcp.endpoint.protocol import INTERNAL_ERROR, INVALID_PARAMS, Asked, Fault
 from agentsvc_nb.service.mcp.messages import Message
+from agentsvc_nb.service.mcp.server import results
+from agentsvc_nb.service.mcp.server.protocol import INTERNAL_ERROR, INVALID_PARAMS, Fault, McpRequest, notification
+from agentsvc_nb.service.mcp.server.results import Work, work_id
+from agentsvc_nb.service.ports import StoreBusy
+from agentsvc_nb.service.runs import routes as run_routes
 from agentsvc_nb.service.runs import runs, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.limits import MCP_LISTEN_TASKS_MAX, STREAM_PING_SECONDS
 from agentsvc_nb.wire.runs import Verdict
 from agentsvc_nb.wire.text import exact
 
-Work = RunRecord | JobRecord
-
+RETRY_SECONDS: Final = 1.0
+"""Until a database that was unavailable is asked again."""
+_LISTEN_SECONDS: Final = 0.1
 _KEY: Final = "approval_"
-_BROKEN: Final = frozenset({"internal_error", "attempts_exhausted"})
-"""Ends for which the service is at fault, and no tool."""
+_SERVICE_FAULTS: Final = frozenset({"internal_error", "attempts_exhausted"})
+_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 _VERDICT: Final = {
     "type": "object",
     "properties": {
@@ -37,7 +45,7 @@ _VERDICT: Final = {
 
 
 async def find(context: RequestContext, task_id: str) -> Work:
-    """The account's run or job with this id. Raises `Fault`."""
+    """Return the account's run or job with this id. Raises `Fault`."""
     try:
         if ids.is_run(task_id):
             return await runs.get(context.use_case, context.account, task_id)
@@ -51,74 +59,157 @@ async def find(context: RequestContext, task_id: str) -> Work:
     return found
 
 
-def id_of(work: Work) -> str:
-    return work.run_id if isinstance(work, RunRecord) else work.job_id
-
-
 def begun(context: RequestContext, work: Work) -> Message:
-    """The task in place of a result. It is stored by now."""
+    """Return the task in place of a result. The work is stored by now."""
     return {"resultType": "task", **_facts(context, work, "working")}
 
 
-async def get(context: RequestContext, asked: Asked) -> Message:
-    asked.require_tasks()
-    return await state(context, asked, await find(context, asked.text("taskId")))
+async def get(context: RequestContext, request: McpRequest) -> Message:
+    request.require_tasks()
+    return await _state(context, request, await find(context, request.text("taskId")))
 
 
-async def state(context: RequestContext, asked: Asked, work: Work) -> Message:
-    """The task as it is now, with its result, its error or what it asks for."""
+async def update(context: RequestContext, request: McpRequest) -> Message:
+    """Take the user's answers to the approvals that a task asks for. Answers to others are ignored."""
+    request.require_tasks()
+    work, responses = await find(context, request.text("taskId")), request.mapping("inputResponses")
+    if isinstance(work, RunRecord) and _may_decide(context):
+        for key, response in responses.items():
+            verdict = _verdict(response)
+            if not key.startswith(_KEY) or verdict is None:
+                continue
+            try:
+                call_id = key.removeprefix(_KEY)
+                await tool_calls.decide(context.use_case, context.account, work.run_id, call_id, verdict)
+            except ApiError as error:
+                if error.row.code not in ("call_not_found", "call_not_waiting"):
+                    raise
+    return {}
+
+
+async def cancel(context: RequestContext, request: McpRequest) -> Message:
+    request.require_tasks()
+    work = await find(context, request.text("taskId"))
+    if isinstance(work, RunRecord):
+        await runs.cancel(context.use_case, context.account, work.run_id)
+    else:
+        await jobs.cancel(context.use_case, context.account, work.job_id, ChatSelector(work.chat))
+    return {}
+
+
+async def follow(context: RequestContext, request: McpRequest, work: Work) -> AsyncGenerator[Message | None]:
+    """Yield the work's progress, if the client wants it, None as a sign of life, and at last the response: the result,
+    or how to get it. If the client leaves, the work goes on."""
+    token, sent = request.progress_token, -1.0
+    id = work_id(work)
+    until = run_routes.held_until(context, context.services.settings.ask_handle_seconds)
+    signals = context.services.use_case.signals
+    with signals.watch(id) as watch:
+        while True:
+            left = (until - context.now) / 1000
+            due = left <= 0 or signals.stopping
+            try:
+                work = await find(context, id)
+                # At once while a call waits: nobody asks the user before the client has an answer.
+                due = due or work.ended_at is not None or bool(await results.waiting_calls(context, work))
+                answer = await results.of_work(context, work) if due else None
+            except StoreBusy:
+                if not due:
+                    yield None
+                    await watch.wait(min(left, RETRY_SECONDS))
+                    continue
+                answer = results.unfinished(work)
+            if answer is not None:
+                yield request.response(answer)
+                return
+            done, total, message = _progress(work)
+            if token is not None and done > sent:
+                sent = done
+                shown = {"progressToken": token, "progress": done, "message": message}
+                yield notification("notifications/progress", shown if total is None else {**shown, "total": total})
+            if not await watch.wait(min(left, STREAM_PING_SECONDS)):
+                yield None
+
+
+async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator[Message | None]:
+    """Subscribe to tasks; ids of no task are left out. Raises `Fault`."""
+    wanted = request.mapping("notifications").get("taskIds") or []
+    if wanted:
+        request.require_tasks()
+    if not isinstance(wanted, list) or not all(isinstance(id, str) for id in wanted):
+        raise Fault(INVALID_PARAMS, "`taskIds` must be a list of texts.")
+    if len(wanted) > MCP_LISTEN_TASKS_MAX:
+        raise Fault(INVALID_PARAMS, f"One stream must not listen to more than {MCP_LISTEN_TASKS_MAX} tasks.")
+    known = []
+    for id in dict.fromkeys(wanted):
+        with contextlib.suppress(Fault):
+            await find(context, id)
+            known.append(id)
+    return _changes(context, request, known)
+
+
+async def _changes(context: RequestContext, request: McpRequest, task_ids: list[str]) -> AsyncGenerator[Message | None]:
+    """Yield each change of the tasks until the client leaves or the service stops; None as a sign of life."""
+    meta = {_SUBSCRIPTION: request.id}
+    agreed = {"taskIds": list(task_ids)} if task_ids else {}
+    yield notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed})
+    signals, shown = context.services.use_case.signals, dict[str, object]()
+    while not signals.stopping:
+        seen = signals.sent
+        for id in list(task_ids):
+            try:
+                work = await find(context, id)
+                state = await _state(context, request, work)
+            except Fault:  # it was deleted with its chat
+                task_ids.remove(id)
+                continue
+            except StoreBusy:
+                seen = -1  # ask again
+                await asyncio.sleep(RETRY_SECONDS)
+                break
+            now = (state["status"], tuple(state.get("inputRequests", ())), state.get("statusMessage"))
+            if now != shown.get(id):
+                shown[id] = now
+                yield notification("notifications/tasks", {**state, "_meta": meta})
+            if work.ended_at is not None:
+                task_ids.remove(id)
+        # What was read stays current until something is signalled. To look at the counter costs less than a watcher
+        # for each task.
+        for _ in range(round(STREAM_PING_SECONDS / _LISTEN_SECONDS)):
+            if signals.sent != seen or signals.stopping:
+                break
+            await asyncio.sleep(_LISTEN_SECONDS)
+        else:
+            yield None
+    yield request.response({"_meta": meta})
+
+
+async def _state(context: RequestContext, request: McpRequest, work: Work) -> Message:
+    """Return the task with its result, its error, or the approvals that it asks for."""
     if work.ended_at is None:
-        calls = await waiting(context, work)
-        if calls and asked.elicits and _may_decide(context):
-            return {**_facts(context, work, "input_required"), "inputRequests": dict(map(_request, calls))}
+        calls = await results.waiting_calls(context, work)
+        if calls and request.elicits and _may_decide(context):
+            return {**_facts(context, work, "input_required"), "inputRequests": dict(map(_approval_form, calls))}
         facts = _facts(context, work, "working")
-        if calls and isinstance(work, RunRecord):  # until somebody approves elsewhere
-            facts["statusMessage"] = results.waits(context, work, calls)[0]
+        if calls and isinstance(work, RunRecord):  # somebody approves elsewhere
+            facts["statusMessage"] = results.approval(context, work, calls)[0]
         return facts
     if work.status == "cancelled":
         return _facts(context, work, "cancelled")
-    if error := _protocol_error(work):
-        return {**_facts(context, work, "failed"), "statusMessage": error["message"], "error": error}
-    # Tasks are of the newer revision alone, where each result says its kind, that in a task too.
-    ended = {"resultType": "complete", **await result(context, work)}
-    return {**_facts(context, work, "completed"), "result": ended}
-
-
-async def result(context: RequestContext, work: Work) -> Message:
-    """What the call that began the work comes to."""
-    return await (results.of_run(context, work) if isinstance(work, RunRecord) else results.of_job(context, work))
-
-
-async def update(context: RequestContext, asked: Asked) -> Message:
-    """Take the answers to what a task asks for. One that nothing asks for any more is left alone."""
-    asked.require_tasks()
-    work, given = await find(context, asked.text("taskId")), asked.mapping("inputResponses")
-    if isinstance(work, RunRecord) and _may_decide(context):
-        for key, response in given.items():
-            verdict = _verdict(response)
-            if key.startswith(_KEY) and verdict is not None:
-                await _decide(context, work.run_id, key.removeprefix(_KEY), verdict)
-    return {}
-
-
-async def cancel(context: RequestContext, asked: Asked) -> Message:
-    asked.require_tasks()
-    await stop(context, await find(context, asked.text("taskId")))
-    return {}
-
-
-async def stop(context: RequestContext, work: Work) -> Work:
-    """Request that the work stop; safe to repeat."""
-    if isinstance(work, RunRecord):
-        return await runs.cancel(context.use_case, context.account, work.run_id)
-    return await jobs.cancel(context.use_case, context.account, work.job_id, ChatSelector(work.chat))
+    failed = results.error_of(work)
+    if failed is not None and failed.code in _SERVICE_FAULTS:
+        message = failed.message or failed.code
+        error = {"code": INTERNAL_ERROR, "message": message, "data": {"code": failed.code}}
+        return {**_facts(context, work, "failed"), "statusMessage": message, "error": error}
+    # Each result of this revision has its type, also within a task.
+    result = {"resultType": "complete", **await results.of_work(context, work)}
+    return {**_facts(context, work, "completed"), "result": result}
 
 
 def _facts(context: RequestContext, work: Work, status: str) -> Message:
-    # What began lately is asked for more often.
     age = context.now - work.created_at
     found: Message = {
-        "taskId": id_of(work),
+        "taskId": work_id(work),
         "status": status,
         "createdAt": rfc3339(work.created_at),
         "lastUpdatedAt": rfc3339(work.ended_at or work.started_at or work.created_at),
@@ -130,39 +221,19 @@ def _facts(context: RequestContext, work: Work, status: str) -> Message:
     return found
 
 
-def _protocol_error(work: Work) -> dict[str, Any] | None:
-    """The error of work that the service itself broke off."""
-    if isinstance(work, RunRecord):
-        code, message = work.last_error, work.last_error_message
-    else:
-        code, message = (work.error or {}).get("code"), (work.error or {}).get("message")
-    if code not in _BROKEN:
-        return None
-    return {"code": INTERNAL_ERROR, "message": message or str(code), "data": {"code": code}}
-
-
 def _may_decide(context: RequestContext) -> bool:
     """Whether the key may also approve calls over the other routes."""
     return not context.key.scopes or "runs" in context.key.scopes
 
 
-async def waiting(context: RequestContext, work: Work) -> list[CallRecord]:
-    """The calls of the work that wait for approval."""
-    if not isinstance(work, RunRecord) or work.status != "running":
-        return []
-    return await tool_calls.waiting(context.use_case, work.run_id)
-
-
-def _request(call: CallRecord) -> tuple[str, Message]:
-    said = f"The agent asks to call {call.tool} with:\n{exact(call.input, 1, results.INPUT_CHARS)}"
-    return _KEY + call.call_id, {
-        "method": "elicitation/create",
-        "params": {"mode": "form", "message": said, "requestedSchema": _VERDICT},
-    }
+def _approval_form(call: CallRecord) -> tuple[str, Message]:
+    message = f"The agent asks to call {call.tool} with:\n{exact(call.input, 1, results.INPUT_CHARS)}"
+    params = {"mode": "form", "message": message, "requestedSchema": _VERDICT}
+    return _KEY + call.call_id, {"method": "elicitation/create", "params": params}
 
 
 def _verdict(response: object) -> Verdict | None:
-    """What a user decided; None for one who only closed the form."""
+    """Return the user's decision; None if the user only closed the form."""
     match response:
         case {"action": "accept", "content": {"confirm": bool(confirm), **rest}}:
             reason = rest.get("reason")
@@ -172,17 +243,9 @@ def _verdict(response: object) -> Verdict | None:
     return None
 
 
-async def _decide(context: RequestContext, run_id: str, call_id: str, verdict: Verdict) -> None:
-    try:
-        await tool_calls.decide(context.use_case, context.account, run_id, call_id, verdict)
-    except ApiError as error:
-        if error.row.code not in ("call_not_found", "call_not_waiting"):
-            raise
-
-
-def progress(work: Work) -> tuple[float, float | None, str]:
-    """How far the work is: steps done, of how many if that is known, and what is done now."""
+def _progress(work: Work) -> tuple[float, float | None, str]:
+    """Return the steps done, their total if it is known, and what is done now."""
     if isinstance(work, RunRecord):
         return float(work.last_event), None, work.status
-    told: Mapping[str, Any] = work.progress
-    return float(told.get("done") or 0), told.get("total"), str(told.get("message") or work.status)
+    progress = work.progress
+    return float(progress.get("done") or 0), progress.get("total"), str(progress.get("message") or work.status)
