@@ -16,7 +16,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.service.mcp import messages
-from agentsvc_nb.service.mcp.messages import CutOff, EventReader, Message, Refused, Unavailable, Unreadable
+from agentsvc_nb.service.mcp.messages import CutOff, EventReader, McpFault, Message, Refused, Unavailable, Unreadable
 from agentsvc_nb.service.mcp.servers import ServerConfig
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetcher, Resolve, tls
@@ -69,17 +69,13 @@ class HttpChannel:
 
     async def close(self) -> None:
         """End the session, if the server keeps one, and close the connections."""
-        try:
-            if self._session:
-                with contextlib.suppress(Exception):
-                    await self._end_session()
-        finally:
-            await self._client.aclose()
+        import httpx
 
-    async def _end_session(self) -> None:
-        async with asyncio.timeout(LEAVING_SECONDS):
-            request = await self._request("DELETE", b"", {})
-            await self._client.send(request)
+        async with self._client:
+            if self._session:
+                with contextlib.suppress(McpFault, httpx.HTTPError, TimeoutError):
+                    async with asyncio.timeout(LEAVING_SECONDS):
+                        await self._client.send(await self._request("DELETE", b"", {}))
 
     async def _answer(self, number: int, message: Message, headers: Mapping[str, str]) -> Message:
         async with self._sent(message, headers) as answer:

@@ -37,20 +37,24 @@ _HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 
-class Unavailable(Exception):
-    """The server is away, or not to be used: nothing was done."""
+class McpFault(Exception):
+    """A request to a server failed; the subclass says what may have happened there."""
 
 
-class Refused(Exception):
+class Unavailable(McpFault):
+    """The server can't be reached, or must not be used: nothing was done."""
+
+
+class Refused(McpFault):
     """The server answered with an error."""
 
 
-class CutOff(Exception):
-    """The request was sent and no answer came: what was asked for may have been done."""
+class CutOff(McpFault):
+    """The request was sent and no answer came: the server may have done it."""
 
 
-class Unreadable(Exception):
-    """The server answered, and its answer can't be used."""
+class Unreadable(McpFault):
+    """The server answered, but its answer can't be used."""
 
 
 Message = dict[str, Any]

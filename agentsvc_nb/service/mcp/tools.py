@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agentsvc_nb.service.mcp.client import ListedTool, McpClient
 from agentsvc_nb.service.mcp.http import HttpChannel
-from agentsvc_nb.service.mcp.messages import CutOff, Refused, Unavailable, Unreadable
+from agentsvc_nb.service.mcp.messages import CutOff, McpFault, Refused, Unavailable
 from agentsvc_nb.service.mcp.results import outcome_of
 from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig, of_settings
 from agentsvc_nb.service.mcp.stdio import StdioChannel
@@ -28,7 +28,6 @@ _NAME_CHARS: Final = 64
 """The longest name of a tool that models take."""
 _SHOWN: Final = 10
 _DEPTH_MAX: Final = 40
-_FAULTS: Final = (Unavailable, Refused, CutOff, Unreadable)
 
 Warn = Callable[[str, str], Awaitable[None]]
 Connect = Callable[[ServerConfig], McpClient]
@@ -89,12 +88,12 @@ class Connection:
     async def tools(self) -> list[ListedTool]:
         """What the server has now; over a new connection if the one there was broke. Raises what `messages` names."""
         if self.client is not None:
-            with contextlib.suppress(*_FAULTS):
+            with contextlib.suppress(McpFault):
                 return await self.client.tools()
             await self.close()
         try:
             return await (await self._connected()).tools()
-        except _FAULTS:
+        except McpFault:
             await self.close()
             raise
 
@@ -103,7 +102,7 @@ class Connection:
         who = self.server.name
         try:
             now = next((tool for tool in await self.tools() if tool.name == listed.name), None)
-        except _FAULTS as fault:
+        except McpFault as fault:
             return _failed("upstream_failed", f"The server {who} can't be used, and the call was not made: {fault}.")
         if now is None or now.fingerprint != listed.fingerprint:
             return _failed("tool_changed", f"The server {who} has changed this tool since the run began: not called.")
@@ -111,13 +110,17 @@ class Connection:
             result = await (await self._connected()).call(listed, given)
         except (Refused, Unavailable) as fault:
             return _failed("upstream_failed", f"The server {who} did not take the call: {fault}.")
-        except CutOff as fault:
+        except McpFault as fault:
             await self.close()
-            return _cut_off(who, fault, again=self.server.trusted and listed.idempotent)
-        except Unreadable as fault:
-            await self.close()
-            said = f"The call was made, and the answer of the server {who} can't be used: {fault}."
-            return _failed("upstream_failed", said)
+            if not isinstance(fault, CutOff):
+                message = f"The call was made, and the answer of the server {who} can't be used: {fault}."
+                return _failed("upstream_failed", message)
+            if self.server.trusted and listed.idempotent:
+                return _failed(
+                    "upstream_failed", f"The server {who} broke the call off: {fault}. It may be made again."
+                )
+            message = f"The call of the server {who} was cut off ({fault}): whether it was done is not known."
+            return _failed("outcome_unknown", f"{message} Do not repeat it.")
         return await outcome_of(result, who, context)
 
     async def close(self) -> None:
@@ -180,7 +183,7 @@ class RunTools:
     async def _listed(self, connection: Connection) -> list[ListedTool] | Exception:
         try:
             return await connection.tools()
-        except _FAULTS as fault:
+        except McpFault as fault:
             return fault
         except Exception as error:
             # A server may send anything: what was not thought of must not fail the run. Its message may have an address
@@ -238,13 +241,6 @@ def _depth(value: object, depth: int = 0) -> int:
         return depth
     inner = value.values() if isinstance(value, dict) else value
     return max((_depth(one, depth + 1) for one in inner), default=depth)
-
-
-def _cut_off(who: str, fault: CutOff, *, again: bool) -> Outcome:
-    if again:
-        return _failed("upstream_failed", f"The server {who} broke the call off: {fault}. It may be made again.")
-    said = f"The call of the server {who} was cut off ({fault}): whether it was done is not known. Do not repeat it."
-    return _failed("outcome_unknown", said)
 
 
 def _failed(code: str, message: str) -> Outcome:

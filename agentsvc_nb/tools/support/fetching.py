@@ -193,9 +193,8 @@ class Fetcher:
         max_bytes: int = FETCH_BYTES,
         seconds: float = FETCH_SECONDS,
         accept: str = "*/*",
-        follow: bool = True,
     ) -> Fetched:
-        """The answer at `url` with any status, after at most five redirects, or to `follow` none, the first.
+        """The answer at `url` with any status, after at most five redirects.
 
         Raises `WorkFailure`: `address_refused` for an address that is not public, `fetch_failed` for one that can't be
         reached, an answer larger than `max_bytes`, or when everything together takes longer than `seconds`.
@@ -204,8 +203,6 @@ class Fetcher:
 
         try:
             async with asyncio.timeout(seconds):
-                if not follow:
-                    return await self._once(url, max_bytes, accept, ())
                 return await self._followed(url, max_bytes, accept)
         except TimeoutError:
             raise _failed(url, f"it took longer than {seconds:g} s") from None
