@@ -133,7 +133,7 @@ def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:
     from agentsvc_nb.service.store.postgres import PostgresDatabase
 
     assert isinstance(database, PostgresDatabase)
-    found = database.look()
+    found = database.status()
     if found.schema != found.newest:
         database.close()
         raise BackupError(
