@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.metadata
 import sqlite3
 import threading
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import psycopg
 import pytest
+from procrastinate.schema import SchemaManager
 
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.ports import StoreAway, StoreUnusable, Tx
@@ -245,6 +248,28 @@ def test_a_newer_schema_that_changes_is_refused_and_left_as_it_is(database: Post
     with contextlib.closing(PostgresDatabase(address)) as other, pytest.raises(SchemaTooNew, match="schema 99"):
         other.open()
     assert database.status().schema == 99
+
+
+def test_the_tables_of_the_queue_follow_a_newer_procrastinate_and_not_an_older_one(
+    database: PostgresDatabase, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "03.04.00_01_pre_old.sql").write_text("CREATE TABLE queue_old (id INT)")
+    (tmp_path / "99.01.00_01_pre_new.sql").write_text("CREATE TABLE queue_new (id INT)")
+    newer(database, database.look().newest)
+
+    def found() -> tuple[object, ...]:
+        with contextlib.closing(PostgresDatabase(address).open()) as other:
+            rows = other.read(
+                lambda tx: tx.all("SELECT to_regclass('queue_old') AS old, to_regclass('queue_new') AS new")
+            )
+            return (*rows[0].values(), other.look().schema)
+
+    assert found() == (None, None, 99)
+    with monkeypatch.context() as upgraded:
+        upgraded.setattr(SchemaManager, "get_migrations_path", lambda: str(tmp_path))
+        upgraded.setattr(importlib.metadata, "version", lambda name: "99.1.2")
+        assert found() == found() == (None, "queue_new", 99)
+    assert found() == (None, "queue_new", 99)
 
 
 def test_a_database_that_is_not_utf_8_is_refused() -> None:

@@ -31,7 +31,7 @@ AWAY_SECONDS: Final = 4.0
 they live before it takes over what they have."""
 GRACE_SECONDS: Final = LIVE_SECONDS + 1
 """How long it lets them."""
-END_SECONDS: Final = 10.0
+END_SECONDS: Final = 3.0
 """How long the queue may take to note the end of what was taken off it."""
 
 

@@ -21,8 +21,8 @@ POOLED_LOOK_SECONDS: Final = 0.5
 """The same behind a pooler, which swallows LISTEN."""
 AGAIN_SECONDS: Final = 0.5
 CONNECT_SECONDS: Final = 5.0
-AT_ONCE: Final = 1_000
-"""The most runs and jobs of a process: most wait for something, such as a model."""
+AT_ONCE: Final = 1_000_000
+"""The most runs and jobs of a process: no limit, as they wait for models, for people and for each other."""
 DAY_SECONDS: Final = 86_400
 HOUR_SECONDS: Final = 3_600
 _QUEUE_CHARS: Final = 128
@@ -86,7 +86,7 @@ class PostgresQueue:
                     install_signal_handlers=False,
                 )
         except (exceptions.ConnectorException, psycopg.Error) as error:
-            log.info("the queue's worker has ended: %s", " ".join(str(error).split()))
+            log.info("the queue's worker has ended: %s", " ".join(str(error.__cause__ or error).split()))
 
     def _app(self, execute: Execute, lost: asyncio.Event) -> procrastinate.App:
         connector = procrastinate.PsycopgConnector(

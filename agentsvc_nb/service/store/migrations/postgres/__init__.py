@@ -3,7 +3,6 @@ step that is not portable stands here again, under the same name. The tables of 
 
 from __future__ import annotations
 
-import functools
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, Final
@@ -50,8 +49,12 @@ def migrate(connection: psycopg.Connection[Any]) -> int:
         _migrate_queue(connection)
         for step in known[max(found - FIRST + 1, 0) :]:
             connection.execute(step.encode())
-        changed = max((number for number, step in enumerate(known, FIRST) if step.startswith(CHANGES)), default=FIRST)
-        numbers = {"schema": newest(), "schema_changed": changed, "schema_queue": _queue_version()}
+        numbers: dict[str, object] = {"schema_queue": _queue_version()}
+        if found < newest():
+            changed = max(
+                (number for number, step in enumerate(known, FIRST) if step.startswith(CHANGES)), default=FIRST
+            )
+            numbers |= {"schema": newest(), "schema_changed": changed}
         for name, value in numbers.items():
             connection.execute("DELETE FROM meta WHERE name = %s", [name])
             connection.execute("INSERT INTO meta (name, value) VALUES (%s, %s)", [name, str(value)])
@@ -75,7 +78,6 @@ def _migrate_queue(connection: psycopg.Connection[Any]) -> None:
                 connection.execute(file.read_bytes())
 
 
-@functools.cache
 def _queue_version() -> str:
     """The version of procrastinate that is installed."""
     return metadata.version("procrastinate")
