@@ -255,14 +255,14 @@ def test_the_tables_of_the_queue_follow_a_newer_procrastinate_and_not_an_older_o
 ) -> None:
     (tmp_path / "03.04.00_01_pre_old.sql").write_text("CREATE TABLE queue_old (id INT)")
     (tmp_path / "99.01.00_01_pre_new.sql").write_text("CREATE TABLE queue_new (id INT)")
-    newer(database, database.look().newest)
+    newer(database, database.status().newest)
 
     def found() -> tuple[object, ...]:
         with contextlib.closing(PostgresDatabase(address).open()) as other:
             rows = other.read(
                 lambda tx: tx.all("SELECT to_regclass('queue_old') AS old, to_regclass('queue_new') AS new")
             )
-            return (*rows[0].values(), other.look().schema)
+            return (*rows[0].values(), other.status().schema)
 
     assert found() == (None, None, 99)
     with monkeypatch.context() as upgraded:
