@@ -176,7 +176,7 @@ def transaction() -> Iterator[Tx]:
     import psycopg
 
     from agentsvc_nb.service.store.migrations import postgres
-    from agentsvc_nb.service.store.postgres_tx import PostgresTx, as_dict
+    from agentsvc_nb.service.store.postgres import PostgresTx, as_dict
 
     with psycopg.connect(server().new_database(), row_factory=as_dict) as connection:
         postgres.migrate(connection)

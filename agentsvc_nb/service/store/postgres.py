@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import math
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import tuple_row
+from psycopg.types.numeric import Int8Dumper
 
 from agentsvc_nb.service.ports import CommitLost, Queue, Row, StoreAway, StoreBusy, StoreUnusable, Tx
+from agentsvc_nb.service.sql import in_postgres
 from agentsvc_nb.service.store.group_commit import GroupCommit, PendingWrite
 from agentsvc_nb.service.store.migrations import postgres as schema
-from agentsvc_nb.service.store.postgres_tx import PostgresTx, as_dict
 from agentsvc_nb.service.store.tsearch import TsvectorIndex
 from agentsvc_nb.tools.support.stopping import WALL_SHARE, ReadTime, ReadTooLong
 
@@ -152,7 +156,7 @@ class PostgresDatabase(GroupCommit):
         with self._connection() as connection:
             connection.execute(begin, prepare=False)
             try:
-                return use(PostgresTx(connection, time, plan=seconds is not None))
+                return use(PostgresTx(connection, time, replan=seconds is not None))
             except psycopg.errors.QueryCanceled as error:
                 raise ReadTooLong from error
             finally:
@@ -316,3 +320,109 @@ def _ends_transaction(error: psycopg.Error, connection: Connection) -> bool:
         psycopg.errors.FeatureNotSupported,
     )
     return isinstance(error, again) or _is_lost(error, connection)
+
+
+# A transaction: named SQL is translated, and values are as SQLite gives them.
+
+psycopg.adapters.register_dumper(int, Int8Dumper)  # one type for all integers, as all columns of integers have
+
+_PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+_NUMBERED: Final = """
+    SELECT column_name AS name FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name = :table AND is_identity = 'YES'
+"""
+_OUR_ORDER: Final = "rowid"
+"""The column that stands for SQLite's own, which `SELECT *` does not show either."""
+
+
+class PostgresTx:
+    """`ports.Tx` over one connection. `replan`: plan each statement for its values."""
+
+    def __init__(
+        self, connection: psycopg.Connection[Row], time: ReadTime | None = None, *, replan: bool = False
+    ) -> None:
+        self._connection = connection
+        self._time = time
+        self._prepare = False if replan else None
+
+    def all(self, sql: str, /, **params: Any) -> list[Row]:
+        return self._execute(sql, params).fetchall()
+
+    def one(self, sql: str, /, **params: Any) -> Row | None:
+        return self._execute(sql, params).fetchone()
+
+    def run(self, sql: str, /, **params: Any) -> int:
+        return self._execute(sql, params).rowcount
+
+    def check_time(self) -> None:
+        if self._time is not None:
+            self._time.check()
+
+    def stream(self, sql: str, /) -> Iterator[Sequence[Any]]:
+        with self._connection.cursor("streamed", row_factory=tuple_row) as cursor:
+            cursor.execute(sql.encode())
+            for values in cursor:
+                yield [_shown(value) if type(value) is str else value for value in values]
+
+    def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        into = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+        try:
+            with self._connection.cursor() as cursor, cursor.copy(into.encode()) as copy:
+                for values in rows:
+                    copy.write_row([_stored(value) if type(value) is str else value for value in values])
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
+            raise ValueError(f"a row of {table} that the database can't store ({error.sqlstate})") from error
+        for column in self.all(_NUMBERED, table=table):
+            last = f"(SELECT COALESCE(MAX({column['name']}), 0) + 1 FROM {table})"
+            self.run(f"SELECT setval(pg_get_serial_sequence('{table}', '{column['name']}'), {last}, false)")
+        self.run(f"ANALYZE {table}")
+
+    def _execute(self, sql: str, params: dict[str, Any]) -> psycopg.Cursor[Row]:
+        given = {name: _stored(value) if type(value) is str else value for name, value in params.items()}
+        try:
+            return self._connection.execute(translated(sql), given, prepare=self._prepare)
+        except psycopg.DataError as error:  # as a value that SQLite cannot store
+            raise ValueError(f"a value that the database can't store ({error.sqlstate})") from error
+
+
+@functools.cache
+def translated(sql: str) -> bytes:
+    """A named statement as psycopg takes it.
+
+    >>> translated("SELECT * FROM run WHERE run_id = :run_id")
+    b'SELECT * FROM run WHERE run_id = %(run_id)s'
+    """
+    return _PARAMETER.sub(r"%(\1)s", in_postgres.get(sql, sql).replace("%", "%%")).encode()
+
+
+def as_dict(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str, Any]]:
+    """Makes the rows of a cursor (psycopg's `row_factory`)."""
+    names = [column.name for column in cursor.description or ()]
+    hidden = _OUR_ORDER in names
+
+    def row(values: Sequence[Any]) -> dict[str, Any]:
+        shown = (_shown(value) if type(value) is str else value for value in values)
+        found = dict(zip(names, shown, strict=True))
+        if hidden:
+            del found[_OUR_ORDER]
+        return found
+
+    return row
+
+
+# PostgreSQL's texts hold no NUL, which messages and answers may have: it is written as two characters.
+
+_MARK: Final = "\uffff"
+"""No character, and not used in texts; where it is, it is written as two, too."""
+
+
+def _stored(text: str) -> str:
+    if "\0" in text or _MARK in text:
+        return text.replace(_MARK, f"{_MARK}1").replace("\0", f"{_MARK}0")
+    return text
+
+
+def _shown(text: str) -> str:
+    if _MARK not in text:
+        return text
+    return text.replace(f"{_MARK}0", "\0").replace(f"{_MARK}1", _MARK)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import psycopg
 
 from agentsvc_nb.service import sql
-from agentsvc_nb.service.store.postgres_tx import translated
+from agentsvc_nb.service.store.postgres import translated
 from tests.bench.process import cpu_seconds
 from tests.cluster.cluster import DURABLE, Cluster
 
