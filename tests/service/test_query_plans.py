@@ -12,11 +12,11 @@ from agentsvc_nb.service.store.sqlite import SqliteDatabase, beside
 
 pytestmark = pytest.mark.sqlite("reads SQLite's query plans")
 ASKED = [
-    ("runs", "active"),
-    ("runs", "of_chat"),
-    ("runs", "active_by_account"),
-    ("jobs", "active"),
-    ("jobs", "of_chat"),
+    ("runs/runs", "active"),
+    ("runs/runs", "of_chat"),
+    ("runs/runs", "active_by_account"),
+    ("jobs/jobs", "active"),
+    ("jobs/jobs", "of_chat"),
 ]
 
 
