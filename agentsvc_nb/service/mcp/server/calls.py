@@ -40,7 +40,7 @@ async def call(context: RequestContext, request: McpRequest) -> Message | Work:
         if name == catalog.ASK:
             return await _ask(context, request, given)
         own = OWN_TOOLS[name]
-        return await own.answer(context, bodies.check(own.input, given, "invalid_tool_input"))
+        return await own.answer(context, **dict(bodies.check(own.input, given, "invalid_tool_input")))
     except ApiError as error:
         return results.refused(error)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from inspect import signature
+from typing import Annotated, Any, Final, get_type_hints
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from agentsvc_nb.documents import search_query
 from agentsvc_nb.service.api_error import ApiError
@@ -32,12 +33,50 @@ from agentsvc_nb.wire.runs import typed
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MESSAGE_CHARS: Final = 200
 """Of a chat's last message that is listed."""
-_AFTER: Final = "The `next_after` of the page before."
+_Chat = Annotated[str, Field(description="The chat whose files these are.")]
+_Query = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=QUERY_MAX_CHARS,
+        description='Words: `"a phrase"`, `or`, `-word` to exclude; the last word is a prefix.',
+    ),
+]
+_Limit = Annotated[int, Field(ge=1, le=PAGE_MAX, description="How many files at most.")]
+_Path = Annotated[str, Field(min_length=1, description="The file's path, as listed.")]
+_Offset = Annotated[int, Field(ge=0, description=f"The character to begin at; {MCP_READ_CHARS:,} follow.")]
+_After = Annotated[str, Field(description="The `next_after` of the page before.")]
+Answer = Callable[..., Awaitable[Message]]
 
 
-class ListChats(ToolInput):
-    after: str = Field(default="", description=_AFTER)
-    limit: int = Field(default=MCP_CHATS_MAX, ge=1, le=MCP_CHATS_MAX)
+@dataclass(frozen=True)
+class OwnTool:
+    """A tool as it is listed, and what answers a call. Calls of one that is `free` count against no request rate."""
+
+    description: str
+    input: type[ToolInput]
+    output: type[BaseModel]
+    answer: Answer
+    reads: bool
+    free: bool
+
+
+OWN_TOOLS: Final[dict[str, OwnTool]] = {}
+
+
+def own_tool(output: type[BaseModel], *, reads: bool = True, free: bool = False) -> Callable[[Answer], Answer]:
+    """Offer a function as the tool of its name. Its docstring is the description, its keyword arguments the input."""
+
+    def register(answer: Answer) -> Answer:
+        types, fields = get_type_hints(answer, include_extras=True), dict[str, Any]()
+        for name, parameter in signature(answer).parameters.items():
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                fields[name] = (types[name], ... if parameter.default is parameter.empty else parameter.default)
+        given = create_model(answer.__name__, __base__=ToolInput, **fields)
+        OWN_TOOLS[answer.__name__] = OwnTool(answer.__doc__ or "", given, output, answer, reads, free)
+        return answer
+
+    return register
 
 
 class ListedChat(BaseModel):
@@ -55,10 +94,17 @@ class ChatList(BaseModel):
     next_after: str | None
 
 
-async def _list_chats(context: RequestContext, given: ListChats) -> Message:
-    if given.after and not (given.after.isascii() and given.after.isdigit() and len(given.after) < 16):
+@own_tool(ChatList)
+async def list_chats(
+    context: RequestContext,
+    *,
+    after: _After = "",
+    limit: Annotated[int, Field(ge=1, le=MCP_CHATS_MAX)] = MCP_CHATS_MAX,
+) -> Message:
+    """Lists the chats, last used first, each with the beginning of its last message."""
+    if after and not (after.isascii() and after.isdigit() and len(after) < 16):
         raise ApiError("invalid_tool_input", "`after` must be the `next_after` of the page before.", field="after")
-    found = await chats.recent(context.use_case, context.account, int(given.after or 0) or None, given.limit)
+    found = await chats.recent(context.use_case, context.account, int(after or 0) or None, limit)
     shown = [
         ListedChat(
             chat=one.id,
@@ -71,42 +117,24 @@ async def _list_chats(context: RequestContext, given: ListChats) -> Message:
         )
         for one in found
     ]
-    after = str(found[-1].used_at) if len(found) == given.limit else None
-    return results.result((), ChatList(chats=shown, next_after=after))
+    next_after = str(found[-1].used_at) if len(found) == limit else None
+    return results.result((), ChatList(chats=shown, next_after=next_after))
 
 
-class _InChat(ToolInput):
-    chat: str = Field(description="The chat whose files these are.")
-
-
-class SearchFiles(_InChat):
-    q: str = Field(
-        min_length=1,
-        max_length=QUERY_MAX_CHARS,
-        description='Words: `"a phrase"`, `or`, `-word` to exclude; the last word is a prefix.',
-    )
-
-
-async def _search_files(context: RequestContext, given: SearchFiles) -> Message:
+@own_tool(FileSearch)
+async def search_files(context: RequestContext, *, chat: _Chat, q: _Query) -> Message:
+    """Searches the files of a chat by words of their names and contents."""
     try:
-        return results.result((), await files.search(context.use_case, context.account, given.chat, given.q))
+        return results.result((), await files.search(context.use_case, context.account, chat, q))
     except ReadTooLong:
         raise ApiError("invalid_query", search_query.TOO_LONG, param="q") from None
 
 
-class ListFiles(_InChat):
-    after: str = Field(default="", description=_AFTER)
-    limit: int = Field(default=PAGE_MAX, ge=1, le=PAGE_MAX, description="How many files at most.")
-
-
-async def _list_files(context: RequestContext, given: ListFiles) -> Message:
-    page = await files.page(context.use_case, context.account, given.chat, given.after, given.limit)
+@own_tool(FilePage)
+async def list_files(context: RequestContext, *, chat: _Chat, after: _After = "", limit: _Limit = PAGE_MAX) -> Message:
+    """Lists the files of a chat by their paths."""
+    page = await files.page(context.use_case, context.account, chat, after, limit)
     return results.result((), page)
-
-
-class ReadFile(_InChat):
-    path: str = Field(min_length=1, description="The file's path, as listed.")
-    offset: int = Field(default=0, ge=0, description=f"The character to begin at; {MCP_READ_CHARS:,} follow.")
 
 
 class ReadContent(BaseModel):
@@ -120,8 +148,10 @@ class ReadContent(BaseModel):
     next_offset: int | None = None
 
 
-async def _read_file(context: RequestContext, given: ReadFile) -> Message:
-    record = await files.get(context.use_case, context.account, given.chat, given.path)
+@own_tool(ReadContent)
+async def read_file(context: RequestContext, *, chat: _Chat, path: _Path, offset: _Offset = 0) -> Message:
+    """Reads a file of a chat: its text, page by page, or the picture that it is."""
+    record = await files.get(context.use_case, context.account, chat, path)
     facts = ReadContent(path=record.path, media_type=record.media_type, size_bytes=record.size_bytes)
     if record.media_type in _PICTURES and record.size_bytes <= MCP_CONTENT_BYTES:
         data = base64.b64encode(await resources.content(context, record)).decode()
@@ -129,37 +159,37 @@ async def _read_file(context: RequestContext, given: ReadFile) -> Message:
     whole = await ChatWorkspace(context.services.storage, record.chat).text(record.path)
     if not whole and record.size_bytes:
         return results.result([results.link(results.made_file(record))], facts)
-    end = given.offset + MCP_READ_CHARS
-    facts.text, facts.total_chars = whole[given.offset : end], len(whole)
+    end = offset + MCP_READ_CHARS
+    facts.text, facts.total_chars = whole[offset:end], len(whole)
     facts.next_offset = end if end < len(whole) else None
     return results.result((), facts)
 
 
-class RunId(ToolInput):
-    run_id: str
-
-
-class JobId(ToolInput):
-    job_id: str
-
-
-async def _get_run(context: RequestContext, given: RunId) -> Message:
-    found = await results.of_work(context, await runs.get(context.use_case, context.account, given.run_id))
+@own_tool(Outcome, free=True)
+async def get_run(context: RequestContext, *, run_id: str) -> Message:
+    """Reads a run: its answer once it has ended; before, its status and what it waits for."""
+    found = await results.of_work(context, await runs.get(context.use_case, context.account, run_id))
     return {**found, "isError": False}  # reading succeeded, even if the run failed
 
 
-async def _cancel_run(context: RequestContext, given: RunId) -> Message:
-    run = await runs.cancel(context.use_case, context.account, given.run_id)
+@own_tool(Outcome, reads=False)
+async def cancel_run(context: RequestContext, *, run_id: str) -> Message:
+    """Stops a run."""
+    run = await runs.cancel(context.use_case, context.account, run_id)
     return results.result((), results.outcome(run))
 
 
-async def _get_job(context: RequestContext, given: JobId) -> Message:
-    return {**await results.of_work(context, await _job(context, given.job_id)), "isError": False}
+@own_tool(Outcome, free=True)
+async def get_job(context: RequestContext, *, job_id: str) -> Message:
+    """Reads a job: its result once it has ended; before, its status."""
+    return {**await results.of_work(context, await _job(context, job_id)), "isError": False}
 
 
-async def _cancel_job(context: RequestContext, given: JobId) -> Message:
-    where = ChatSelector((await _job(context, given.job_id)).chat)
-    job = await jobs.cancel(context.use_case, context.account, given.job_id, where)
+@own_tool(Outcome, reads=False)
+async def cancel_job(context: RequestContext, *, job_id: str) -> Message:
+    """Stops a job."""
+    where = ChatSelector((await _job(context, job_id)).chat)
+    job = await jobs.cancel(context.use_case, context.account, job_id, where)
     return results.result((), results.outcome(job))
 
 
@@ -168,45 +198,3 @@ async def _job(context: RequestContext, job_id: str) -> JobRecord:
     if job is None or job.account != context.account:
         raise ApiError("job_not_found")
     return job
-
-
-@dataclass(frozen=True)
-class OwnTool:
-    """A tool as it is listed, and what answers a call."""
-
-    description: str
-    input: type[ToolInput]
-    output: type[BaseModel]
-    answer: Callable[[RequestContext, Any], Awaitable[Message]]
-    reads: bool = True
-    free: bool = False
-    """Its calls count against no request rate."""
-
-
-OWN_TOOLS: Final = {
-    "list_chats": OwnTool(
-        "Lists the chats, last used first, each with the beginning of its last message.",
-        ListChats,
-        ChatList,
-        _list_chats,
-    ),
-    "search_files": OwnTool(
-        "Searches the files of a chat by words of their names and contents.", SearchFiles, FileSearch, _search_files
-    ),
-    "list_files": OwnTool("Lists the files of a chat by their paths.", ListFiles, FilePage, _list_files),
-    "read_file": OwnTool(
-        "Reads a file of a chat: its text, page by page, or the picture that it is.", ReadFile, ReadContent, _read_file
-    ),
-    "get_run": OwnTool(
-        "Reads a run: its answer once it has ended; before, its status and what it waits for.",
-        RunId,
-        Outcome,
-        _get_run,
-        free=True,
-    ),
-    "get_job": OwnTool(
-        "Reads a job: its result once it has ended; before, its status.", JobId, Outcome, _get_job, free=True
-    ),
-    "cancel_run": OwnTool("Stops a run.", RunId, Outcome, _cancel_run, reads=False),
-    "cancel_job": OwnTool("Stops a job.", JobId, Outcome, _cancel_job, reads=False),
-}
