@@ -67,15 +67,12 @@ class McpServer:
             "resources/read": resources.read,
             "completion/complete": resources.complete,
         }
-        tasks_too: dict[str, Method] = {
+        self.modern: dict[str, Method] = {
+            **both,
+            "server/discover": self._discover,
             "tasks/get": tasks.get,
             "tasks/update": tasks.update,
             "tasks/cancel": tasks.cancel,
-        }
-        self.modern: dict[str, Method] = {
-            **both,
-            **tasks_too,
-            "server/discover": self._discover,
             _LISTEN: tasks.listen,
         }
         self.legacy: dict[str, Method] = {**both, "initialize": self._initialize, "ping": _ping}
@@ -83,7 +80,7 @@ class McpServer:
     async def post(self, context: RequestContext) -> Response:
         """Answer one message. Faults of the message become JSON-RPC errors (docs/mcp.md "What may go wrong there")."""
         context = _billed_to_plan(context)
-        metrics, method = context.use_case.metrics, OTHER
+        metrics, method, request = context.use_case.metrics, OTHER, None
         try:
             document = await _document(context)
             request = parse_request(document, context.request.headers)
@@ -96,20 +93,12 @@ class McpServer:
             metrics.mcp_requests.add(method, FAULT)
             return Response(encode(fault.response()), fault.status, media_type=JSON)
         except Exception:
-            if method != OTHER:
+            if request is not None:
                 metrics.mcp_requests.add(method, REFUSED)
             raise
 
     def receive(self, document: Mapping[str, Any]) -> None:
         """Take a notification, or an answer of the client's. The service expects none."""
-
-    async def answer(self, context: RequestContext, request: McpRequest) -> Answer:
-        """Answer a request. Raises `Fault`."""
-        method = (self.modern if request.modern else self.legacy).get(request.method)
-        if method is None:
-            status = 404 if request.modern else 200
-            raise Fault(METHOD_NOT_FOUND, f"There is no method {request.method[:80]!r}.", status=status)
-        return await method(context, request)
 
     def capabilities(self, request: McpRequest) -> Message:
         return {"tools": {}, "resources": {}, "completions": {}}
@@ -146,7 +135,11 @@ class McpServer:
             # Requests that change nothing are not logged, as over the other routes.
             reads = request.method not in _CHANGES or bool(own and own.reads)
             context.request.scope["state"]["read"] = reads
-            found = await self.answer(context, request)
+            answer = (self.modern if request.modern else self.legacy).get(request.method)
+            if answer is None:
+                status = 404 if request.modern else 200
+                raise Fault(METHOD_NOT_FOUND, f"There is no method {request.method[:80]!r}.", status=status)
+            found = await answer(context, request)
         except Fault as fault:
             fault.id = request.id
             raise
