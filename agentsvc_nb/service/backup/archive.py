@@ -38,7 +38,7 @@ FORMAT: Final = 2
 MANIFEST: Final = "manifest.json"
 SERVERS: Final = "mcp.json"
 END: Final = "end.json"
-LEFT_OUT: Final = frozenset({"meta", "oauth_code", "process", "session"})
+LEFT_OUT: Final = frozenset({"meta", "process", "session"})
 """Tables that are in no backup: who works at the moment, who is signed in, and what belongs to one database."""
 ORDERED: Final = frozenset({"job", "run", "tool_call"})
 """Tables whose rows are listed by their `rowid`."""
