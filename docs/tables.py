@@ -22,7 +22,7 @@ from agentsvc_nb.wire.routes import MCP, ROUTES
 from docs import command_pages, limit_pages, magic_pages, test_pages, tool_pages
 
 HERE = Path(__file__).parent
-METRICS = (*(counted.metric for counted in vars(Metrics()).values()), *GAUGES)
+METRICS = (*(counted.metric for counted in Metrics().all()), *GAUGES)
 STATED = "*stated*: part of the API as it was first described; *ours*: decided by this project ([api/](api/README.md))."
 
 

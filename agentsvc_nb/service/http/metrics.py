@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from starlette.requests import Request
@@ -18,11 +18,14 @@ from agentsvc_nb.service.http.context import Services
 from agentsvc_nb.service.http.responses import refusal
 from agentsvc_nb.service.http.routing import answered, unknown_path
 from agentsvc_nb.service.runs import observing
-from agentsvc_nb.service.telemetry import metrics
-from agentsvc_nb.service.telemetry.metrics import Labels, Metric, gauge
+from agentsvc_nb.service.telemetry.metrics import Labels, Metric, Metrics
 from agentsvc_nb.settings import Settings
 
+Gauges = Mapping[Metric, Mapping[Labels, float]]
+Render = Callable[[Metrics, Gauges], bytes]
+
 PATH: Final = "/metrics"
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 RUNS: Final = Metric("agentsvc_runs", "gauge", "Active runs by status.", ("status",))
 JOBS: Final = Metric("agentsvc_jobs", "gauge", "Active jobs of tools by status.", ("status",))
@@ -53,14 +56,19 @@ GAUGES: Final = (
 
 def routes(settings: Settings) -> list[BaseRoute]:
     """The route; none without a token."""
-    return [Route(PATH, MetricsEndpoint(settings.metrics_token))] if settings.metrics_token else []
+    if not settings.metrics_token:
+        return []
+    from agentsvc_nb.service.telemetry.prometheus import render  # a service without the route does not load the library
+
+    return [Route(PATH, MetricsEndpoint(settings.metrics_token, render))]
 
 
 class MetricsEndpoint:
     """An ASGI endpoint that knows one token."""
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, render: Render) -> None:
         self._token = token.encode()
+        self._render = render
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -68,20 +76,19 @@ class MetricsEndpoint:
         opens = kind.lower() == "bearer" and secrets.compare_digest(given.strip().encode("latin-1"), self._token)
         if not opens or request.method not in ("GET", "HEAD"):
             return await unknown_path(scope, receive, send)
-        response = await answered(request, _respond(scope["app"].state.service.services), refusal)
+        response = await answered(request, self._respond(scope["app"].state.service.services), refusal)
         if response is not None:
             await response(scope, receive, send)
 
+    async def _respond(self, services: Services) -> Response:
+        text = self._render(services.use_case.metrics, await _looked_up(services))
+        return Response(text, media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
 
-async def _respond(services: Services) -> Response:
-    lines = [*services.use_case.metrics.lines(), *await _looked_up(services)]
-    return Response("\n".join(lines) + "\n", media_type=metrics.CONTENT_TYPE, headers={"Cache-Control": "no-store"})
 
-
-async def _looked_up(services: Services) -> Iterator[str]:
+async def _looked_up(services: Services) -> Gauges:
     now, found = services.use_case.now, await observing.under_way(services.use_case)
     waiting = {"run": found.runs, "job": found.jobs}
-    values: dict[Metric, dict[Labels, float]] = {
+    return {
         RUNS: {(status,): count for status, count in found.runs.by_status.items()},
         JOBS: {(status,): count for status, count in found.jobs.by_status.items()},
         QUEUE_DEPTH: {(work,): active.by_status["queued"] for work, active in waiting.items()},
@@ -95,9 +102,8 @@ async def _looked_up(services: Services) -> Iterator[str]:
         DATABASE: {(): found.database_bytes},
         **_disk(DataFolder(services.settings.data)),
     }
-    return (line for metric in GAUGES for line in gauge(metric, values.get(metric, {})))
 
 
-def _disk(folder: DataFolder) -> dict[Metric, dict[Labels, float]]:
+def _disk(folder: DataFolder) -> Gauges:
     disk = shutil.disk_usage(folder.path)
     return {DISK_SIZE: {(): disk.total}, DISK_FREE: {(): disk.free}}

@@ -1,4 +1,4 @@
-"""Metrics in Prometheus' text format: counters and histograms of this process, and their rendering.
+"""Metrics of this process: counters and histograms. `prometheus.py` renders them.
 
 Only for the event loop's thread. Labels have few values by construction: never an id, a chat or an account, and a code
 or tool that somebody made up is counted as `other`.
@@ -7,14 +7,13 @@ or tool that somebody made up is counted as `other`.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, Literal
 
 from agentsvc_nb.wire.codes import FAILURES
 
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 OTHER: Final = "other"
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -34,16 +33,6 @@ class Metric:
     help: str
     labels: Labels = ()
 
-    def header(self) -> Iterator[str]:
-        yield f"# HELP {self.name} {self.help}"
-        yield f"# TYPE {self.name} {self.kind}"
-
-    def sample(self, labels: Labels, value: float) -> str:
-        return f"{self.name}{{{self.told(labels)}}} {_number(value)}" if labels else f"{self.name} {_number(value)}"
-
-    def told(self, labels: Labels) -> str:
-        return ",".join(f'{name}="{_escaped(text)}"' for name, text in zip(self.labels, labels, strict=True))
-
 
 class Counter:
     """A sum for each combination of labels, from the start of the process; what is open now, if ends are subtracted."""
@@ -51,15 +40,10 @@ class Counter:
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
         # Without labels there is one sum, which is shown before anything was counted.
-        self._sums: dict[Labels, float] = {} if metric.labels else {(): 0}
+        self.sums: dict[Labels, float] = {} if metric.labels else {(): 0}
 
     def add(self, *labels: str, by: float = 1) -> None:
-        self._sums[labels] = self._sums.get(labels, 0) + by
-
-    def lines(self) -> Iterator[str]:
-        yield from self.metric.header()
-        for labels, value in self._sums.items():
-            yield self.metric.sample(labels, value)
+        self.sums[labels] = self.sums.get(labels, 0) + by
 
 
 class Histogram:
@@ -79,31 +63,11 @@ class Histogram:
         counts[bisect_left(self._bounds, value)] += 1
         self._sums[labels] += value
 
-    def lines(self) -> Iterator[str]:
-        yield from self.metric.header()
-        name, bounds = self.metric.name, [*map(_number, self._bounds), "+Inf"]
+    def observed(self) -> Iterator[tuple[Labels, list[tuple[str, float]], float]]:
+        """Yield labels, the number of observations up to each bound, and the sum of the observations."""
+        bounds = [*(f"{bound:g}" for bound in self._bounds), "+Inf"]
         for labels, counts in self._counts.items():
-            told = self.metric.told(labels)
-            within = f"{told}," if told else ""
-            for bound, count in zip(bounds, accumulate(counts), strict=True):
-                yield f'{name}_bucket{{{within}le="{bound}"}} {count}'
-            yield f"{name}_sum{{{told}}} {_number(self._sums[labels])}"
-            yield f"{name}_count{{{told}}} {sum(counts)}"
-
-
-def gauge(metric: Metric, values: Mapping[Labels, float]) -> Iterator[str]:
-    """The lines of a value that was looked up just now."""
-    yield from metric.header()
-    for labels, value in values.items():
-        yield metric.sample(labels, value)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(float(value))
+            yield labels, list(zip(bounds, accumulate(counts), strict=True)), self._sums[labels]
 
 
 RUNS_ENDED: Final = Metric(
@@ -177,9 +141,8 @@ class Metrics:
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         self.request_seconds.observe(method if method in _METHODS else OTHER, route, str(status), value=seconds)
 
-    def lines(self) -> Iterator[str]:
-        for metric in vars(self).values():
-            yield from metric.lines()
+    def all(self) -> list[Counter | Histogram]:
+        return list(vars(self).values())
 
 
 def _code(code: str | None) -> str:
