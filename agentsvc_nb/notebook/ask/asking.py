@@ -11,8 +11,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.background import Background, nothing
 from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed, StartControl, Stream
-from agentsvc_nb.notebook.ask.question import AskPlan, Question
-from agentsvc_nb.notebook.ask.question import plan as make_plan
+from agentsvc_nb.notebook.ask.question import AskRequest, Question, prepare_request
 from agentsvc_nb.notebook.ask.several import VariantColumn, Variants, VariantsOutput, watch
 from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.display.screens import Screen
@@ -36,9 +35,9 @@ _NOT_RUN_AGAIN: Final = "Code that the agent had run in the kernel is not run ag
 
 
 def ask(session: Session, question: Question, screen: Screen, *, reuse: bool = True) -> CellAnswer:
-    """Ask the question, or show an earlier run again (`question.plan`). Returns and raises as `RunWatcher.watch`."""
-    planned = _plan_and_record(session, question, reuse)
-    return planned.watch(planned.watcher(screen))
+    """Ask the question, or show an earlier run again (`prepare_request`). Returns and raises as `RunWatcher.watch`."""
+    pending = _prepare_and_record(session, question, reuse)
+    return pending.watch(pending.watcher(screen))
 
 
 def ask_in_background(
@@ -60,16 +59,16 @@ def ask_in_background(
         then: called in the run's thread when the run has ended.
 
     Raises:
-        AskError: the service could not be asked for the plan. Later errors are raised by the result's `wait`, or with
-            `here` by this function.
+        AskError: the service did not answer before the start. Later errors are raised by the result's `wait`, or
+            with `here` by this function.
     """
     # Queued behind the run that holds the chat, not refused: its cell has ended, so nobody is there to ask again.
-    planned = _plan_and_record(session, replace(question, wait=True), reuse)
-    address = str(planned.plan.address)
-    planned.detach()
-    planned.earlier = None if question.new_chat else session.last_in_background.get(address)
-    watcher = planned.watcher(screen, session.take_notes())
-    background = Background(watcher, lambda: planned.watch(watcher), then)
+    pending = _prepare_and_record(session, replace(question, wait=True), reuse)
+    address = str(pending.request.address)
+    pending.detach()
+    pending.earlier = None if question.new_chat else session.last_in_background.get(address)
+    watcher = pending.watcher(screen, session.take_notes())
+    background = Background(watcher, lambda: pending.watch(watcher), then)
     session.last_in_background[address] = background
     if here:
         background.run_here()
@@ -86,12 +85,12 @@ def prepare_ask(session: Session, question: Question, screen: Screen) -> Backgro
     cells' runs are shown again. Raises `AskError` when there is no connection.
     """
     where = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
-    plan = AskPlan(where, "", secrets.token_urlsafe(24))
-    planned = _PlannedAsk(session, session.client(), question, plan, detached=True)
-    planned.record_start()
-    watcher = planned.watcher(screen, session.take_notes())
+    request = AskRequest(where, "", secrets.token_urlsafe(24))
+    pending = _PendingAsk(session, session.client(), question, request, detached=True)
+    pending.record_start()
+    watcher = pending.watcher(screen, session.take_notes())
     watcher.hint = ""  # no cell fails with it
-    return Background(watcher, lambda: planned.watch(watcher))
+    return Background(watcher, lambda: pending.watch(watcher))
 
 
 def ask_variants(
@@ -101,57 +100,57 @@ def ask_variants(
 
     `Variants.pick` makes one of these chats the notebook's.
 
-    Raises `AskError` when the service could not be asked for the plan, and whatever `variants.watch` raises.
+    Raises `AskError` when the service did not answer before the start, and whatever `variants.watch` raises.
     """
     staged = session.staged
     with errors_as_cells(session):
         source = chat_with_files(session)
-    variants: list[_PlannedAsk] = []
+    variants: list[_PendingAsk] = []
     for number in range(1, count + 1):
         variant = replace(question, new_chat=True, variant=number, files_from=source, raise_error=False)
-        planned = _plan(session, variant, reuse)
-        planned.detach()
-        variants.append(planned)
+        pending = _prepare(session, variant, reuse)
+        pending.detach()
+        variants.append(pending)
     columns = [VariantColumn() for _ in variants]
-    runs = [_start_variant(planned, column, staged) for planned, column in zip(variants, columns, strict=True)]
+    runs = [_start_variant(pending, column, staged) for pending, column in zip(variants, columns, strict=True)]
     session.staged = staged  # the notebook's own chat has them still to get, unless a variant takes its place
     return watch(session, runs, columns, board)
 
 
-def _start_variant(planned: _PlannedAsk, screen: Screen, staged: dict[str, StagedFile]) -> Background:
+def _start_variant(pending: _PendingAsk, screen: Screen, staged: dict[str, StagedFile]) -> Background:
     """Start one of several variants. Each of them attaches all staged uploads."""
-    planned.record_start()
-    planned.staged = {} if planned.plan.shown else staged
-    watcher = planned.watcher(screen)
+    pending.record_start()
+    pending.staged = {} if pending.request.shown else staged
+    watcher = pending.watcher(screen)
     watcher.hint = ""  # its column says why it failed
-    background = Background(watcher, lambda: planned.watch(watcher))
+    background = Background(watcher, lambda: pending.watch(watcher))
     background.start()
     return background
 
 
-def _plan_and_record(session: Session, question: Question, reuse: bool) -> _PlannedAsk:
-    planned = _plan(session, question, reuse)
-    planned.record_start()
-    return planned
+def _prepare_and_record(session: Session, question: Question, reuse: bool) -> _PendingAsk:
+    pending = _prepare(session, question, reuse)
+    pending.record_start()
+    return pending
 
 
-def _plan(session: Session, question: Question, reuse: bool) -> _PlannedAsk:
+def _prepare(session: Session, question: Question, reuse: bool) -> _PendingAsk:
     client = session.client()
     try:
         if question.model and question.model not in session.known.models:
             session.known.models = [model.id for model in client.models.list()]
-        return _PlannedAsk(session, client, question, make_plan(session, client, question, reuse))
+        return _PendingAsk(session, client, question, prepare_request(session, client, question, reuse))
     except StefanBrainError as error:
         raise to_ask_error(error, session.base_url) from None
 
 
 @dataclass
-class _PlannedAsk:
-    """A question with its plan; it opens the run's stream and updates the session and the journal.
+class _PendingAsk:
+    """A question with its request; it opens the run's stream and updates the session and the journal.
 
     Attributes:
         detached: it runs in the background or in a chat other than the notebook's. Its turn is then recorded when it
-            is planned, and a new chat does not become the notebook's.
+            is prepared, and a new chat does not become the notebook's.
         earlier: the background question to the same chat that must end first.
         staged: the staged uploads that it attaches.
         opened: whether its run has started, or the run that is shown again was found.
@@ -160,7 +159,7 @@ class _PlannedAsk:
     session: Session
     client: AgentService
     question: Question
-    plan: AskPlan
+    request: AskRequest
     detached: bool = False
     earlier: EarlierQuestion | None = None
     staged: dict[str, StagedFile] = field(default_factory=dict)
@@ -168,12 +167,12 @@ class _PlannedAsk:
     desk: KernelDesk | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        if self.question.kernel is not None and not self.plan.shown:
+        if self.question.kernel is not None and not self.request.shown:
             self.desk = KernelDesk(self.question.kernel, self.session.journal, self.client)
 
     def record_start(self) -> None:
         """Write the start into the journal and claim the staged uploads, unless an earlier run is shown again."""
-        if self.plan.shown:
+        if self.request.shown:
             return
         self.session.journal.start(self._entry())
         if self.question.own_chat:
@@ -183,11 +182,11 @@ class _PlannedAsk:
     def detach(self) -> None:
         """Record the turn now, in the order of the cells, rather than when the run starts."""
         self.detached = True
-        self.record_turn(str(self.plan.address))
+        self.record_turn(str(self.request.address))
 
     def watcher(self, screen: Screen, notes: tuple[str, ...] = ()) -> RunWatcher:
         question = self.question
-        again = self.plan.shown is not None
+        again = self.request.shown is not None
         return RunWatcher(
             self.session,
             self.client,
@@ -203,7 +202,7 @@ class _PlannedAsk:
         )
 
     def _again(self) -> tuple[str, ...]:
-        if not self.plan.shown:
+        if not self.request.shown:
             return ()
         kernel = self.question.kernel is not None and self.question.kernel.mode == "ask"
         return (_AGAIN, _NOT_RUN_AGAIN) if kernel else (_AGAIN,)
@@ -222,29 +221,29 @@ class _PlannedAsk:
 
     def record_turn(self, place: str) -> None:
         """Add the turn to the execution history, so that its cell asks anew when it is run again in this kernel."""
-        self.session.execution_history.add(TurnRecord(self.question.place, place, self.plan.key))
-        self.session.execution_history.mark(self.plan.fingerprint, self.question.place.page)
+        self.session.execution_history.add(TurnRecord(self.question.place, place, self.request.key))
+        self.session.execution_history.mark(self.request.fingerprint, self.question.place.page)
 
     def _undo(self, refused: bool, unsent: bool = False) -> None:
         """Return the staged uploads to the session; tell the journal that the start was refused or never sent."""
         self.session.staged = self.staged | self.session.staged
         if refused:
-            self.session.journal.refused(self.plan.key)
+            self.session.journal.refused(self.request.key)
         if unsent:
-            self.session.journal.unsent(self.plan.key)
+            self.session.journal.unsent(self.request.key)
 
     def _open(self, control: StartControl) -> Stream:
-        if self.plan.shown:
-            return self.client.runs.attach(self.plan.shown, max_retries=RECONNECTS)
+        if self.request.shown:
+            return self.client.runs.attach(self.request.shown, max_retries=RECONNECTS)
         if self.earlier is not None:
             _wait_for_earlier(self.earlier, control)
         return wait_for_turn(self._start, self.client, control) if self.question.wait else self._start()
 
     def _start(self) -> Stream:
-        request = self.question.request(self.plan.address, self.staged.values())
+        request = self.question.request(self.request.address, self.staged.values())
         tools = self.desk.tools() if self.desk else ()
         stream = self.client.runs.start_and_stream(
-            **request, client_tools=tools, idempotency_key=self.plan.key, max_retries=RECONNECTS
+            **request, client_tools=tools, idempotency_key=self.request.key, max_retries=RECONNECTS
         )
         if self.desk is not None:
             self.desk.opened(stream.run)
@@ -252,27 +251,27 @@ class _PlannedAsk:
 
     def _on_open(self, run: Run) -> None:
         self.opened = True
-        place = str(self.plan.address)
-        if not self.plan.shown:
-            self.session.journal.opened(self.plan.key, run)
+        place = str(self.request.address)
+        if not self.request.shown:
+            self.session.journal.opened(self.request.key, run)
         if run.chat and self.question.new_chat and not self.detached:
             self.session.move(run.chat)
             place = str(self.session.address(run.chat))
-        self.session.learn(self.plan.address, run.chat)
+        self.session.learn(self.request.address, run.chat)
         if not self.detached:
             self.record_turn(place)
 
     def _entry(self) -> JournalEntry:
         return JournalEntry(
-            idempotency_key=self.plan.key,
-            fingerprint=self.plan.fingerprint,
+            idempotency_key=self.request.key,
+            fingerprint=self.request.fingerprint,
             notebook=self.session.notebook or self.session.label,
             base_url=self.session.base_url,
-            address=str(self.plan.address),
+            address=str(self.request.address),
             prompt=self.question.title,
             typed=self.question.typed[:TYPED_CHARS],
             attachments=" ".join(file.sha256 for file in self.question.files),
-            uploads=self.plan.uploads,
+            uploads=self.request.uploads,
         )
 
 

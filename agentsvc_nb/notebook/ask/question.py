@@ -122,7 +122,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class AskPlan:
+class AskRequest:
     """How to answer a question: start a run with idempotency key `key`, or show again the run `shown`.
 
     `uploads` are the files that the chat has before the question, staged ones included.
@@ -135,7 +135,7 @@ class AskPlan:
     shown: str | None = None
 
 
-def plan(session: Session, client: AgentService, question: Question, reuse: bool = True) -> AskPlan:
+def prepare_request(session: Session, client: AgentService, question: Question, reuse: bool = True) -> AskRequest:
     """Decide whether to ask or to show an earlier run again. Reads the chat's uploads and that run; starts nothing.
 
     An earlier run is shown only if `reuse`, and when this kernel has not run such a cell yet. Raises the client's
@@ -143,15 +143,15 @@ def plan(session: Session, client: AgentService, question: Question, reuse: bool
     """
     address = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
     if not session.notebook:  # outside a notebook no cell is run again after a restart, so no run is shown again
-        return AskPlan(address, "", secrets.token_urlsafe(24))
+        return AskRequest(address, "", secrets.token_urlsafe(24))
     print_, uploads = fingerprint(session, question, address), _uploads(session, client, question, address)
     prints = [print_, *_earlier_fingerprints(session, question, address)]
     known = [] if question.fresh else _fitting(session, question, address, prints, uploads)
     first = session.execution_history.first(print_, question.place.page)
     shown = _showable(session, client, known) if reuse and first else None
     if shown is not None:
-        return AskPlan(address, print_, shown.idempotency_key, uploads, shown.run_id)
-    return AskPlan(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads)
+        return AskRequest(address, print_, shown.idempotency_key, uploads, shown.run_id)
+    return AskRequest(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads)
 
 
 def fingerprint(session: Session, question: Question, address: ChatAddress) -> str:
