@@ -199,7 +199,7 @@ def _print_account(args: argparse.Namespace) -> int:
         since = rfc3339(found.account.review_since)
         print(f"review: since {since}, when a call came without token counts; end it with `agentsvc account reconcile`")
     print(f"wallet: {found.wallet / CENT:.2f} cents billed ({_limit(config, 'wallet_cents')})")
-    print(f"plan pool, this month: {found.plan / CENT:.2f} cents billed ({_limit(config, 'plan_pool_cents')})")
+    print(f"plan pool, this month: {found.plan_pool / CENT:.2f} cents billed ({_limit(config, 'plan_pool_cents')})")
     print(f"held by active runs and jobs: {found.held / CENT:.2f} cents")
     return 0
 
@@ -215,7 +215,7 @@ def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
         "plan": found.account.plan,
         "review_since": rfc3339(review) if review is not None else None,
         "wallet_cents": found.wallet / CENT,
-        "plan_pool_cents": found.plan / CENT,
+        "plan_pool_cents": found.plan_pool / CENT,
         "held_cents": found.held / CENT,
     }
 

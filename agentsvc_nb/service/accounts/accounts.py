@@ -217,12 +217,12 @@ def _digest(pepper: str, secret: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AccountBalance:
-    """An account with its money in micro-cents: `wallet` is all that the wallet was ever billed, `plan` what the plan
-    pool was billed this month, and `held` the sum of the holds."""
+    """An account with its money in micro-cents: `wallet` is all that the wallet was ever billed, `plan_pool` what the
+    plan's pool was billed this month, and `held` the sum of the holds."""
 
     account: AccountRecord
     wallet: int
-    plan: int
+    plan_pool: int
     held: int
 
 

@@ -148,7 +148,7 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
     hold = max(settings.run_hold_cents * CENT, charges_microcents)
     bill = Bill(key.account, key.id, "plan" if key.member else "wallet", hold)
     if key.member:
-        _check_plan(tx, bill, settings.plan_pool_cents, now)
+        _check_plan_pool(tx, bill, settings.plan_pool_cents, now)
     else:
         if settings.wallet_cents is not None and account_records.get(tx, bill.account).review_since is not None:
             raise ApiError("api_wallet_reconciliation_required")
@@ -166,7 +166,7 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
     bill = Bill(payer.account, payer.key_id, payer.pool, tokens + charges)
     try:
         if payer.pool == "plan":
-            _check_plan(tx, bill, settings.plan_pool_cents, now)
+            _check_plan_pool(tx, bill, settings.plan_pool_cents, now)
             return
         _check_wallet(tx, bill, settings.wallet_cents)
         key = account_records.get_key(tx, payer.account, payer.key_id)
@@ -248,7 +248,7 @@ def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
         raise ApiError("api_key_budget_exhausted", room if billed < budget_cents * CENT else None, key_budget=facts)
 
 
-def _check_plan(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
+def _check_plan_pool(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
     """Raises when the month's plan bills and the holds use up the plan pool. None is an unlimited pool."""
     if pool_cents is None:
         return
