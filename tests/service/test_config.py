@@ -12,38 +12,9 @@ from agentsvc_nb.service.config import KeptSettings, ServiceConfig, load_config
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.settings import Settings, SettingsError, variable
+from tests.service.setting_examples import example
 
 OWN = "http://127.0.0.1:8000/v1"
-CHOICES = {
-    "secret": "s" * 32,
-    "database": "postgresql:///agents",
-    "public_url": "https://agents.example.com",
-    "origins": "https://other.example.com",
-    "model": "openai-chat:x",
-    "model_url": OWN,
-    "model_sees": "yes",
-    "model_tools": "0",
-    "approve_effects": "true",
-    "fetch_allow": "host.example, 127.0.0.1:8123",
-    "mcp_servers": "tickets=https://tickets.example/mcp",
-    "mcp_keys": "tickets=secret",
-    "mcp_trusted": "tickets",
-    "mcp_allow": "tickets.example",
-    "image_url": OWN,
-    "blobs": "s3://files/ours",
-    "smtp_url": "smtp://mail.example:25",
-    "mail_from": "a@b.example",
-    "mail_recipients": "@b.example,c@d.example",
-    "web_search": "brave",
-    "web_search_url": OWN,
-    "meta_url": OWN,
-    "trace_content": "yes",
-    "log_format": "json",
-    "models": "scripted,offline",
-    "prices": "ollama:qwen3=20/60",
-    "whisper_model": "whisper",
-    "sync_hold_seconds": "0.1",
-}
 
 
 @pytest.fixture
@@ -96,7 +67,7 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
     """Each alone, and what is kept reads as it was meant, wherever the next starter is."""
     lost = set()
     for name in Settings.model_fields.keys() - {"data"}:
-        env = {variable(name): CHOICES.get(name, "7")}
+        env = {variable(name): example(name)}
         starter.start(**env)
         meant = getattr(starter.config(**env).settings, name)
         monkeypatch.chdir(starter.folder.path)

@@ -10,6 +10,7 @@ import pytest
 from agentsvc_nb import data_folder, model_names, settings
 from agentsvc_nb.agents import choose
 from agentsvc_nb.settings import Settings, SettingsError
+from tests.service.setting_examples import example
 
 DATA = Path("/srv/agentsvc")
 
@@ -36,33 +37,11 @@ def test_every_field_is_read_somewhere() -> None:
 
 def test_every_field_can_be_set_by_its_variable() -> None:
     """Each field has a variable that changes it, and no variable stands without a field."""
-    text = {"data": "/srv/other", "model": "scripted", "fetch_allow": "host.example", "image_url": "http://a"} | {
-        "blobs": "s3://files/ours",
-        "smtp_url": "smtp://mail.example", "mail_from": "a@b.example", "mail_recipients": "@b.example",
-        "web_search": "brave", "web_search_url": "http://a", "meta_url": "http://a", "whisper_model": "/srv/whisper",
-    }  # fmt: skip
-    text |= {
-        "secret": "s" * 32,
-        "database": "postgresql://ada:secret@host.example/agents",
-        "public_url": "https://agents.example.com",
-        "origins": "https://other.example.com",
-        "model_url": "http://host.example/v1",
-        "models": "offline,scripted",
-        "prices": "ollama:qwen3=20/60",
-        "model_sees": "True",
-        "model_tools": "False",
-        "approve_effects": "True",
-        "trace_content": "True",
-        "log_format": "json",
-        "mcp_servers": "tickets=https://tickets.example/mcp",
-        "mcp_keys": "tickets=secret",
-        "mcp_trusted": "tickets",
-    }
     for name in Settings.model_fields:
-        env = {settings.variable(name): text.get(name, "7")}
-        found = getattr(Settings.from_env(env), name)
+        text = example(name)
+        found = getattr(Settings.from_env({settings.variable(name): text}), name)
         shown = ",".join(found) if isinstance(found, tuple) else str(found)
-        assert shown.removesuffix(".0") == text.get(name, "7")
+        assert shown.removesuffix(".0") == {"yes": "True"}.get(text, text)
 
 
 def test_overrides_win_and_none_is_absent() -> None:
