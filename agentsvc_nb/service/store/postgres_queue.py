@@ -71,7 +71,9 @@ class PostgresQueue:
         app = self._app(execute, lost)
         try:
             async with app.open_async():
-                direct = await _is_direct(app)
+                assert isinstance(app.connector, procrastinate.PsycopgConnector)
+                async with app.connector.pool.connection() as connection:
+                    direct = await _is_direct(connection)
                 await app.run_worker_async(
                     queues=queues,
                     concurrency=AT_ONCE,
@@ -92,9 +94,9 @@ class PostgresQueue:
         connector = procrastinate.PsycopgConnector(
             kwargs={**self._given, "prepare_threshold": None},
             min_size=1,
-            max_size=3,
+            max_size=4,
             timeout=CONNECT_SECONDS,
-            configure=_commit_each,
+            configure=_configure,
         )
         app = procrastinate.App(connector=connector)
 
@@ -122,13 +124,15 @@ class PostgresQueue:
         return app
 
 
-async def _commit_each(connection: psycopg.AsyncConnection[Any]) -> None:
+async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     await connection.set_autocommit(True)
+    if await _is_direct(connection):  # a pooler would give the setting to others
+        # A job that is taken or ended need not be on the disk by itself: the claim of its run, which follows, is, and
+        # that is written after it.
+        await connection.execute("SET synchronous_commit = off")
 
 
-async def _is_direct(app: procrastinate.App) -> bool:
+async def _is_direct(connection: psycopg.AsyncConnection[Any]) -> bool:
     """True without a pooler between (as in `postgres`): one tells another process id than the server does."""
-    assert isinstance(app.connector, procrastinate.PsycopgConnector)
-    async with app.connector.pool.connection() as connection:
-        row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
-        return row is not None and row[0] == connection.info.backend_pid
+    row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
+    return row is not None and row[0] == connection.info.backend_pid
