@@ -154,33 +154,36 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
     agreed = {"taskIds": list(task_ids)} if task_ids else {}
     yield notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed})
     signals, shown = context.services.use_case.signals, dict[str, object]()
-    while not signals.stopping:
-        seen = signals.sent
-        for id in list(task_ids):
-            try:
-                work = await find(context, id)
-                state = await _state(context, request, work)
-            except Fault:  # it was deleted with its chat
-                task_ids.remove(id)
-                continue
-            except StoreBusy:
-                seen = -1  # ask again
-                await asyncio.sleep(RETRY_SECONDS)
-                break
-            now = (state["status"], tuple(state.get("inputRequests", ())), state.get("statusMessage"))
-            if now != shown.get(id):
-                shown[id] = now
-                yield notification("notifications/tasks", {**state, "_meta": meta})
-            if work.ended_at is not None:
-                task_ids.remove(id)
-        # What was read stays current until something is signalled. To look at the counter costs less than a watcher
-        # for each task.
-        for _ in range(round(STREAM_PING_SECONDS / _LISTEN_SECONDS)):
-            if signals.sent != seen or signals.stopping:
-                break
-            await asyncio.sleep(_LISTEN_SECONDS)
-        else:
-            yield None
+    with contextlib.ExitStack() as watches:
+        for id in task_ids:  # where processes share a database, a replica looks at what somebody watches
+            watches.enter_context(signals.watch(id))
+        while not signals.stopping:
+            seen = signals.sent
+            for id in list(task_ids):
+                try:
+                    work = await find(context, id)
+                    state = await _state(context, request, work)
+                except Fault:  # it was deleted with its chat
+                    task_ids.remove(id)
+                    continue
+                except StoreBusy:
+                    seen = -1  # ask again
+                    await asyncio.sleep(RETRY_SECONDS)
+                    break
+                now = (state["status"], tuple(state.get("inputRequests", ())), state.get("statusMessage"))
+                if now != shown.get(id):
+                    shown[id] = now
+                    yield notification("notifications/tasks", {**state, "_meta": meta})
+                if work.ended_at is not None:
+                    task_ids.remove(id)
+            # What was read stays current until something is signalled. To look at the counter costs less than a wait
+            # for each task.
+            for _ in range(round(STREAM_PING_SECONDS / _LISTEN_SECONDS)):
+                if signals.sent != seen or signals.stopping:
+                    break
+                await asyncio.sleep(_LISTEN_SECONDS)
+            else:
+                yield None
     yield request.response({"_meta": meta})
 
 
