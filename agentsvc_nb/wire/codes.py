@@ -199,7 +199,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
     405: {"method_not_allowed": Code("The path does not take this method.", "See the Allow header.")},
     408: {
         "request_timeout": Code(
-            "The request did not arrive in time: its headers took over 20 seconds, or its body stalled.",
+            "The request did not arrive in time: its body stalled.",
             "Send it again, over a better connection.",
         ),
     },
