@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 from agentsvc_nb.service.ports import Row, Tx
 
@@ -32,9 +32,22 @@ def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
     return {name: sql for name, sql in found.items() if not name.endswith(_OTHER)}
 
 
-def record(made: type[R], row: Row, /, **read: Any) -> R:
+def returned(tx: Tx, statement: str, /, **params: Any) -> Row:
+    """The row of a statement that always returns one."""
+    row = tx.one(statement, **params)
+    assert row is not None
+    return row
+
+
+@overload
+def record(made: type[R], row: Row, /, **read: Any) -> R: ...
+@overload
+def record(made: type[R], row: Row | None, /, **read: Any) -> R | None: ...
+def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
     """The record of a row, with `read` in place of some columns, and without those that a newer version has added to
-    the database that this one works with, too."""
+    the database that this one works with, too; None without a row."""
+    if row is None:
+        return None
     values = {**row, **read}
     return made(**{name: values[name] for name in made.__slots__})  # type: ignore[attr-defined]
 
@@ -59,5 +72,5 @@ _sql = load("newest")
 
 def newest(tx: Tx) -> int | None:
     """The time of the newest record in ms; None when there is none."""
-    row = tx.one(_sql["newest"])
-    return None if row is None else row["at"]
+    at: int | None = returned(tx, _sql["newest"])["at"]
+    return at

@@ -162,7 +162,6 @@ def test_an_account_below_its_share_may_start_in_a_full_service() -> None:
 def _active(tx: Tx, account: str, number: int) -> None:
     run_records.insert(
         tx,
-        run_id=f"run{number}",
         account=account,
         key_id="key",
         pool="wallet",

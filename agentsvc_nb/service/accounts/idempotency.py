@@ -6,7 +6,7 @@ starts work, and the other finds the row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.sql import load
@@ -17,36 +17,27 @@ _sql = load("accounts/idempotency")
 @dataclass(frozen=True, slots=True)
 class IdempotencyScope:
     """The scope within which a key is unique: `kind` is `run` or a tool's family, `address` the chat that a start
-    names (docs/api/runs.md)."""
+    names (docs/api/runs.md). Without a `key` nothing is recalled or remembered."""
 
     account: str
     kind: str
     address: str
     utc_day: str
-    key: str
+    key: str | None
 
 
 def remember(tx: Tx, scope: IdempotencyScope, target: str) -> None:
     """Record that the key started `target`, the id of a run or job."""
-    tx.run(_sql["remember"], target=target, **_params(scope))
+    if scope.key is not None:
+        tx.run(_sql["remember"], target=target, **asdict(scope))
 
 
 def recall(tx: Tx, scope: IdempotencyScope) -> str | None:
     """The id of the work that the key started; None for a new key."""
-    row = tx.one(_sql["recall"], **_params(scope))
+    row = None if scope.key is None else tx.one(_sql["recall"], **asdict(scope))
     return None if row is None else row["target"]
 
 
 def forget(tx: Tx, before_day: str, limit: int) -> int:
     """Delete up to `limit` keys of UTC days before `before_day`; the number deleted."""
     return tx.run(_sql["forget"], before_day=before_day, limit=limit)
-
-
-def _params(scope: IdempotencyScope) -> dict[str, str]:
-    return {
-        "account": scope.account,
-        "kind": scope.kind,
-        "address": scope.address,
-        "utc_day": scope.utc_day,
-        "key": scope.key,
-    }

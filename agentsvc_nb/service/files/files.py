@@ -25,6 +25,7 @@ from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.tools.workspace_port import RULES
 from agentsvc_nb.wire.files import FilePage, FileSearch, FileVersions, SearchResult, SnippetPart
 from agentsvc_nb.wire.limits import (
+    FILES_FROM_MAX,
     QUERY_MAX_WORDS,
     SEARCH_MAX_RESULTS,
     SEARCH_SECONDS,
@@ -36,6 +37,8 @@ T = TypeVar("T")
 UPLOADS = "uploads/"
 MADE_MAX: Final = 100
 """Files of a run that are named with its result."""
+COPIED_CHARS: Final = 20_000
+"""A longer text of a file that is copied is indexed aside, as that of a new file is."""
 _UPLOADED = Author("upload")
 _PROTECTED: Final = (
     "{path} holds the user's rules for agents, and only the user can change it: nothing was written. Say in the answer "
@@ -139,6 +142,27 @@ def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: 
         note = file_records.wait if content.reading is None else file_records.stop_waiting
         note(tx, chat, path)
     return record
+
+
+def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: int) -> None:
+    """Copy the files of the chat `source` into a new one: uploads and outputs, but neither scratch nor what the service
+    keeps of the chat's turns (`logs/`). Raises what `chats.of_account` raises, and `too_many_attachments`."""
+    chats.of_account(tx, source, account)
+    copied = [
+        file
+        for file in file_records.all(tx, source)
+        if not (search_query.is_scratch(file.path) or file.path.startswith("logs/"))
+    ]
+    if len(copied) > FILES_FROM_MAX:
+        why = f"The chat of `files_from` has {len(copied):,} files; a new chat begins with {FILES_FROM_MAX} at most."
+        raise ApiError("too_many_attachments", why, field="files_from")
+    for file in copied:
+        text = index.text(tx, source, file.path)
+        reading = indexed_text(text) if 0 < len(text) <= COPIED_CHARS else None
+        content = Content(file.file_name, file.media_type, file.size_bytes, file.sha256, reading)
+        write(tx, index, chat, file.path, content, Author(file.kind, None, file.output_id, file.output_type), now)
+        if file.name:
+            file_records.rename(tx, chat, file.path, file.name)
 
 
 async def page(context: UseCaseContext, account: str, chat: str, after: str, limit: int) -> FilePage:

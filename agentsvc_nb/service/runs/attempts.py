@@ -36,17 +36,17 @@ class LostRun(Exception):
 async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
     """Mark a queued run as running and return it; None when it is no longer queued."""
     now = context.now
-    record = await context.write(lambda tx: _claim(tx, context, run_id, now))
+
+    def use(tx: Tx) -> RunRecord | None:
+        record = run_records.claim(tx, run_id, context.process, now)
+        if record is not None:
+            runs.announce(tx, record, record.last_event, now)
+            job_records.follow(tx, run_id, record.status, record.started_at)
+        return record
+
+    record = await context.write(use)
     if record is not None:
         context.signals.notify(run_id)
-    return record
-
-
-def _claim(tx: Tx, context: UseCaseContext, run_id: str, now: int) -> RunRecord | None:
-    record = run_records.claim(tx, run_id, context.process, now)
-    if record is not None:
-        runs.announce(tx, record, record.last_event, now)
-        runs.update_ask_job(tx, record)
     return record
 
 
@@ -54,18 +54,18 @@ async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecor
     """Take a run over at its last checkpoint, under a new attempt number. Events after the checkpoint are discarded by
     readers (docs/api/events.md). None when `attempt` is no longer the run's."""
     now = context.now
-    record = await context.write(lambda tx: _resume(tx, context, run_id, attempt, now))
+
+    def use(tx: Tx) -> RunRecord | None:
+        record = run_records.resume(tx, run_id, attempt, context.process)
+        if record is not None:
+            payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
+            event_records.append(tx, run_id, record.attempt, "run.resumed", payload, now)
+        return record
+
+    record = await context.write(use)
     if record is not None:
         context.signals.notify(run_id)
         await observing.resumed(context, record)
-    return record
-
-
-def _resume(tx: Tx, context: UseCaseContext, run_id: str, attempt: int, now: int) -> RunRecord | None:
-    record = run_records.resume(tx, run_id, attempt, context.process)
-    if record is not None:
-        payload = {"attempt": record.attempt, "discard_after": record.checkpoint_event}
-        event_records.append(tx, run_id, record.attempt, "run.resumed", payload, now)
     return record
 
 
@@ -81,16 +81,12 @@ async def append(
 
     def use(tx: Tx) -> bool:
         if used is not None:
-            _show(tx, run_id, attempt, used)
+            run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
         return event_records.append_all(tx, run_id, attempt, events, now)
 
     if not await context.write(use):
         raise LostRun(run_id)
     context.signals.notify(run_id)
-
-
-def _show(tx: Tx, run_id: str, attempt: int, used: Used) -> None:
-    run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
 
 
 async def checkpoint(
@@ -99,7 +95,7 @@ async def checkpoint(
     """Store the state from which a takeover resumes the run, and hold `hold` micro-cents. Raises `LostRun`."""
 
     def use(tx: Tx) -> bool:
-        _show(tx, run_id, attempt, used)
+        run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
         return run_records.checkpoint(tx, run_id, attempt, state, hold)
 
     if not await context.write(use, long=len(state.get("said", "")) > runs.LONG_CHARS):
@@ -148,23 +144,15 @@ async def recover(context: UseCaseContext) -> list[RunRecord]:
     A run is ended if it was being cancelled, was cut off too often, or was begun by a model that is not offered now.
     The caller holds the folder's lock, so no other worker has any of these runs.
     """
-    now = context.now
-    waiting, ended = await context.write(lambda tx: _recover(tx, context.origin, context.settings.run_models, now))
-    for record in ended:
-        await observing.ended(context, record)
-    return waiting
+    now, offered = context.now, context.settings.run_models
 
+    def use(tx: Tx) -> list[tuple[RunRecord, RunRecord | None]]:
+        return [(run, end_or_count(tx, run, offered, context.origin, now)) for run in run_records.active(tx)]
 
-def _recover(tx: Tx, origin: str, offered: Sequence[str], now: int) -> tuple[list[RunRecord], list[RunRecord | None]]:
-    """The runs that go on, and those that were ended."""
-    waiting: list[RunRecord] = []
-    ended: list[RunRecord | None] = []
-    for record in run_records.active(tx):
-        if (final := end_or_count(tx, record, offered, origin, now)) is not None:
-            ended.append(final)
-        else:
-            waiting.append(record)
-    return waiting, ended
+    found = await context.write(use)
+    for _, ended in found:
+        await observing.ended(context, ended)
+    return [run for run, ended in found if ended is None]
 
 
 def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str, now: int) -> RunRecord | None:

@@ -1,20 +1,19 @@
 """The use case of going on with a failed run: a new run of its chat takes over the checkpoint and the tool calls of the
-old one (docs/api/runs.md "Resume", docs/decisions/0056-a-resumed-run-is-a-new-run.md)."""
+old one (docs/api/runs.md "Resume"). A run that has ended never changes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.accounts import idempotency, money
 from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.accounts.idempotency import IdempotencyScope
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chats import ChatSelector
-from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import call_records, event_records, run_records, runs
 from agentsvc_nb.service.runs.run_records import RunLimits, RunRecord
@@ -43,37 +42,28 @@ async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunR
     `agent_run_rejected` when the chat has an active turn, and `runtime_capacity_busy`.
     """
     now = context.now
-    # Long: texts of megabytes may be copied.
-    record, new = await context.write(lambda tx: _resume(tx, context, key, given, now), long=True)
+    address = json.dumps(["resume", given.run_id.lower()])
+    scope = IdempotencyScope(key.account, "run", address, utc_day(given.received_at), given.idempotency_key)
+
+    def use(tx: Tx) -> tuple[RunRecord, bool]:
+        old = runs.of_account(tx, key.account, given.run_id)
+        chats.check_known(tx, ChatSelector(chat=old.chat), key.account)
+        bill = money.check(tx, key, context.settings, now)
+        if original := idempotency.recall(tx, scope):
+            record = run_records.get(tx, original)
+            assert record is not None
+            return record, False
+        _check_resumable(tx, old, context.settings.run_models)
+        runs.check_free(tx, old.chat)
+        runs.check_capacity(tx, key.account, context.settings.run_capacity)
+        record = _begin(tx, old, bill, given.limits, now)
+        idempotency.remember(tx, scope, record.run_id)
+        return record, True
+
+    record, new = await context.write(use, long=True)  # texts of megabytes may be copied
     if new:
         context.workers.wake_run(record.run_id)
     return record
-
-
-def _resume(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Resume, now: int) -> tuple[RunRecord, bool]:
-    """The run, and whether it is new (False for a replay)."""
-    old = runs.of_account(tx, key.account, given.run_id)
-    chats.check_known(tx, ChatSelector(chat=old.chat), key.account)
-    bill = money.check(tx, key, context.settings, now)
-    address = _address(key.account, old, given)
-    if address and (original := idempotency.recall(tx, address)):
-        record = run_records.get(tx, original)
-        assert record is not None
-        return record, False
-    _check_resumable(tx, old, context.settings.run_models)
-    runs.check_free(tx, old.chat)
-    runs.check_capacity(tx, key.account, context.settings.run_capacity)
-    record = _begin(tx, old, bill, given.limits, now)
-    if address:
-        idempotency.remember(tx, address, record.run_id)
-    return record, True
-
-
-def _address(account: str, old: RunRecord, given: Resume) -> idempotency.IdempotencyScope | None:
-    if given.idempotency_key is None:
-        return None
-    where = json.dumps(["resume", old.run_id])
-    return idempotency.IdempotencyScope(account, "run", where, utc_day(given.received_at), given.idempotency_key)
 
 
 def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
@@ -92,20 +82,15 @@ def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
 
 def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int) -> RunRecord:
     saved = run_records.saved(tx, old.run_id)
-    run_id = new_run_id()
-    record = run_records.insert_resumed(tx, run_id, old, bill, bill.hold_microcents, limits, tracing.current(), now)
+    record = run_records.insert_resumed(tx, old, bill, bill.hold_microcents, limits, tracing.current(), now)
     runs.announce(tx, record, record.last_event, now)
     # What was said is the beginning of this run's text, too.
     for piece in payloads.pieces(saved.get("said", "")):
         event_records.append(tx, record.run_id, record.attempt, "text.delta", {"text": piece}, now)
     if saved:
-        run_records.save(tx, record.run_id, _taken_over(saved))
+        # The new run has used nothing itself. It remembers how many steps there were before: a tool call is the same
+        # one when it is made in the same step (`LiveRunContext.call`).
+        before = saved.get("before", 0) + saved.get("counted", {}).get("steps", 0)
+        run_records.save(tx, record.run_id, {**saved, "counted": {}, "before": before})
     call_records.take_over(tx, old.run_id, record.run_id)
     return record
-
-
-def _taken_over(saved: dict[str, Any]) -> dict[str, Any]:
-    """The checkpoint as that of a run which has used nothing itself, and remembers how many steps there were before: a
-    tool call is the same one when it is made in the same step (`LiveRunContext.call`)."""
-    before = saved.get("before", 0) + saved.get("counted", {}).get("steps", 0)
-    return {**saved, "counted": {}, "before": before}

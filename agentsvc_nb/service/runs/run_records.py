@@ -14,9 +14,10 @@ from typing import Any, Final
 from agentsvc_nb.service import lists
 from agentsvc_nb.service.accounts.usage_records import Payer, Pool, Spent
 from agentsvc_nb.service.lists import ListQuery
+from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.payloads import encode
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import beginning, load, record
+from agentsvc_nb.service.sql import beginning, load, record, returned
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire.runs import ADDED_CHARS, Effort, NewClientTool, Run, RunEntry, Usage, typed
 
@@ -118,7 +119,6 @@ class Ending:
 def insert(
     tx: Tx,
     *,
-    run_id: str,
     account: str,
     key_id: str,
     pool: Pool,
@@ -135,7 +135,9 @@ def insert(
     client_tools: Sequence[NewClientTool] = (),
     now: int,
 ) -> RunRecord:
-    row = tx.one(
+    run_id = new_run_id()
+    row = returned(
+        tx,
         _sql["insert"],
         run_id=run_id,
         account=account,
@@ -155,7 +157,6 @@ def insert(
         client_tools=json.dumps([tool.name for tool in client_tools]) if client_tools else None,
         now=now,
     )
-    assert row is not None
     offered = encode([tool.model_dump(mode="json") for tool in client_tools]) if client_tools else None
     tx.run(_sql["insert_message"], run_id=run_id, message=message, client_tools=offered)
     return read(row)
@@ -163,7 +164,6 @@ def insert(
 
 def insert_resumed(
     tx: Tx,
-    run_id: str,
     old: RunRecord,
     payer: Payer,
     hold_microcents: int,
@@ -172,7 +172,9 @@ def insert_resumed(
     now: int,
 ) -> RunRecord:
     """A queued run with the message and the settings of `old`, and with its limits where `limits` has none."""
-    row = tx.one(
+    run_id = new_run_id()
+    row = returned(
+        tx,
         _sql["insert_resumed"],
         run_id=run_id,
         old=old.run_id,
@@ -184,7 +186,6 @@ def insert_resumed(
         traceparent=traceparent,
         now=now,
     )
-    assert row is not None
     tx.run(_sql["copy_message"], run_id=run_id, old=old.run_id)
     return read(row)
 
@@ -197,10 +198,7 @@ def resumed_by(tx: Tx, old: RunRecord) -> str | None:
 
 def message(tx: Tx, run_id: str) -> str:
     """The run's message. It may have megabytes, so it is no part of the record."""
-    row = tx.one(_sql["message"], run_id=run_id)
-    assert row is not None
-    found: str = row["message"]
-    return found
+    return str(returned(tx, _sql["message"], run_id=run_id)["message"])
 
 
 def client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
@@ -211,9 +209,7 @@ def client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
 
 def message_beginning(tx: Tx, run_id: str, chars: int) -> str:
     """The first `chars` characters of the run's message."""
-    row = tx.one(_sql["message_beginning"], run_id=run_id, chars=chars)
-    assert row is not None
-    return beginning(row["message"], chars)
+    return beginning(returned(tx, _sql["message_beginning"], run_id=run_id, chars=chars)["message"], chars)
 
 
 def typed_beginning(tx: Tx, run_id: str, chars: int) -> str:

@@ -11,15 +11,15 @@ from typing import Any, Final, TypeVar
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.accounts import idempotency, money
 from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.accounts.idempotency import IdempotencyScope
 from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chat_records import ChatRecord
-from agentsvc_nb.service.files import copying, files
+from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import Content
 from agentsvc_nb.service.jobs import job_records
 from agentsvc_nb.service.lists import ListQuery
-from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import event_records, observing, run_records, sent_records
 from agentsvc_nb.service.runs.run_records import Ending, RunLimits, RunRecord
@@ -71,29 +71,29 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
     `runtime_capacity_busy`.
     """
     now = context.now
+    address = json.dumps([given.where.chat, given.where.session, given.where.project])
+    scope = IdempotencyScope(key.account, "run", address, utc_day(given.received_at), given.idempotency_key)
+
+    def use(tx: Tx) -> tuple[RunRecord, bool]:
+        # Also a replay is refused for an unknown chat or an empty wallet: both are checked before the key is looked up
+        # (docs/api/conventions.md).
+        chats.check_known(tx, given.where, key.account)
+        bill = money.check(tx, key, context.settings, now)
+        if original := idempotency.recall(tx, scope):
+            return _found(run_records.get(tx, original)), False
+        chat = chats.resolve(tx, given.where, key.account, now, shared=given.shared)
+        if given.files_from is not None:
+            files.copy_chat(tx, context.index, key.account, given.files_from, chat.id, now)
+        record = begin(tx, context, bill, given, chat, now)
+        idempotency.remember(tx, scope, record.run_id)
+        return record, True
+
     long = bool(given.contents or given.files_from) or len(given.message) > LONG_CHARS
-    record, new = await context.write(lambda tx: _start(tx, context, key, given, now), long=long)
+    record, new = await context.write(use, long=long)
     if new:
         files.wake_readings(context, given.contents, copied=given.files_from is not None)
         context.workers.wake_run(record.run_id)
     return record
-
-
-def _start(tx: Tx, context: UseCaseContext, key: KeyRecord, given: Start, now: int) -> tuple[RunRecord, bool]:
-    """The run, and whether it is new (False for a replay)."""
-    # Also a replay is refused for an unknown chat or an empty wallet: both are checked before the key is looked up
-    # (docs/api/conventions.md).
-    chats.check_known(tx, given.where, key.account)
-    bill = money.check(tx, key, context.settings, now)
-    address = _address(key.account, given)
-    if address and (original := idempotency.recall(tx, address)):
-        return _found(run_records.get(tx, original)), False
-    chat = chats.resolve(tx, given.where, key.account, now, shared=given.shared)
-    copying.begin_with(tx, context.index, key.account, given.files_from, chat.id, now)
-    record = begin(tx, context, bill, given, chat, now)
-    if address:
-        idempotency.remember(tx, address, record.run_id)
-    return record, True
 
 
 def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
@@ -103,8 +103,26 @@ def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat:
         raise ApiError("model_unavailable", given.unavailable)
     check_free(tx, chat.id)
     check_capacity(tx, bill.account, context.settings.run_capacity)
-    attached = [file.path for file in files.attach(tx, context.index, chat.id, given.contents, now)]
-    return _insert(tx, bill, given, chat, attached, now)
+    record = run_records.insert(
+        tx,
+        account=bill.account,
+        key_id=bill.key_id,
+        pool=bill.pool,
+        hold_microcents=bill.hold_microcents,
+        chat=chat.id,
+        project=chat.project,
+        message=given.message,
+        output_config=given.output_config,
+        model=given.model,
+        attachments=[file.path for file in files.attach(tx, context.index, chat.id, given.contents, now)],
+        traceparent=given.traceparent,
+        limits=given.limits,
+        effort=given.effort,
+        client_tools=given.client_tools,
+        now=now,
+    )
+    announce(tx, record, record.last_event, now)
+    return record
 
 
 async def get(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
@@ -132,28 +150,20 @@ async def page_of_account(context: UseCaseContext, query: ListQuery) -> RunPage:
 
 async def check(context: UseCaseContext, account: str, run_id: str) -> str:
     """The id of the account's run as it is stored, without reading its record. Raises what `get` raises."""
-    await context.read_single(lambda tx: _status_of(tx, account, run_id))
-    return run_id.lower()
-
-
-def _status_of(tx: Tx, account: str, run_id: str) -> str:
-    return _found(run_records.status_of_account(tx, _checked(run_id), account))
+    stored_id = _checked(run_id)
+    _found(await context.read_single(lambda tx: run_records.status_of_account(tx, stored_id, account)))
+    return stored_id
 
 
 async def shown(context: UseCaseContext, account: str, run_id: str) -> dict[str, Any]:
     """`get`, as the JSON that goes over the wire."""
-    return _found(
-        await context.read_single(lambda tx: run_records.of_account(tx, _checked(run_id), account, context.origin))
-    )
+    stored_id = _checked(run_id)
+    return _found(await context.read_single(lambda tx: run_records.of_account(tx, stored_id, account, context.origin)))
 
 
 async def sent_by(context: UseCaseContext, account: str, run_id: str) -> list[SentCall]:
     """What a run sent to language models. Raises `invalid_run_id`, `run_not_found`."""
-
-    def use(tx: Tx) -> list[SentCall]:
-        return sent_records.of_run(tx, _found(run_records.get_of_account(tx, _checked(run_id), account)).run_id)
-
-    return await context.read_long(use)
+    return await context.read_long(lambda tx: sent_records.of_run(tx, of_account(tx, account, run_id).run_id))
 
 
 def _checked(run_id: str) -> str:
@@ -184,10 +194,12 @@ class EventBatch:
 
 async def page(context: UseCaseContext, account: str, run_id: str, after: int, limit: int) -> EventBatch:
     """A page of the run's events. Raises what `get` raises."""
+    stored_id = _checked(run_id)
 
     def use(tx: Tx, most_bytes: int) -> EventBatch:
-        status = _status_of(tx, account, run_id)  # not the whole record: its message may have megabytes
-        return EventBatch(*_events(tx, run_id.lower(), after, limit, most_bytes), status)
+        # Not the whole record: its message may have megabytes.
+        status = _found(run_records.status_of_account(tx, stored_id, account))
+        return EventBatch(*event_records.events(tx, stored_id, after, limit, most_bytes), status)
 
     # A page of ordinary size is read at once. One request at a time reads what goes beyond it.
     page = await context.read(lambda tx: use(tx, STREAM_READ_BYTES))
@@ -204,14 +216,9 @@ async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch
 
     def use(tx: Tx) -> EventBatch:
         status = run_records.status(tx, run_id)  # first: of a run that had ended by then all events are there
-        return EventBatch(*_events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES), status)
+        return EventBatch(*event_records.events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES), status)
 
     return await context.read_single(use)  # without a transaction, which would be two more round trips for each event
-
-
-def _events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[payloads.StoredEvent], bool]:
-    found, more = event_records.events(tx, run_id, after, limit, most_bytes)
-    return [payloads.readable(event) for event in found], more
 
 
 async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
@@ -254,7 +261,7 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
         return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := run_records.cancelling(tx, record.run_id):
         event_records.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
-        update_ask_job(tx, changed)
+        job_records.follow(tx, changed.run_id, changed.status, changed.started_at)
         return changed
     return record
 
@@ -314,7 +321,8 @@ def basis_of(run: RunRecord) -> str:
 def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
     """End a run: its record, its last events (with `answer.basis` if its agent said it), its bill and its ask job. None
     when `attempt` is no longer the run's."""
-    billed = _is_billed(ending)
+    # A run that reached the limit of steps shows no cost (docs/api/runs.md "Record"). Only this place decides that.
+    billed = ending.last_error != STEPS_EXCEEDED
     if not billed:
         ending = replace(ending, spent=replace(ending.spent, cost_microcents=0))
     record = run_records.finish(tx, run_id, attempt, ending, job_records.spent_in(tx, run_id), now)
@@ -326,7 +334,9 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
             event_records.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
         event_records.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
-        _end_ask_job(tx, record, origin, now)
+        # Here, so that a crash cannot end only one of them, and no task has to wait for the run.
+        if (job := job_records.following(tx, run_id)) is not None:
+            job_records.finish(tx, job.job_id, job.attempt, _ask_job_ending(record, origin), now)
     return record
 
 
@@ -349,38 +359,6 @@ def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
         raise ApiError("runtime_capacity_busy")
 
 
-def _is_billed(ending: Ending) -> bool:
-    """False for a run that reached the limit of steps: its record shows no cost (docs/api/runs.md "Record").
-
-    This is the only place that decides it; the runner only reports how the run ended.
-    """
-    return ending.last_error != STEPS_EXCEEDED
-
-
-def _insert(tx: Tx, bill: money.Bill, given: Start, chat: ChatRecord, attached: list[str], now: int) -> RunRecord:
-    record = run_records.insert(
-        tx,
-        run_id=new_run_id(),
-        account=bill.account,
-        key_id=bill.key_id,
-        pool=bill.pool,
-        hold_microcents=bill.hold_microcents,
-        chat=chat.id,
-        project=chat.project,
-        message=given.message,
-        output_config=given.output_config,
-        model=given.model,
-        attachments=attached,
-        traceparent=given.traceparent,
-        limits=given.limits,
-        effort=given.effort,
-        client_tools=given.client_tools,
-        now=now,
-    )
-    announce(tx, record, record.last_event, now)
-    return record
-
-
 def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
     """Write the event `run.status` with the record's status, under an id that the record has counted already."""
     payload: dict[str, Any] = {"status": record.status}
@@ -389,28 +367,8 @@ def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
     event_records.note(tx, record.run_id, event_id, "run.status", payload, now)
 
 
-def _address(account: str, given: Start) -> idempotency.IdempotencyScope | None:
-    if given.idempotency_key is None:
-        return None
-    where = json.dumps([given.where.chat, given.where.session, given.where.project])
-    return idempotency.IdempotencyScope(account, "run", where, utc_day(given.received_at), given.idempotency_key)
-
-
 _ASK_JOB_STATUS: Final = {"completed": "succeeded", "failed": "failed", "cancelled": "cancelled"}
 """The final status of an ask job, by that of its run (docs/api/tools-and-jobs.md "Ask")."""
-
-
-def update_ask_job(tx: Tx, run: RunRecord) -> None:
-    """Copy the run's status to its ask job, if it has one."""
-    job_records.follow(tx, run.run_id, run.status, run.started_at)
-
-
-def _end_ask_job(tx: Tx, run: RunRecord, origin: str, now: int) -> None:
-    """End the run's ask job, if it has one, in the transaction that ends the run: a crash cannot end only one of
-    them, and no task has to wait for the run."""
-    job = job_records.following(tx, run.run_id)
-    if job is not None:
-        job_records.finish(tx, job.job_id, job.attempt, _ask_job_ending(run, origin), now)
 
 
 def _ask_job_ending(run: RunRecord, origin: str) -> job_records.JobEnding:
