@@ -96,14 +96,9 @@ def _list_keys(args: argparse.Namespace) -> int:
 def _change_key(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.accounts import accounts
 
-    changes: dict[str, Callable[..., KeyRecord]] = {
-        "suspend": accounts.suspend_key,
-        "resume": accounts.resume_key,
-        "revoke": accounts.revoke_key,
-    }
     now = arguments.now()
     with arguments.database(args.data) as database:
-        key = database.write_now(lambda tx: changes[args.change](tx, args.key, now))
+        key = database.write_now(lambda tx: accounts.change_key(tx, args.key, args.change, now))
     print_either(_key_facts(key), f"{key.id} ({json.dumps(key.name)}) is {_key_state(key)}.", args.json)
     return 0
 
@@ -127,13 +122,13 @@ def _add_account(commands: Subparsers, data: Parser) -> None:
     shown = [data, json_option()]
     show = actions.add_parser("show", parents=shown, help="show its state and what was billed")
     show.set_defaults(run=_print_account)
-    for name, description in (
-        ("suspend", "refuse its requests (429 user_suspended)"),
-        ("throttle", "refuse its requests for a while (429 user_throttled)"),
+    for name, state, description in (
+        ("suspend", "suspended", "refuse its requests (429 user_suspended)"),
+        ("throttle", "throttled", "refuse its requests for a while (429 user_throttled)"),
     ):
         command = actions.add_parser(name, parents=shown, help=description)
         command.add_argument("--minutes", type=arguments.minutes, metavar="N", help="until then; else until `resume`")
-        command.set_defaults(run=_restrict, restriction=name)
+        command.set_defaults(run=_restrict, restriction=state)
     actions.add_parser("resume", parents=shown, help="take both back").set_defaults(run=_resume)
     plan = actions.add_parser("plan", parents=shown, help="whether it may use the Developer API (403 without)")
     plan.add_argument("value", choices=("on", "off"), help="on: it may")
@@ -143,29 +138,28 @@ def _add_account(commands: Subparsers, data: Parser) -> None:
 
 
 def _restrict(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.accounts import accounts
+    from agentsvc_nb.service.accounts import account_records
 
     until = None if args.minutes is None else arguments.now() + args.minutes * 60_000
-    restrict = {"suspend": accounts.suspend, "throttle": accounts.throttle}[args.restriction]
-    return _change_account(args, lambda tx, account: restrict(tx, account, until))
+    return _change_account(args, lambda tx, account: account_records.set_state(tx, account, args.restriction, until))
 
 
 def _resume(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.accounts import accounts
+    from agentsvc_nb.service.accounts import account_records
 
-    return _change_account(args, accounts.resume)
+    return _change_account(args, lambda tx, account: account_records.set_state(tx, account, "active"))
 
 
 def _set_plan(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.accounts import accounts
+    from agentsvc_nb.service.accounts import account_records
 
-    return _change_account(args, lambda tx, account: accounts.set_plan(tx, account, args.value == "on"))
+    return _change_account(args, lambda tx, account: account_records.set_plan(tx, account, args.value == "on"))
 
 
 def _reconcile(args: argparse.Namespace) -> int:
-    from agentsvc_nb.service.accounts import accounts
+    from agentsvc_nb.service.accounts import account_records
 
-    return _change_account(args, accounts.reconcile)
+    return _change_account(args, lambda tx, account: account_records.set_review(tx, account, None))
 
 
 def _change_account(args: argparse.Namespace, change: Callable[[Tx, str], Any]) -> int:

@@ -24,7 +24,6 @@ from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.model_names import model_id
 from agentsvc_nb.service.accounts import accounts
-from agentsvc_nb.service.accounts.money import DatabaseRateLimiter
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http import metrics, readiness
@@ -287,7 +286,6 @@ def _assemble(
         use_case=use_case,
         storage=storage,
         keys=keys,
-        rates=DatabaseRateLimiter(database, settings),
         access=Access(keys, use_case),
         schemas=schemas,
         streams=Streams(use_case),

@@ -6,10 +6,10 @@ Readers refuse events of more than 16 MiB and hold each in memory (docs/decision
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_PAYLOAD_BYTES
+from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_MAX_BYTES, EVENT_PAYLOAD_BYTES, MIB
 
 CUT: Final = " [… shortened]"
 SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000
@@ -18,6 +18,10 @@ _KEY_CHARS: Final = 200
 _TRIES: Final = ((64_000, 1_000, 12), (16_000, 300, 8), (4_000, 100, 6), (1_000, 30, 5), (200, 10, 4), (200, 0, 0))
 """Limits that `shortened` tries in turn: characters of a text, items of a list or object, and levels of nesting. The
 last fits any payload, because payloads have only a handful of fields."""
+_READABLE_BYTES: Final = EVENT_MAX_BYTES - MIB
+"""Limit of a payload that readers accept; the rest is for the frame around it."""
+_CHARACTER_BYTES: Final = 4
+"""The most bytes that a character has in UTF-8."""
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _encode_finite = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -97,3 +101,16 @@ def ended(run: dict[str, Any]) -> dict[str, Any]:
     if fits(payload):
         return payload
     return {"run": shortened({**run, "structured_output": None}, SHORTENED_BYTES), "truncated": True}
+
+
+def readable(event: StoredEvent) -> StoredEvent:
+    """The event, shortened if readers would refuse it: an older version may have stored it without a limit."""
+    if len(event.payload) * _CHARACTER_BYTES <= _READABLE_BYTES or len(event.payload.encode()) <= _READABLE_BYTES:
+        return event
+    payload = json.loads(event.payload)
+    run = payload.get("run")
+    if event.type == "run.ended" and isinstance(run, dict):
+        payload = ended(run)
+    else:
+        payload = {**shortened(payload, SHORTENED_BYTES), "truncated": True}
+    return replace(event, payload=encode(payload))

@@ -1,7 +1,6 @@
 """The ports of the use cases: clock, database, search index, signals and workers; and that of the blob store.
 
-State that several processes would share is reached only through these, and through `accounts.accounts.KeyDirectory` and
-`accounts.money.RateLimiter`, so that other engines can implement them.
+State that several processes would share is reached only through these, so that other engines can implement them.
 """
 
 from __future__ import annotations

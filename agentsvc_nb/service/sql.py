@@ -9,9 +9,13 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any, Final, TypeVar, overload
 
+from pydantic import BaseModel
+
 from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.times import rfc3339
 
 R = TypeVar("R")
+M = TypeVar("M", bound=BaseModel)
 
 _NAME = re.compile(r"^-- name: (.+)\n", re.MULTILINE)
 _OTHER = ", in PostgreSQL"
@@ -50,6 +54,18 @@ def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
         return None
     values = {**row, **read}
     return made(**{name: values[name] for name in made.__slots__})  # type: ignore[attr-defined]
+
+
+def public(model: type[M], made: object, /, **computed: Any) -> M:
+    """The wire model of a record: each field is `computed`, or the record's of the same name, of which times become
+    texts. Fields that are neither keep their defaults."""
+    names = [name for name in model.model_fields if name not in computed and hasattr(made, name)]
+    return model(**{name: wire_value(name, getattr(made, name)) for name in names}, **computed)
+
+
+def wire_value(name: str, column: Any) -> Any:
+    """The value of the column of this name in a field of a wire model: times are RFC 3339."""
+    return rfc3339(column) if name.endswith("_at") and column is not None else column
 
 
 def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:

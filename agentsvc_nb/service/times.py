@@ -15,10 +15,6 @@ def rfc3339(ms: int) -> str:
     return f"{_second(ms // 1000)}.{ms % 1000:03}Z"
 
 
-def rfc3339_or_none(ms: int | None) -> str | None:
-    return None if ms is None else rfc3339(ms)
-
-
 def utc_day(ms: int) -> str:
     """The UTC day within which an Idempotency-Key deduplicates (docs/api/runs.md "Idempotency keys").
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import httpx
 
-from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts import account_records, accounts
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.routes import V1
@@ -30,25 +30,24 @@ A_MINUTE: Final = {"rate_per_minute": 1, "rate_per_minute_user": 3}
 def _suspended(stage: ServiceFixture) -> httpx.Response:
     name = uuid.uuid4().hex
     wire = stage.keyed(name=name)
-    operate(stage.service, lambda tx: accounts.suspend_key(tx, name, 0))
+    operate(stage.service, lambda tx: accounts.change_key(tx, name, "suspend", 0))
     return wire("GET", "/tools")
 
 
-def _barred(stage: ServiceFixture, state: str) -> httpx.Response:
+def _barred(stage: ServiceFixture, state: account_records.State) -> httpx.Response:
     """By the operator's word about the account, which is taken back."""
     service = stage.other(run_capacity=1)
-    set_state = accounts.suspend if state == "suspended" else accounts.throttle
-    operate(service, lambda tx: set_state(tx, ACCOUNT))
+    operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, state))
     answer = stage.open(service)("GET", "/tools")
-    operate(service, lambda tx: accounts.resume(tx, ACCOUNT))
+    operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "active"))
     return answer
 
 
 def _without_plan(stage: ServiceFixture) -> httpx.Response:
     service = stage.other(run_capacity=1)
-    operate(service, lambda tx: accounts.set_plan(tx, ACCOUNT, False))
+    operate(service, lambda tx: account_records.set_plan(tx, ACCOUNT, False))
     answer = stage.open(service)("GET", "/tools")
-    operate(service, lambda tx: accounts.set_plan(tx, ACCOUNT, True))
+    operate(service, lambda tx: account_records.set_plan(tx, ACCOUNT, True))
     return answer
 
 
@@ -129,7 +128,7 @@ def _without_counts(stage: ServiceFixture) -> httpx.Response:
     wire = stage.open(service)
     wire.finish("usage none")
     answer = wire("POST", "/runs", json=AGAIN)
-    operate(service, lambda tx: accounts.reconcile(tx, ACCOUNT))
+    operate(service, lambda tx: account_records.set_review(tx, ACCOUNT, None))
     return answer
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts import account_records
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
@@ -94,32 +94,32 @@ def test_a_suspended_and_a_throttled_user(opened: Opened) -> None:
     with running_service() as service:
         wire = opened(service)
         run = wire.finish("say hello")
-        operate(service, lambda tx: accounts.suspend(tx, ACCOUNT))
+        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "suspended"))
         answer = wire("GET", "/tools")
         assert (answer.status_code, code(answer)) == (429, "user_suspended")
         assert "retry-after" not in answer.headers
         assert wire("GET", f"/runs/{run['run_id']}").status_code == 200
         soon = time.time_ns() // 1_000_000 + 30_000
-        operate(service, lambda tx: accounts.throttle(tx, ACCOUNT, soon))
+        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "throttled", soon))
         answer = wire("GET", "/tools")
         assert code(answer) == "user_throttled"
         assert 25 <= int(answer.headers["retry-after"]) <= 30
         assert 20 < seconds_until(answer.json()["error"]["reset_at"]) <= 30
-        operate(service, lambda tx: accounts.throttle(tx, ACCOUNT, soon - 30_001))
+        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "throttled", soon - 30_001))
         assert wire("GET", "/tools").status_code == 200  # that is over
-        operate(service, lambda tx: accounts.suspend(tx, ACCOUNT))
-        operate(service, lambda tx: accounts.resume(tx, ACCOUNT))
+        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "suspended"))
+        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "active"))
         assert wire("GET", "/tools").status_code == 200
 
 
 def test_an_account_without_a_plan_has_no_access(opened: Opened) -> None:
     with running_service() as service:
         wire = opened(service)
-        operate(service, lambda tx: accounts.set_plan(tx, ACCOUNT, False))
+        operate(service, lambda tx: account_records.set_plan(tx, ACCOUNT, False))
         answer = wire("GET", "/tools")
         assert (answer.status_code, code(answer)) == (403, "plan_access_required")
         assert opened(service, "svc_sk_wrong")("GET", "/tools").status_code == 401
-        operate(service, lambda tx: accounts.set_plan(tx, ACCOUNT, True))
+        operate(service, lambda tx: account_records.set_plan(tx, ACCOUNT, True))
         assert wire("GET", "/tools").status_code == 200
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.accounts import accounts, usage_records
+from agentsvc_nb.service.accounts import account_records, accounts, usage_records
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.limits import MB, MCP_BODY_BYTES
@@ -44,7 +44,7 @@ def test_a_suspended_key_is_refused_for_everything(service: RunningService) -> N
     name = uuid.uuid4().hex
     with McpCaller(service, service.create_key(name=name, scopes=("mcp",)), TASKS) as caller:
         task = caller.call("ask", message="wait 60")["taskId"]
-        operate(service, lambda tx: accounts.suspend_key(tx, name, 0))
+        operate(service, lambda tx: accounts.change_key(tx, name, "suspend", 0))
         for method, given in (("tools/list", {}), ("server/discover", {}), ("tasks/get", {"taskId": task})):
             assert code(caller.send(method, **given)) == (403, "key_suspended")
     with McpCaller(service, capabilities=TASKS) as caller:
@@ -54,16 +54,16 @@ def test_a_suspended_key_is_refused_for_everything(service: RunningService) -> N
 def test_who_is_suspended_throttled_or_without_a_plan_is_refused() -> None:
     with running_service() as service, McpCaller(service, capabilities=TASKS) as caller:
         task = caller.call("ask", message="wait 60")["taskId"]
-        operate(service, lambda tx: accounts.suspend(tx, ACCOUNT))
+        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "suspended"))
         assert code(caller.send("tools/list")) == (429, "user_suspended")
         assert caller.ask("tasks/get", taskId=task)["status"] == "working", "looks go on, as over the other routes"
         soon = time.time_ns() // 1_000_000 + 30_000
-        operate(service, lambda tx: accounts.throttle(tx, ACCOUNT, soon))
+        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "throttled", soon))
         answer = caller.send("tools/call", name="ask", arguments={"message": "say x"})
         assert code(answer) == (429, "user_throttled")
         assert answer.headers["retry-after"]
-        operate(service, lambda tx: accounts.resume(tx, ACCOUNT))
-        operate(service, lambda tx: accounts.set_plan(tx, ACCOUNT, False))
+        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "active"))
+        operate(service, lambda tx: account_records.set_plan(tx, ACCOUNT, False))
         assert code(caller.send("tools/list")) == (403, "plan_access_required")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agentsvc_nb.service.accounts import accounts, usage_records
+from agentsvc_nb.service.accounts import account_records, accounts, usage_records
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.service.accounts.usage_records import Spent, UsageRecord
 from agentsvc_nb.service.api_error import ApiError
@@ -141,7 +141,7 @@ def test_a_call_without_counts_stops_the_wallet_until_it_is_reconciled(
         assert key("GET", "/tools").status_code == 200
         member.finish("say members go on")
         with open_beside(service.folder) as database:
-            database.write_now(lambda tx: accounts.reconcile(tx, ACCOUNT))
+            database.write_now(lambda tx: account_records.set_review(tx, ACCOUNT, None))
         key.finish("say resolved")
 
 

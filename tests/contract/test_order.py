@@ -11,7 +11,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts import account_records
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.testing import running_service
 from tests.contract.conftest import Wire, code
@@ -44,9 +44,9 @@ class Troubled:
     @contextlib.contextmanager
     def _suspended(self, suspended: bool) -> Iterator[None]:
         if suspended:
-            operate(self.stage.service, lambda tx: accounts.suspend(tx, ACCOUNT))
+            operate(self.stage.service, lambda tx: account_records.set_state(tx, ACCOUNT, "suspended"))
         yield
-        operate(self.stage.service, lambda tx: accounts.resume(tx, ACCOUNT))
+        operate(self.stage.service, lambda tx: account_records.set_state(tx, ACCOUNT, "active"))
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +99,9 @@ def test_an_ask(faults: tuple[str, ...], troubled: Troubled) -> None:
 def test_an_operators_word_comes_before_the_counts(troubled: Troubled) -> None:
     """Both are the step of rate limits; a suspended user is not told to come back in a minute."""
     service = troubled.stage.other(rate_per_day=0)
-    operate(service, lambda tx: accounts.suspend(tx, ACCOUNT))
+    operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "suspended"))
     answers = [troubled.stage.open(service)("POST", "/runs", content=b"{") for _ in range(2)]
-    operate(service, lambda tx: accounts.resume(tx, ACCOUNT))
+    operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "active"))
     answers.append(troubled.stage.open(service)("POST", "/runs", content=b"{"))
     assert [code(answer) for answer in answers] == ["user_suspended", "user_suspended", "request_per_day"]
 

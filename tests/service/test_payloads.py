@@ -30,6 +30,7 @@ from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.tools.port import Outcome, ToolContext, ToolDeclaration, ToolInput
 from agentsvc_nb.wire.limits import (
     DELTA_CHARS,
+    EVENT_MAX_BYTES,
     EVENT_PAYLOAD_BYTES,
     MESSAGE_CHARS,
     OUTPUT_BYTES,
@@ -109,6 +110,21 @@ def test_an_end_is_a_record_still(character: str) -> None:
     assert output.startswith(read.output.removesuffix(payloads.CUT))
     assert (read.structured_output, read.status, read.last_error_message) == (None, "completed", "m")
     assert payloads.ended({"run_id": "r"}) == {"run": {"run_id": "r"}}
+
+
+@pytest.mark.parametrize("kind", ["text.delta", "tool.result", "run.ended"])
+def test_what_an_earlier_version_wrote_is_read_as_far_as_a_reader_takes_it(kind: str) -> None:
+    def event(count: int) -> payloads.StoredEvent:
+        text = "x" * count
+        run = {"run_id": "r", "status": "completed", "output": text}
+        payload = {"run": run} if kind == "run.ended" else {"text": text}
+        return payloads.StoredEvent(7, kind, "2026-01-01T00:00:00.000Z", json.dumps(payload))
+
+    large, too_large = event(10_000_000), event(EVENT_MAX_BYTES)
+    assert payloads.readable(large) is large
+    shown = payloads.readable(too_large)
+    assert json.loads(shown.payload)["truncated"] is True
+    assert len(EventDecoder().feed(frame(shown).encode())) == 1
 
 
 class Nothing(ToolInput):

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import load, record
-from agentsvc_nb.service.times import rfc3339
+from agentsvc_nb.service.sql import load, public, record, returned
 from agentsvc_nb.wire.resources import ApiKey
 
 _sql = load("accounts/accounts")
@@ -42,17 +41,22 @@ def get(tx: Tx, account: str) -> AccountRecord:
     return AccountRecord(account) if row is None else record(AccountRecord, row, plan=bool(row["plan"]))
 
 
-def set_state(tx: Tx, account: str, state: State, until: int | None) -> None:
+def set_state(tx: Tx, account: str, state: State, until: int | None = None) -> None:
+    """Set the state until `until` (ms), or for good. Requests of an account that is not active are refused with
+    `user_suspended` or `user_throttled`."""
     _ensure(tx, account)
     tx.run(_sql["set_state"], id=account, state=state, state_until=until)
 
 
 def set_plan(tx: Tx, account: str, plan: bool) -> None:
+    """Set whether the account has the plan. Without it every request is refused with `plan_access_required`."""
     _ensure(tx, account)
     tx.run(_sql["set_plan"], id=account, plan=int(plan))
 
 
 def set_review(tx: Tx, account: str, since: int | None) -> None:
+    """Set since when the wallet waits for the operator, who settles the cost of a model call without token counts; None
+    when it has been settled."""
     _ensure(tx, account)
     tx.run(_sql["set_review"], id=account, since=since)
 
@@ -60,10 +64,7 @@ def set_review(tx: Tx, account: str, since: int | None) -> None:
 def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
     """Count one request of `subject` (the id of a key or account) against the limit `span`; the number counted since
     `begins` (ms)."""
-    row = tx.one(_sql["count"], subject=subject, span=span, begins=begins)
-    assert row is not None
-    requests: int = row["requests"]
-    return requests
+    return int(returned(tx, _sql["count"], subject=subject, span=span, begins=begins)["requests"])
 
 
 def _ensure(tx: Tx, account: str) -> None:
@@ -89,8 +90,7 @@ def insert_session(tx: Tx, digest: str, account: str, now: int, expires_at: int)
 
 def session_of(tx: Tx, digest: str, now: int) -> SessionRecord | None:
     """The session; None when it is unknown or has expired."""
-    row = tx.one(_sessions["get"], digest=digest, now=now)
-    return None if row is None else record(SessionRecord, row)
+    return record(SessionRecord, tx.one(_sessions["get"], digest=digest, now=now))
 
 
 def remove_session(tx: Tx, digest: str) -> None:
@@ -121,15 +121,8 @@ class KeyRecord:
     revoked_at: int | None
 
     def public(self) -> ApiKey:
-        return ApiKey(
-            id=self.id,
-            name=self.name,
-            prefix=self.prefix,
-            scopes=list(self.scopes),
-            monthly_budget_cents=self.budget_cents,
-            status="active" if self.suspended_at is None else "suspended",
-            created_at=rfc3339(self.created_at),
-        )
+        status = "active" if self.suspended_at is None else "suspended"
+        return public(ApiKey, self, scopes=list(self.scopes), monthly_budget_cents=self.budget_cents, status=status)
 
 
 def insert_key(
@@ -145,7 +138,8 @@ def insert_key(
     budget_cents: int | None,
     now: int,
 ) -> KeyRecord:
-    row = tx.one(
+    row = returned(
+        tx,
         _keys["insert"],
         id=id,
         account=account,
@@ -157,7 +151,6 @@ def insert_key(
         budget_cents=budget_cents,
         now=now,
     )
-    assert row is not None
     return _key_record(row)
 
 

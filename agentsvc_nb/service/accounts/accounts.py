@@ -7,7 +7,7 @@ import hmac
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, Literal
 
 from agentsvc_nb.service.accounts import account_records, usage_records
 from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord, SessionRecord
@@ -24,14 +24,6 @@ ACCOUNT = "acct_local"
 """The id of a self-hosted service's only account."""
 
 _PREFIX_CHARS = len(MEMBER_PREFIX) + 4
-
-
-class KeyDirectory(Protocol):
-    """Looks up the API keys of requests."""
-
-    async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
-        """The key with this secret, and its account. Raises what `find_key` raises."""
-        ...
 
 
 def create_key(
@@ -153,24 +145,25 @@ def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[Key
     return record, account
 
 
-def suspend_key(tx: Tx, text: str, now: int) -> KeyRecord:
-    """Suspend the key with this id, name or prefix: its requests are refused with `key_suspended`.
+def change_key(tx: Tx, text: str, change: Literal["suspend", "resume", "revoke"], now: int) -> KeyRecord:
+    """Change the key with this id, name or prefix. Requests of a suspended key are refused with `key_suspended`, those
+    of a revoked one, for good, with `unauthorized`.
 
     Raises `key_not_found`, also when several keys match.
     """
-    return _set_suspended(tx, text, now)
-
-
-def resume_key(tx: Tx, text: str, now: int) -> KeyRecord:
-    """End the suspension of a key. Raises what `suspend_key` raises."""
-    return _set_suspended(tx, text, None)
-
-
-def revoke_key(tx: Tx, text: str, now: int) -> KeyRecord:
-    """Revoke the key for good: its requests are refused with `unauthorized`. Raises what `suspend_key` raises."""
-    key = _named(tx, text)
-    account_records.revoke_key(tx, key.id, now)
-    return replace(key, revoked_at=now)
+    found = account_records.find_keys(tx, ACCOUNT, text.rstrip(".…"))
+    if not found:
+        raise ApiError("key_not_found", f"No key has the id, name or prefix {text!r}.")
+    if len(found) > 1:
+        ids = ", ".join(key.id for key in found)
+        raise ApiError("key_not_found", f"{len(found)} keys are called {text!r}: give one of {ids}.")
+    (key,) = found
+    if change == "revoke":
+        account_records.revoke_key(tx, key.id, now)
+        return replace(key, revoked_at=now)
+    at = now if change == "suspend" else None
+    account_records.suspend_key(tx, key.id, at)
+    return replace(key, suspended_at=at)
 
 
 async def get_key(context: UseCaseContext, account: str, id: str) -> KeyRecord:
@@ -189,25 +182,6 @@ def _key_of(tx: Tx, account: str, id: str) -> KeyRecord:
     if record is None or record.revoked_at is not None:
         raise ApiError("key_not_found")
     return record
-
-
-def _set_suspended(tx: Tx, text: str, at: int | None) -> KeyRecord:
-    key = _named(tx, text)
-    account_records.suspend_key(tx, key.id, at)
-    return replace(key, suspended_at=at)
-
-
-def _named(tx: Tx, text: str) -> KeyRecord:
-    found = account_records.find_keys(tx, ACCOUNT, text.rstrip(".…"))
-    if not found:
-        raise ApiError("key_not_found", f"No key has the id, name or prefix {text!r}.")
-    if len(found) > 1:
-        raise ApiError("key_not_found", f"{len(found)} keys are called {text!r}: give one of {_ids(found)}.")
-    return found[0]
-
-
-def _ids(found: list[KeyRecord]) -> str:
-    return ", ".join(key.id for key in found)
 
 
 def _digest(pepper: str, secret: str) -> str:
@@ -234,31 +208,6 @@ def standing(tx: Tx, account: str, now: int) -> AccountBalance:
         usage_records.of_pool(tx, account, "plan", utc_month(now)),
         usage_records.held(tx, account, "wallet") + usage_records.held(tx, account, "plan"),
     )
-
-
-def suspend(tx: Tx, account: str, until: int | None = None) -> None:
-    """Refuse the account's requests with `user_suspended`, until `until` (ms) or `resume`."""
-    account_records.set_state(tx, account, "suspended", until)
-
-
-def throttle(tx: Tx, account: str, until: int | None = None) -> None:
-    """Refuse the account's requests with `user_throttled`, until `until` (ms) or `resume`."""
-    account_records.set_state(tx, account, "throttled", until)
-
-
-def resume(tx: Tx, account: str) -> None:
-    """End a suspension or throttling."""
-    account_records.set_state(tx, account, "active", None)
-
-
-def set_plan(tx: Tx, account: str, plan: bool) -> None:
-    """Set whether the account has the plan. Without it every request is refused with `plan_access_required`."""
-    account_records.set_plan(tx, account, plan)
-
-
-def reconcile(tx: Tx, account: str) -> None:
-    """Let the wallet be used again, once the operator has settled the cost of a model call without token counts."""
-    account_records.set_review(tx, account, None)
 
 
 _TTL_MS: Final = SESSION_SECONDS * 1000

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentsvc_nb.service.new_ids import new_id
-from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import load, record
-from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.sql import load, public, record, returned
 from agentsvc_nb.wire.resources import FeedbackReport, NewFeedback
 
 _sql = load("accounts/feedback")
@@ -31,40 +30,16 @@ class FeedbackRecord:
     replied_at: int | None
 
     def public(self) -> FeedbackReport:
-        return FeedbackReport(
-            id=self.id,
-            status=self.status,
-            reply=self.reply,
-            summary=self.summary,
-            category=self.category,
-            impact=self.impact,
-            endpoint=self.endpoint,
-            error_code=self.error_code,
-            request_id=self.request_id,
-            created_at=rfc3339(self.created_at),
-            replied_at=rfc3339_or_none(self.replied_at),
-        )
+        return public(FeedbackReport, self)
 
 
 def insert(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord:
-    row = tx.one(
-        _sql["insert"],
-        id=new_id("fb"),
-        account=account,
-        summary=given.summary,
-        category=given.category,
-        impact=given.impact,
-        endpoint=given.endpoint,
-        error_code=given.error_code,
-        request_id=given.request_id,
-        now=now,
-    )
-    assert row is not None
+    row = returned(tx, _sql["insert"], id=new_id("fb"), account=account, now=now, **given.model_dump())
     return record(FeedbackRecord, row)
 
 
 def get(tx: Tx, report: str) -> FeedbackRecord | None:
-    return _record(tx.one(_sql["get"], id=report))
+    return record(FeedbackRecord, tx.one(_sql["get"], id=report))
 
 
 def page(tx: Tx, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
@@ -79,12 +54,8 @@ def times_since(tx: Tx, account: str, since: int) -> list[int]:
 
 
 def reply(tx: Tx, report: str, text: str, now: int) -> FeedbackRecord | None:
-    return _record(tx.one(_sql["reply"], id=report, reply=text, now=now))
+    return record(FeedbackRecord, tx.one(_sql["reply"], id=report, reply=text, now=now))
 
 
 def close(tx: Tx, report: str) -> FeedbackRecord | None:
-    return _record(tx.one(_sql["close"], id=report))
-
-
-def _record(row: Row | None) -> FeedbackRecord | None:
-    return None if row is None else record(FeedbackRecord, row)
+    return record(FeedbackRecord, tx.one(_sql["close"], id=report))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from agentsvc_nb.service.accounts import account_records, usage_records
 from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord
 from agentsvc_nb.service.accounts.usage_records import Payer, Pool, Spent
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.service.ports import Database, Tx
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.times import month_end, rfc3339, utc_month
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import LIMIT_REACHED, WorkFailure
 from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
@@ -79,48 +80,32 @@ def check_account(account: AccountRecord, now: int, *, held: bool = False) -> No
         raise ApiError(code, headers=retry_after(account.state_until, now), reset_at=rfc3339(account.state_until))
 
 
-class RateLimiter(Protocol):
-    """Counts requests against the rate limits."""
+async def count_request(context: UseCaseContext, key: KeyRecord, now: int) -> None:
+    """Count a request of this key against the limits that are set. Raises the error of the limit that it exceeds."""
+    settings = context.settings
+    limits = (
+        ("request_per_minute", key.id, MINUTE_MS, settings.rate_per_minute),
+        ("request_per_minute_user", key.account, MINUTE_MS, settings.rate_per_minute_user),
+        ("request_per_day", key.account, DAY_MS, settings.rate_per_day),
+    )
+    if all(limit is None for *_, limit in limits):
+        return
 
-    async def count(self, key: KeyRecord, now: int) -> None:
-        """Count a request of this key. Raises the `ApiError` of the limit that it exceeds."""
-        ...
-
-
-class DatabaseRateLimiter:
-    """`RateLimiter` with its counters in the database. Counts only what has a limit."""
-
-    def __init__(self, database: Database, settings: Settings) -> None:
-        self._database = database
-        self._per_minute = settings.rate_per_minute
-        self._per_minute_user = settings.rate_per_minute_user
-        self._per_day = settings.rate_per_day
-
-    async def count(self, key: KeyRecord, now: int) -> None:
-        if (self._per_minute, self._per_minute_user, self._per_day) == (None, None, None):
-            return
-        refusal = await self._database.write(lambda tx: self._count(tx, key, now))
-        if refusal is not None:
-            raise refusal
-
-    def _count(self, tx: Tx, key: KeyRecord, now: int) -> ApiError | None:
-        """The refusal, or None. Returned rather than raised, because raising would roll back the count."""
-        for code, subject, length, limit in (
-            ("request_per_minute", key.id, MINUTE_MS, self._per_minute),
-            ("request_per_minute_user", key.account, MINUTE_MS, self._per_minute_user),
-            ("request_per_day", key.account, DAY_MS, self._per_day),
-        ):
+    def use(tx: Tx) -> ApiError | None:
+        for code, subject, length, limit in limits:
             if limit is None:
                 continue
             begins = now - now % length
             observed = account_records.count_request(tx, subject, code, begins)
             if observed > limit:
-                return _refusal(code, limit, observed, begins + length, now)
+                reset = begins + length
+                headers = retry_after(reset, now)
+                return ApiError(code, headers=headers, limit=limit, observed=observed, reset_at=rfc3339(reset))
         return None
 
-
-def _refusal(code: str, limit: int, observed: int, reset: int, now: int) -> ApiError:
-    return ApiError(code, headers=retry_after(reset, now), limit=limit, observed=observed, reset_at=rfc3339(reset))
+    # Returned rather than raised, because raising would roll back the count.
+    if (refusal := await context.write(use)) is not None:
+        raise refusal
 
 
 def retry_after(reset: int, now: int) -> dict[str, str]:
@@ -200,8 +185,9 @@ def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
     """Bill calls of a language model. One without token counts puts the wallet under review."""
     if tokens := spent.input_tokens + spent.output_tokens:
         usage_records.add(tx, payer, utc_month(now), "tokens", tokens, spent.cost_microcents)
-    if spent.uncounted:
-        _require_review(tx, payer, now)
+    if spent.uncounted and payer.pool == "wallet":
+        # Its cost is unknown: the wallet is blocked until the operator reconciles it (`agentsvc account reconcile`).
+        account_records.set_review(tx, payer.account, now)
 
 
 def bill_charges(tx: Tx, payer: Payer, charges: Mapping[str, int], now: int) -> None:
@@ -209,13 +195,6 @@ def bill_charges(tx: Tx, payer: Payer, charges: Mapping[str, int], now: int) -> 
     for kind, quantity in charges.items():
         if quantity:
             usage_records.add(tx, payer, utc_month(now), kind, quantity, quantity * PER_USE[kind])
-
-
-def _require_review(tx: Tx, payer: Payer, now: int) -> None:
-    """Block the wallet until the operator reconciles it (`accounts.reconcile`): a model call came without token counts,
-    so its cost is unknown."""
-    if payer.pool == "wallet":
-        account_records.set_review(tx, payer.account, now)
 
 
 def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:

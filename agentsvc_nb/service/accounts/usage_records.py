@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol
 
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.sql import load, record
+from agentsvc_nb.service.sql import load, record, returned
 
 _sql = load("accounts/usage")
 
@@ -127,7 +127,4 @@ def by_key_and_month(tx: Tx, account: str) -> list[UsageRecord]:
 
 
 def _sum(tx: Tx, sql: str, **params: str | None) -> int:
-    row = tx.one(sql, **params)
-    assert row is not None
-    found: int = row["microcents"]
-    return found
+    return int(returned(tx, sql, **params)["microcents"])

@@ -7,7 +7,7 @@ from typing import Final
 
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import beginning, load, record
+from agentsvc_nb.service.sql import beginning, load, public, record, returned
 from agentsvc_nb.wire.files import Project, SkillFacts
 from agentsvc_nb.wire.runs import ADDED_CHARS, typed
 
@@ -37,7 +37,7 @@ class ProjectRecord:
     instructions: str
 
     def public(self, skills: list[SkillFacts]) -> Project:
-        return Project(id=self.id, name=self.name, instructions=self.instructions, skills=skills)
+        return public(Project, self, skills=skills)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +60,12 @@ def create(tx: Tx, account: str, project: str | None, label: str | None, now: in
 
 
 def get(tx: Tx, chat: str, account: str) -> ChatRecord | None:
-    return _record(tx.one(_sql["get"], id=chat, account=account))
+    return record(ChatRecord, tx.one(_sql["get"], id=chat, account=account))
 
 
 def owner(tx: Tx, chat: str) -> str:
     """The account of a chat that exists."""
-    row = tx.one(_sql["owner"], id=chat)
-    assert row is not None
-    account: str = row["account"]
-    return account
+    return str(returned(tx, _sql["owner"], id=chat)["account"])
 
 
 def retire(tx: Tx, chat: str, account: str, now: int) -> None:
@@ -77,18 +74,16 @@ def retire(tx: Tx, chat: str, account: str, now: int) -> None:
 
 def of_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecord | None:
     """The chat with this label that is not retired."""
-    return _record(tx.one(_sql["of_label"], account=account, project=project, label=label))
+    return record(ChatRecord, tx.one(_sql["of_label"], account=account, project=project, label=label))
 
 
 def project(tx: Tx, project: str, account: str) -> ProjectRecord | None:
-    return _project(tx.one(_sql["project"], id=project, account=account))
+    return record(ProjectRecord, tx.one(_sql["project"], id=project, account=account))
 
 
 def create_project(tx: Tx, account: str, name: str, instructions: str, now: int) -> ProjectRecord:
     values = {"account": account, "name": name, "instructions": instructions, "now": now}
-    made = _project(tx.one(_sql["insert_project"], id=new_id("proj"), **values))
-    assert made is not None
-    return made
+    return record(ProjectRecord, returned(tx, _sql["insert_project"], id=new_id("proj"), **values))
 
 
 def update_project(
@@ -96,11 +91,7 @@ def update_project(
 ) -> ProjectRecord | None:
     """Change what is not None."""
     row = tx.one(_sql["update_project"], id=project, account=account, name=name, instructions=instructions)
-    return _project(row)
-
-
-def _project(row: Row | None) -> ProjectRecord | None:
-    return None if row is None else record(ProjectRecord, row)
+    return record(ProjectRecord, row)
 
 
 def projects(tx: Tx, account: str) -> list[ProjectRecord]:
@@ -116,7 +107,3 @@ def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedCha
 
 def _beginning(row: Row) -> str | None:
     return None if row["message"] is None else typed(beginning(row["message"], _READ_CHARS))[:_MESSAGE_CHARS]
-
-
-def _record(row: Row | None) -> ChatRecord | None:
-    return None if row is None else record(ChatRecord, row)

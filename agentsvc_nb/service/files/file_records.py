@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from agentsvc_nb.documents.indexing import IndexedText
-from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import listed, load, record
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.sql import listed, load, public, record, returned
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire.files import StagedFile, TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
@@ -127,15 +127,7 @@ class UploadRecord:
 
     def public(self, chat: str | None = None) -> StagedFile:
         """With the chat that it was also put into."""
-        return StagedFile(
-            chat=chat,
-            id=self.id,
-            file_name=self.file_name,
-            media_type=self.media_type,
-            size_bytes=self.size_bytes,
-            sha256=self.sha256,
-            expires_at=rfc3339(self.expires_at),
-        )
+        return public(StagedFile, self, chat=chat)
 
 
 def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
@@ -156,7 +148,8 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
             oldest = version - FILE_VERSIONS_MAX
             tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=oldest, sha256=content.sha256)
             version += 1
-    row = tx.one(
+    row = returned(
+        tx,
         _sql["put"],
         chat=chat,
         path=path,
@@ -173,7 +166,6 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
         version=version,
         changed_by=changed_by,
     )
-    assert row is not None
     return record(FileRecord, row)
 
 
@@ -192,7 +184,7 @@ def changed_by(tx: Tx, run_id: str) -> list[FileChange]:
 
 
 def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
-    return _record(tx.one(_sql["get"], chat=chat, path=path))
+    return record(FileRecord, tx.one(_sql["get"], chat=chat, path=path))
 
 
 def among(tx: Tx, chat: str, paths: Sequence[str]) -> dict[str, FileRecord]:
@@ -223,7 +215,7 @@ def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
 
 
 def rename(tx: Tx, chat: str, path: str, name: str | None) -> FileRecord | None:
-    return _record(tx.one(_sql["rename"], chat=chat, path=path, name=name))
+    return record(FileRecord, tx.one(_sql["rename"], chat=chat, path=path, name=name))
 
 
 def stage(tx: Tx, upload_id: str, account: str, content: Content, now: int, expires_at: int) -> UploadRecord:
@@ -237,24 +229,13 @@ def stage(tx: Tx, upload_id: str, account: str, content: Content, now: int, expi
         now,
         expires_at,
     )
-    tx.run(
-        _sql["stage"],
-        id=record.id,
-        account=record.account,
-        file_name=record.file_name,
-        media_type=record.media_type,
-        size_bytes=record.size_bytes,
-        sha256=record.sha256,
-        now=now,
-        expires_at=expires_at,
-    )
+    tx.run(_sql["stage"], **asdict(record))
     return record
 
 
 def staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | None:
     """The staged upload; None when it is unknown or has expired."""
-    row = tx.one(_sql["staged"], id=upload_id, account=account, now=now)
-    return None if row is None else record(UploadRecord, row)
+    return record(UploadRecord, tx.one(_sql["staged"], id=upload_id, account=account, now=now))
 
 
 def expire_uploads(tx: Tx, before: int, limit: int) -> int:
@@ -303,7 +284,3 @@ def referenced_contents(tx: Tx) -> set[str]:
     """The hashes of all blobs that a row names."""
     named = " UNION ".join(f"SELECT sha256 FROM {table} WHERE sha256 IS NOT NULL" for table in WITH_CONTENTS)
     return {row["sha256"] for row in tx.all(named)}
-
-
-def _record(row: Row | None) -> FileRecord | None:
-    return None if row is None else record(FileRecord, row)

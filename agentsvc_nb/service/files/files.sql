@@ -50,7 +50,7 @@ UPDATE file SET name = :name WHERE chat = :chat AND path = :path RETURNING *
 
 -- name: stage
 INSERT INTO upload (id, account, file_name, media_type, size_bytes, sha256, created_at, expires_at)
-VALUES (:id, :account, :file_name, :media_type, :size_bytes, :sha256, :now, :expires_at)
+VALUES (:id, :account, :file_name, :media_type, :size_bytes, :sha256, :created_at, :expires_at)
 
 -- name: staged
 SELECT * FROM upload WHERE id = :id AND account = :account AND expires_at > :now

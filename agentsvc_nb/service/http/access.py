@@ -37,7 +37,7 @@ class Credential:
 class Access:
     """Checks the credentials of requests that are open already."""
 
-    def __init__(self, keys: accounts.KeyDirectory, use_case: UseCaseContext) -> None:
+    def __init__(self, keys: KnownKeys, use_case: UseCaseContext) -> None:
         self._keys, self._use_case = keys, use_case
 
     async def refusal(self, credential: Credential) -> ApiError | None:
@@ -77,8 +77,8 @@ def credential_of(scope: Scope) -> Credential | None:
 
 
 class KnownKeys:
-    """A `KeyDirectory` with a cache, which any write to the database empties, also one by another process: a key that
-    the command line creates, suspends or revokes counts at once. Refusals are not cached, and nothing is where the
+    """Looks up the keys of requests. Any write to the database empties its cache, also one by another process: a key
+    that the command line creates, suspends or revokes counts at once. Refusals are not cached, and nothing is where the
     database does not say that it was written to.
     """
 

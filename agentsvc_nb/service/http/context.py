@@ -13,9 +13,7 @@ from starlette.responses import Response
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service.accounts.account_records import KeyRecord, SessionRecord
-from agentsvc_nb.service.accounts.accounts import KeyDirectory
-from agentsvc_nb.service.accounts.money import RateLimiter
-from agentsvc_nb.service.http.access import CHECK_SECONDS, Access
+from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, KnownKeys
 from agentsvc_nb.service.http.names import OwnNames
 from agentsvc_nb.service.http.responses import Streams
 from agentsvc_nb.service.ports import Blobs
@@ -41,8 +39,7 @@ class Services:
     use_case: UseCaseContext
     """The context without a check before writes; handlers use `RequestContext.use_case`."""
     storage: Storage
-    keys: KeyDirectory
-    rates: RateLimiter
+    keys: KnownKeys
     access: Access
     schemas: SchemaValidator
     streams: Streams

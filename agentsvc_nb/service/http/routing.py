@@ -77,7 +77,7 @@ class GuardedPath:
             key, account = await _authenticate(request, services, route)
             if route.limited:
                 money.check_account(account, received_at)
-                await services.rates.count(key, received_at)
+                await money.count_request(services.use_case, key, received_at)
         session = (
             await access.require_session(request, services.names, services.use_case)
             if route.access == "session"

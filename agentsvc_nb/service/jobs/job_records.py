@@ -10,11 +10,11 @@ from typing import Any, Final
 from agentsvc_nb.service import lists
 from agentsvc_nb.service.accounts.usage_records import Pool, Spent
 from agentsvc_nb.service.lists import ListQuery
+from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import load, record
-from agentsvc_nb.service.times import rfc3339, rfc3339_or_none
+from agentsvc_nb.service.sql import load, public, record, returned, wire_value
 from agentsvc_nb.wire.runs import Usage
-from agentsvc_nb.wire.tools import Job, JobAccepted, JobEntry, Progress, ToolError
+from agentsvc_nb.wire.tools import Job, JobAccepted, JobEntry
 
 _ENTRY_COLUMNS: Final = [name for name in JobEntry.model_fields if name != "object"]
 _sql = load("jobs/jobs", entry=_ENTRY_COLUMNS)
@@ -70,36 +70,19 @@ class JobRecord:
         return found
 
     def accepted(self) -> JobAccepted:
-        return JobAccepted(
-            tool=self.tool,
-            family=self.family,
-            job_id=self.job_id,
-            chat=self.chat,
-            recommended_poll_after_ms=POLL_MS[0],
-        )
+        return public(JobAccepted, self, status="queued", recommended_poll_after_ms=POLL_MS[0])
 
     def public(self, now: int) -> Job:
+        """Return the wire form of the job, without its result."""
         soonest, latest = POLL_MS
-        return Job(
-            job_id=self.job_id,
-            tool=self.tool,
-            family=self.family,
-            chat=self.chat,
-            status=self.status,
+        return public(
+            Job,
+            self,
             is_error=self.error is not None,
-            error=None if self.error is None else ToolError(**self.error),
-            content=self.content,
-            data=self.data,
-            progress=Progress(**self.progress),
             recommended_poll_after_ms=max(soonest, min((now - self.created_at) // 10, latest)),
-            usage=Usage(
-                input_tokens=self.input_tokens,
-                output_tokens=self.output_tokens,
-                cost_microcents=self.cost_microcents,
-            ),
-            created_at=rfc3339(self.created_at),
-            started_at=rfc3339_or_none(self.started_at),
-            ended_at=rfc3339_or_none(self.ended_at),
+            usage=public(Usage, self),
+            kind=None,
+            files=None,
         )
 
 
@@ -120,41 +103,10 @@ class JobEnding:
     """Language model usage of the job's tool."""
 
 
-def insert(
-    tx: Tx,
-    *,
-    job_id: str,
-    account: str,
-    key_id: str,
-    pool: Pool,
-    charge_hold_microcents: int,
-    chat: str,
-    run_id: str | None,
-    follows: str | None,
-    tool: str,
-    family: str,
-    input: dict[str, Any],
-    max_microcents: int | None,
-    now: int,
-) -> JobRecord:
-    row = tx.one(
-        _sql["insert"],
-        job_id=job_id,
-        account=account,
-        key_id=key_id,
-        pool=pool,
-        charge_hold_microcents=charge_hold_microcents,
-        chat=chat,
-        run_id=run_id,
-        follows=follows,
-        tool=tool,
-        family=family,
-        input=json.dumps(input, ensure_ascii=False),
-        max_microcents=max_microcents,
-        now=now,
-    )
-    assert row is not None
-    return read(row)
+def insert(tx: Tx, *, input: dict[str, Any], **columns: str | int | None) -> JobRecord:
+    """Insert a queued job with these columns."""
+    text = json.dumps(input, ensure_ascii=False)
+    return read(returned(tx, _sql["insert"], job_id=new_id("job"), input=text, **columns))
 
 
 def get(tx: Tx, job_id: str) -> JobRecord | None:
@@ -225,9 +177,7 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
 
 def spent_in(tx: Tx, run_id: str) -> Spent:
     """Language model usage of all jobs that the run submitted."""
-    row = tx.one(_sql["spent_in"], run_id=run_id)
-    assert row is not None
-    return Spent(**row)
+    return Spent(**returned(tx, _sql["spent_in"], run_id=run_id))
 
 
 def _record(row: Row | None) -> JobRecord | None:
@@ -236,22 +186,15 @@ def _record(row: Row | None) -> JobRecord | None:
 
 def read(row: Row) -> JobRecord:
     """The record of a whole row."""
-    documents = {
-        name: row[name] and json.loads(row[name]) for name in ("progress", "error", "content", "data", "files")
-    }
-    return record(JobRecord, row, **documents)
+    return record(JobRecord, row, **_parsed(row, "progress", "error", "content", "data", "files"))
+
+
+def _parsed(row: Row, *columns: str) -> dict[str, Any]:
+    return {name: row[name] and json.loads(row[name]) for name in columns}
 
 
 def page(tx: Tx, query: ListQuery) -> tuple[list[JobEntry], bool]:
     """Return a page of jobs that are no handles of runs, and whether there are more."""
     rows, more = lists.page(tx, _sql["list"], query)
-    return [JobEntry(**{name: _value(name, row[name]) for name in _ENTRY_COLUMNS}) for row in rows], more
-
-
-def _value(name: str, column: Any) -> Any:
-    """Return the value of a field of the wire model from the column of its name."""
-    if column is None:
-        return None
-    if name.endswith("_at"):
-        return rfc3339(column)
-    return json.loads(column) if name in ("error", "progress") else column
+    documents = [{**row, **_parsed(row, "error", "progress")} for row in rows]
+    return [JobEntry(**{name: wire_value(name, row[name]) for name in _ENTRY_COLUMNS}) for row in documents], more

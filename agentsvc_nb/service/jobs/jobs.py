@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsvc_nb.service.accounts import idempotency, money, usage_records
 from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.accounts.idempotency import IdempotencyScope
 from agentsvc_nb.service.accounts.money import Bill
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
@@ -17,7 +17,6 @@ from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.jobs import job_records
 from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
 from agentsvc_nb.service.lists import ListQuery
-from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import event_records, process_records, run_records, runs
 from agentsvc_nb.service.times import utc_day
@@ -44,44 +43,83 @@ class Submit:
     charges_microcents: int = 0
 
 
-Make = Callable[[Bill, ChatRecord], JobRecord]
-"""Creates the job's row after the checks, from the bill that it goes on and the chat to work in."""
-
-
 async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobRecord:
     """Queue a job. An Idempotency-Key that the tool's family has seen today returns the original job.
 
     Raises `idempotency_conflict` when that job is in another chat, and what `chats.check_known` and `money.check`
     raise.
     """
-    now = context.now
-    record, new = await context.write(
-        lambda tx: _submit(tx, context, key, given, now, lambda bill, chat: insert(tx, bill, chat.id, None, given, now))
-    )
+    record, new = await _submit(context, key, given, None)
     if new:
         context.workers.wake_job(record.job_id)
     return record
 
 
-def _submit(
-    tx: Tx, context: UseCaseContext, key: KeyRecord, given: Submit, now: int, make: Make
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """A validated ask: the run to start and the job that is its handle. `pictures` is the number of pictures that were
+    fetched; `unreached` has one sentence for each that could not be."""
+
+    start: runs.Start
+    submit: Submit
+    pictures: int = 0
+    unreached: tuple[str, ...] = ()
+
+
+async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest) -> tuple[JobRecord, bool]:
+    """Start a run and create the job that is its handle, in one transaction.
+
+    Returns the job, and whether it is new (False for a replay). Raises what `submit` and `runs.begin` raise.
+    """
+    record, new = await _submit(context, key, given.submit, given)
+    if new and record.follows is not None:
+        context.workers.wake_run(record.follows)
+    return record, new
+
+
+async def _submit(
+    context: UseCaseContext, key: KeyRecord, given: Submit, ask: AskRequest | None
 ) -> tuple[JobRecord, bool]:
     """The job, and whether it is new (False for a replay)."""
-    chats.check_known(tx, given.where, key.account)
-    bill = money.check(tx, key, context.settings, now, given.charges_microcents)
-    address = _address(key.account, given)
-    original = job_records.get(tx, idempotency.recall(tx, address) or "") if address else None
-    if original is not None and given.where.chat == "new":
-        return original, False  # the retry of a submit with `chat: "new"`: the original's chat is the one it made
-    chat = chats.resolve(tx, given.where, key.account, now, shared=True)
-    if original is not None:
-        if original.chat != chat.id:
-            raise ApiError("idempotency_conflict")
-        return original, False
-    record = make(bill, chat)
-    if address:
-        idempotency.remember(tx, address, record.job_id)
-    return record, True
+    now = context.now
+    scope = IdempotencyScope(key.account, given.family, "", utc_day(given.received_at), given.idempotency_key)
+
+    def use(tx: Tx) -> tuple[JobRecord, bool]:
+        chats.check_known(tx, given.where, key.account)
+        bill = money.check(tx, key, context.settings, now, given.charges_microcents)
+        known = idempotency.recall(tx, scope)
+        original = job_records.get(tx, known) if known else None
+        if original is not None and given.where.chat == "new":
+            return original, False  # the retry of a submit with `chat: "new"`: the original's chat is the one it made
+        chat = chats.resolve(tx, given.where, key.account, now, shared=True)
+        if original is not None:
+            if original.chat != chat.id:
+                raise ApiError("idempotency_conflict")
+            return original, False
+        if ask is None:
+            record = insert(tx, bill, chat.id, None, given, now)
+        else:
+            record = _insert_ask(tx, context, bill, chat, ask, now)
+        idempotency.remember(tx, scope, record.job_id)
+        return record, True
+
+    return await context.write(use, long=ask is not None and bool(ask.start.contents))
+
+
+def _insert_ask(
+    tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskRequest, now: int
+) -> JobRecord:
+    """Insert the run, its warnings and the job that is its handle; the job."""
+    run = runs.begin(tx, context, bill, given.start, chat, now)
+    warnings = [{"code": "image_not_fetched", "message": message} for message in given.unreached]
+    if given.pictures:  # no agent of this version looks at them
+        which = "The picture was" if given.pictures == 1 else f"The {given.pictures} pictures were"
+        message = f"{which} not looked at: this agent reads text only."
+        warnings.append({"code": "images_not_seen", "message": message})
+    if warnings:
+        event_records.append_all(tx, run.run_id, run.attempt, [("warning", warning) for warning in warnings], now)
+    free = replace(bill, hold_microcents=0)  # the run has the hold
+    return insert(tx, free, chat.id, None, given.submit, now, follows=run.run_id)
 
 
 def insert(
@@ -99,7 +137,6 @@ def insert(
     model may cost `max_microcents`."""
     return job_records.insert(
         tx,
-        job_id=new_id("job"),
         account=bill.account,
         key_id=bill.key_id,
         pool=bill.pool,
@@ -148,18 +185,19 @@ def _job_of(tx: Tx, account: str, job_id: str, where: ChatSelector) -> JobRecord
 async def result(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> Job:
     """The finished job with its files or its data. Raises `job_not_finished`, and what `get` raises."""
     now = context.now
-    return await context.read(lambda tx: _result(tx, _job_of(tx, account, job_id, where), now))
 
+    def use(tx: Tx) -> Job:
+        record = _job_of(tx, account, job_id, where)
+        if record.ended_at is None:
+            raise ApiError("job_not_finished", f"The job is {record.status}.")
+        answer = record.public(now)
+        answer.kind = record.kind
+        if record.kind == "files":
+            found = (file_records.get(tx, record.chat, path) for path in record.files)
+            answer.files = [file.public() for file in found if file is not None]
+        return answer
 
-def _result(tx: Tx, record: JobRecord, now: int) -> Job:
-    if record.ended_at is None:
-        raise ApiError("job_not_finished", f"The job is {record.status}.")
-    answer = record.public(now)
-    answer.kind = record.kind
-    if record.kind == "files":
-        found = (file_records.get(tx, record.chat, path) for path in record.files)
-        answer.files = [file.public() for file in found if file is not None]
-    return answer
+    return await context.read(use)
 
 
 async def cancel(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
@@ -280,94 +318,34 @@ async def recover(context: UseCaseContext) -> list[JobRecord]:
     that is the handle of a run is left alone: it ends with its run.
     """
     now = context.now
-    return await context.write(lambda tx: _recover(tx, now))
 
+    def use(tx: Tx) -> list[JobRecord]:
+        # Direct calls are not taken over: nobody waits for their answer any more.
+        usage_records.end_direct_calls(tx)
+        cut_off = [job for job in job_records.active(tx) if job.follows is None]
+        return [job for job in cut_off if not end_or_count(tx, job, now)]
 
-def _recover(tx: Tx, now: int) -> list[JobRecord]:
-    # Direct calls are not taken over: nobody waits for their answer any more.
-    usage_records.end_direct_calls(tx)
-    waiting = []
-    for record in job_records.active(tx):
-        if record.follows is not None:
-            continue
-        if not end_or_count(tx, record, now):
-            waiting.append(record)
-    return waiting
+    return await context.write(use)
 
 
 def end_or_count(tx: Tx, record: JobRecord, now: int) -> bool:
     """End a job that was cut off and cannot go on; False if it goes on, which is counted."""
-    if ending := _final(tx, record):
-        job_records.finish(tx, record.job_id, record.attempt, ending, now)
-        return True
-    job_records.restarted(tx, record.job_id, 1)
-    return False
-
-
-def _final(tx: Tx, record: JobRecord) -> JobEnding | None:
-    """How a job that was cut off ends; None if it goes on."""
     if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
-        return JobEnding("cancelled", [])
-    if record.restarts >= RESTARTS_MAX:
+        ending = JobEnding("cancelled", [])
+    elif record.restarts >= RESTARTS_MAX:
         error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
-        return JobEnding("failed", [], error=error)
-    return None
+        ending = JobEnding("failed", [], error=error)
+    else:
+        job_records.restarted(tx, record.job_id, 1)
+        return False
+    job_records.finish(tx, record.job_id, record.attempt, ending, now)
+    return True
 
 
 def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
     """True if the run that submitted the job has ended."""
     run = run_records.get(tx, job.run_id) if job.run_id is not None else None
     return run is not None and run.ended_at is not None
-
-
-def _address(account: str, given: Submit) -> idempotency.IdempotencyScope | None:
-    if given.idempotency_key is None:
-        return None
-    return idempotency.IdempotencyScope(account, given.family, "", utc_day(given.received_at), given.idempotency_key)
-
-
-@dataclass(frozen=True, slots=True)
-class AskRequest:
-    """A validated ask: the run to start and the job that is its handle. `pictures` is the number of pictures that were
-    fetched; `unreached` has one sentence for each that could not be."""
-
-    start: runs.Start
-    submit: Submit
-    pictures: int = 0
-    unreached: tuple[str, ...] = ()
-
-
-async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest) -> tuple[JobRecord, bool]:
-    """Start a run and create the job that is its handle, in one transaction.
-
-    Returns the job, and whether it is new (False for a replay). Raises what `submit` and `runs.begin` raise.
-    """
-    now = context.now
-
-    def use(tx: Tx) -> tuple[JobRecord, bool]:
-        def make(bill: Bill, chat: ChatRecord) -> JobRecord:
-            return _insert_ask(tx, context, bill, chat, given, now)
-
-        return _submit(tx, context, key, given.submit, now, make)
-
-    record, new = await context.write(use, long=bool(given.start.contents))
-    if new and record.follows is not None:
-        context.workers.wake_run(record.follows)
-    return record, new
-
-
-def _insert_ask(
-    tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskRequest, now: int
-) -> JobRecord:
-    """Insert the run, its warnings and the job that is its handle; the job."""
-    run = runs.begin(tx, context, bill, given.start, chat, now)
-    for message in given.unreached:
-        warning = {"code": "image_not_fetched", "message": message}
-        event_records.append(tx, run.run_id, run.attempt, "warning", warning, now)
-    if given.pictures:
-        event_records.append(tx, run.run_id, run.attempt, "warning", _images_not_seen(given.pictures), now)
-    free = replace(bill, hold_microcents=0)  # the run has the hold
-    return insert(tx, free, chat.id, None, given.submit, now, follows=run.run_id)
 
 
 async def wait_for_ask(context: UseCaseContext, job: JobRecord, until: float) -> JobRecord:
@@ -377,9 +355,3 @@ async def wait_for_ask(context: UseCaseContext, job: JobRecord, until: float) ->
     assert run is not None
     await runs.wait(context, run, until)
     return await find(context, job.job_id) or job
-
-
-def _images_not_seen(pictures: int) -> dict[str, str]:
-    """The warning of an ask with pictures: no agent of this version looks at them."""
-    which = "The picture was" if pictures == 1 else f"The {pictures} pictures were"
-    return {"code": "images_not_seen", "message": f"{which} not looked at: this agent reads text only."}

@@ -10,7 +10,7 @@ from typing import Any
 from agentsvc_nb.service.files.file_records import Content
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import load, record
+from agentsvc_nb.service.sql import load, public, record, returned
 from agentsvc_nb.wire.resources import AdMedia, LandingPage, MediaKind, Transcript
 
 _sql = load("media/media")
@@ -45,21 +45,15 @@ class MediaRecord:
     created_at: int
 
     def public(self) -> AdMedia:
-        return AdMedia(
-            id=self.id,
-            kind=self.kind,
-            source=self.source,
-            url=self.url,
-            duration_s=self.duration_s,
-            transcript=self.public_transcript(),
-        )
+        return public(AdMedia, self, transcript=self.public_transcript())
 
     def public_transcript(self) -> Transcript | None:
         return None if self.transcript is None else Transcript(media_id=self.id, **self.transcript)
 
 
 def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
-    row = tx.one(
+    row = returned(
+        tx,
         _sql["insert"],
         id=new_id("media"),
         account=account,
@@ -74,7 +68,6 @@ def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Me
         transcript=None if facts.transcript is None else json.dumps(facts.transcript, ensure_ascii=False),
         now=now,
     )
-    assert row is not None
     return _read(row)
 
 
@@ -114,14 +107,12 @@ class PageRecord:
     created_at: int
 
     def public(self) -> LandingPage:
-        return LandingPage(id=self.id, url=self.url, labels=self.labels, version=self.version)
+        return public(LandingPage, self)
 
 
 def add(tx: Tx, account: str, url: str, now: int) -> PageRecord:
     """The account's page at `url`, inserted if it is new."""
-    row = tx.one(_pages["add"], id=new_id("page"), account=account, url=url, now=now)
-    assert row is not None
-    return _read_page(row)
+    return _read_page(returned(tx, _pages["add"], id=new_id("page"), account=account, url=url, now=now))
 
 
 def get_page(tx: Tx, page: str, account: str) -> PageRecord | None:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from agentsvc_nb.service.payloads import StoredEvent, encode
-from agentsvc_nb.service.ports import Row, Tx
+from agentsvc_nb.service.payloads import StoredEvent, encode, readable
+from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.sql import load
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire.runs import Event
@@ -60,7 +60,7 @@ def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tupl
             size = len(row["payload"])
             if len(found) == limit or (found and total + size > most_bytes):
                 return found, True
-            found.append(StoredEvent(row["id"], row["type"], rfc3339(row["created_at"]), row["payload"]))
+            found.append(readable(StoredEvent(row["id"], row["type"], rfc3339(row["created_at"]), row["payload"])))
             total += size
         if len(rows) < wanted:
             return found, False
@@ -69,8 +69,7 @@ def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tupl
 
 def said(tx: Tx, run_id: str) -> list[Event]:
     """The events from which `chats.chats.text_so_far` makes the text."""
-    return [_event(row) for row in tx.all(_sql["said"], run_id=run_id)]
-
-
-def _event(row: Row) -> Event:
-    return Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"]))
+    return [
+        Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"]))
+        for row in tx.all(_sql["said"], run_id=run_id)
+    ]

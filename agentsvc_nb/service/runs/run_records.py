@@ -17,8 +17,7 @@ from agentsvc_nb.service.lists import ListQuery
 from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.payloads import encode
 from agentsvc_nb.service.ports import Row, Tx
-from agentsvc_nb.service.sql import beginning, load, record, returned
-from agentsvc_nb.service.times import rfc3339
+from agentsvc_nb.service.sql import beginning, load, record, returned, wire_value
 from agentsvc_nb.wire.runs import ADDED_CHARS, Effort, NewClientTool, Run, RunEntry, Usage, typed
 
 _COMPUTED: Final = {"object", "message", "usage", "app_url"}
@@ -395,8 +394,4 @@ def _entry(tx: Tx, row: Row) -> RunEntry:
 
 def _value(name: str, column: Any) -> Any:
     """Return the value of a field of the wire model from the column of its name."""
-    if column is None:
-        return None
-    if name.endswith("_at"):
-        return rfc3339(column)
-    return json.loads(column) if name in _JSON_COLUMNS else column
+    return _load(column) if name in _JSON_COLUMNS else wire_value(name, column)

@@ -172,7 +172,7 @@ async def _count_request(context: RequestContext) -> None:
     assert credential is not None
     _, account = await context.services.keys.find(credential.secret)
     money.check_account(account, context.received_at)
-    await context.services.rates.count(context.key, context.received_at)
+    await money.count_request(context.services.use_case, context.key, context.received_at)
 
 
 async def _document(context: RequestContext) -> bodies.Document:
