@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -268,17 +268,22 @@ class Tool(Described, Protocol):
         ...
 
 
+class OpenedTools(NamedTuple):
+    """The tools of other servers, and the codes and messages of warnings: of tools that are left out, and of servers
+    that are away."""
+
+    tools: dict[str, Tool]
+    warnings: list[tuple[str, str]]
+
+
 class RemoteTools(Protocol):
     """The tools of other servers, for one attempt at a run. `seen` has what the servers said of them, as hashes."""
 
     seen: dict[str, str]
 
-    async def open(
-        self, taken: Container[str], seen: Mapping[str, str] | None, warn: Callable[[str, str], Awaitable[None]]
-    ) -> dict[str, Tool]:
+    async def open(self, taken: Container[str], seen: Mapping[str, str] | None) -> OpenedTools:
         """Connect to the servers. `taken` are names that are not theirs; `seen` is what they said when the run began,
-        None at its beginning: a tool that is another now is left out. What is left out, and a server that is away, is
-        told by `warn(code, message)`."""
+        None at its beginning: a tool that is another now is left out."""
         ...
 
     async def close(self) -> None: ...

@@ -66,9 +66,6 @@ class Opened:
         self.warnings: list[tuple[str, str]] = []
         self.context = MemoryToolContext(MemoryWorkspace(folder / "chat"))
 
-    async def warn(self, code: str, message: str) -> None:
-        self.warnings.append((code, message))
-
     async def call(self, name: str, **given: Any) -> Outcome:
         tool = self.tools[name]
         return await tool.run(tool.Input.model_validate(given), self.context)
@@ -89,7 +86,7 @@ async def opened(
 
     found = Opened(RunTools(lambda: servers, made, lambda noted: None), folder)
     try:
-        found.tools = await found.run.open(taken, seen, found.warn)
+        found.tools, found.warnings = await found.run.open(taken, seen)
         yield found
     finally:
         await found.run.close()

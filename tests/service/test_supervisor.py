@@ -16,10 +16,6 @@ from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.stopping import ReadTime, Stopped
 
 
-async def never() -> bool:
-    return False
-
-
 def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner_supervisor, "STORE_AGAIN_SECONDS", 0)
     tries: list[int] = []
@@ -66,7 +62,7 @@ def test_interrupting_ends_the_inner_work_and_not_the_outer() -> None:
 
         async def work(name: str) -> None:
             try:
-                await workers.interruptible(name, inner(), never)
+                await workers.interruptible(name, inner())
             except asyncio.CancelledError:
                 ended.append(name)
 
@@ -94,7 +90,7 @@ def test_a_cancel_ends_the_threads_of_its_work() -> None:
 
     async def cancelled() -> None:
         tasks = TaskSupervisor(LocalSignals())
-        outer = asyncio.create_task(tasks.interruptible("run", asyncio.to_thread(long), never))
+        outer = asyncio.create_task(tasks.interruptible("run", asyncio.to_thread(long)))
         await asyncio.to_thread(begun.wait, 60)
         tasks.interrupt("run")
         with pytest.raises(asyncio.CancelledError):

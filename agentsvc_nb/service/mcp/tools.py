@@ -7,7 +7,7 @@ import contextlib
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, cast
 
@@ -20,7 +20,7 @@ from agentsvc_nb.service.mcp.results import outcome_of
 from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig, of_settings
 from agentsvc_nb.service.mcp.stdio import StdioChannel
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.port import Outcome, Tool, ToolContext, ToolDeclaration
+from agentsvc_nb.tools.port import OpenedTools, Outcome, Tool, ToolContext, ToolDeclaration
 from agentsvc_nb.wire.limits import MCP_DESCRIPTION_CHARS, MCP_SCHEMA_BYTES
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,6 @@ _NAME_CHARS: Final = 64
 _SHOWN: Final = 10
 _DEPTH_MAX: Final = 40
 
-Warn = Callable[[str, str], Awaitable[None]]
 Connect = Callable[[ServerConfig], McpClient]
 
 
@@ -155,27 +154,27 @@ class RunTools:
         self._connections: list[Connection] = []
         self.seen: dict[str, str] = {}
 
-    async def open(self, taken: Container[str], seen: Mapping[str, str] | None, warn: Warn) -> dict[str, Tool]:
+    async def open(self, taken: Container[str], seen: Mapping[str, str] | None) -> OpenedTools:
         servers = await asyncio.to_thread(self._servers)
         self._connections = [Connection(server, self._make) for server in servers]
         listings = await asyncio.gather(*(self._listed(connection) for connection in self._connections))
         found: dict[str, Tool] = {}
+        warnings: list[tuple[str, str]] = []
         noted: dict[str, Any] = {}
         for connection, listing in zip(self._connections, listings, strict=True):
             who = connection.server.name
             if isinstance(listing, Exception):
                 noted[who] = {"away": str(listing), "tools": []}
-                await warn("server_unavailable", f"The tools of the server {who} are not there: {listing}.")
+                warnings.append(("server_unavailable", f"The tools of the server {who} are not there: {listing}."))
                 continue
             mine, left = _offered(connection, listing, {*found}, taken, seen)
             found |= mine
             noted[who] = {"tools": [{"name": name, "description": tool.description} for name, tool in mine.items()]}
-            for code, said in _told(who, left):
-                await warn(code, said)
+            warnings += _told(who, left)
         self.seen = {name: tool.listed.fingerprint for name, tool in found.items() if isinstance(tool, ServerTool)}
         if noted:
             await asyncio.to_thread(self._note, noted)
-        return found
+        return OpenedTools(found, warnings)
 
     async def close(self) -> None:
         await asyncio.gather(*(connection.close() for connection in self._connections), return_exceptions=True)

@@ -8,50 +8,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from agentsvc_nb.service.accounts.money import price_of
-from agentsvc_nb.service.files.file_records import Author, FileRecord
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import STORE_LOST
-from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
-from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
+from agentsvc_nb.service.runner.tool_context import LiveToolContext, note_outcome, performed, tool_span
 from agentsvc_nb.service.runs import runs, tool_calls
-from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
-from agentsvc_nb.wire.limits import MESSAGE_CHARS
 
 log = logging.getLogger(__name__)
 UNKNOWN: Final = (
     "The service was cut off during this call. Whether its effect is out is not known; it was not repeated."
 )
-
-
-class JobEvents:
-    """The `CallEvents` of a job: its progress is stored, and the paths of the files that it writes are gathered."""
-
-    def __init__(self, use_case: UseCaseContext, job: JobRecord, tool: Tool | None) -> None:
-        self._use_case = use_case
-        self._job = job
-        self._tool = tool
-        self.written: list[str] = []
-
-    async def progress(self, done: float, total: float | None, message: str) -> None:
-        value = {"done": done, "total": total, "message": message[:MESSAGE_CHARS]}
-        await jobs.report(self._use_case, self._job, value)
-
-    async def file_written(self, record: FileRecord) -> None:
-        self.written.append(record.path)
-
-    async def hold(self, spent: int, worst: int) -> None:
-        """Hold what the job has spent and the worst case of its next model call; its per-use charges are held, too."""
-        charges = 0 if self._tool is None else price_of(self._tool.max_charges(_given(self._tool, self._job)))
-        await jobs.hold(self._use_case, self._job, spent, worst, charges)
 
 
 class JobRunner:
@@ -138,59 +113,54 @@ class JobRunner:
     async def _ending(self, job: JobRecord) -> JobEnding | None:
         """Run the tool; the job's ending, or None when the service is stopping and leaves the job for recovery, or
         another attempt has it."""
-        events = JobEvents(self._use_case, job, self._tools.get(job.tool))
         # The model of the run that submitted the job answers its tool, too.
         run = await runs.find(self._use_case, job.run_id) if job.run_id is not None else None
-        task = LiveToolContext(
-            self._storage,
-            job.account,
-            job.chat,
-            Author("output", run_id=job.run_id),
-            job.job_id,
-            events,
-            events.hold,
-            None if run is None else run.model,
-            job.max_microcents,
-        )
-        ending = await self._tried(job, task, events)
-        return ending and replace(ending, spent=task.spent, charges=task.charges)
-
-    async def _tried(self, job: JobRecord, task: LiveToolContext, events: JobEvents) -> JobEnding | None:
+        model = None if run is None else run.model
+        key = job.job_id
+        task = LiveToolContext(self._storage, job.account, job.chat, key, run_id=job.run_id, job=job, model=model)
         try:
-            outcome = await self.supervisor.interruptible(
-                job.job_id, self._run_tool(job, task), lambda: self._asked_to_stop(job)
-            )
+            outcome = await self.supervisor.interruptible(job.job_id, self._run_tool(job, task))
+            status = "succeeded" if outcome.error is None else "failed"
+            error = None if outcome.error is None else dict(zip(("code", "message"), outcome.error, strict=True))
+            files = tuple(dict.fromkeys(task.written))
+            kind = "inline" if outcome.inline else "files"
+            ending = JobEnding(status, outcome.content, outcome.data, error, kind, files=files)
         except asyncio.CancelledError:
             if self.supervisor.stopping and await self._is_left(job):
                 return None
-            return JobEnding("cancelled", [])
+            ending = JobEnding("cancelled", [])
         except jobs.LostJob:
             self._use_case.metrics.fences_refused.add("job")
             log.warning("job %s was taken over", job.job_id)
             return None
         except WorkFailure as failure:
-            return _failed(failure.code, failure.message)
-        except ValidationError as error:
-            return _failed("invalid_tool_input", port.fault(error)[1])
+            ending = _failed(failure.code, failure.message)
+        except ValidationError as invalid:
+            ending = _failed("invalid_tool_input", port.fault(invalid)[1])
         except STORE_LOST:
             raise
         except Exception:
             log.exception("job %s (%s) failed", job.job_id, job.tool)
-            return _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
-        return replace(_ended(outcome), files=tuple(dict.fromkeys(events.written)))
+            ending = _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+        return replace(ending, spent=task.spent, charges=task.charges)
 
     async def _run_tool(self, job: JobRecord, task: LiveToolContext) -> Outcome:
+        # From here on a cancellation interrupts this task. One from before found no task.
+        if await self._asked_to_stop(job):
+            raise asyncio.CancelledError
         tool = self._tools.get(job.tool)
         if tool is None:
             raise WorkFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
         if job.attempt > 1 and not repeatable(tool):
             raise WorkFailure("outcome_unknown", UNKNOWN)
-        checked = await asyncio.to_thread(_given, tool, job)
+        checked = await asyncio.to_thread(lambda: tool.Input.model_validate(job.given()))
+        task.charges_held = price_of(tool.max_charges(checked))
         if job.run_id is not None:  # the run's own call is the span
             return await performed(tool, checked, task)
-        with spans.tool_call_of_request(self._use_case, tool.name, job.chat, checked) as span:
+        attributes = {"gen_ai.conversation.id": job.chat}
+        with tool_span(self._use_case, tool.name, checked, tracing.current(), attributes) as span:
             outcome = await performed(tool, checked, task)
-            spans.tool_returned(self._use_case, span, outcome)
+            note_outcome(self._use_case, span, outcome)
         return outcome
 
     async def _is_left(self, job: JobRecord) -> bool:
@@ -207,19 +177,6 @@ class JobRunner:
     async def _asked_to_stop(self, job: JobRecord) -> bool:
         found = await jobs.find(self._use_case, job.job_id)
         return found is None or found.status != "running"
-
-
-def _ended(outcome: Outcome) -> JobEnding:
-    kind = "inline" if outcome.inline else "files"
-    if outcome.error is not None:
-        code, message = outcome.error
-        error = {"code": code, "message": message}
-        return JobEnding("failed", outcome.content, outcome.data, error, kind)
-    return JobEnding("succeeded", outcome.content, outcome.data, None, kind)
-
-
-def _given(tool: Tool, job: JobRecord) -> BaseModel:
-    return tool.Input.model_validate(job.given())
 
 
 def _failed(code: str, message: str) -> JobEnding:

@@ -19,17 +19,18 @@ from agentsvc_nb.service.files.file_records import Author
 from agentsvc_nb.service.runner.budget import RunBudget
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.spans import ModelCalls
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.runs import attempts, runs, tool_calls
+from agentsvc_nb.service.runs import attempts, observing, runs, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
+from agentsvc_nb.service.telemetry.tracing import NO_SPAN
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
-from agentsvc_nb.wire.runs import AnswerBasis, NewClientTool
+from agentsvc_nb.wire.runs import CENT, AnswerBasis, NewClientTool
 
 TOO_LONG: Final = (
     f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
@@ -108,6 +109,11 @@ class LiveRunContext:
     @property
     def said(self) -> str:
         return self._said.getvalue()
+
+    @property
+    def spoken(self) -> str | None:
+        """The text so far as the run's output; None without any."""
+        return self.said.removesuffix("\n") or None
 
     async def misfit(self, text: str) -> str | None:
         config = self.output_config
@@ -197,7 +203,10 @@ class LiveRunContext:
             return
         self._connected = remote
         taken = {*self._calls.tools, *self._calls.client_tools, *RESERVED_NAMES}
-        self._calls.tools.update(await remote.open(taken, self._seen, self.warn))
+        opened = await remote.open(taken, self._seen)
+        for code, message in opened.warnings:
+            await self.warn(code, message)
+        self._calls.tools.update(opened.tools)
         self._seen = remote.seen if self._seen is None else self._seen
 
     async def close(self) -> None:
@@ -275,3 +284,43 @@ class LiveRunContext:
         self.budget.charged = counted.pop("charged", 0)
         self.budget.spent = Spent(**counted)
         self._called = checkpoint.get("called", 0)
+
+
+class ModelCalls:
+    """The model calls of a run, one after the other. Each is a span from its step until its checkpoint."""
+
+    def __init__(self, context: UseCaseContext, run: RunRecord) -> None:
+        self._context = context
+        self._run = run
+        self._span = NO_SPAN
+        self._parent: str | None = None
+        self._used = [0, 0, 0]
+
+    def parent(self, attempt: int) -> str | None:
+        """The span that asked for the tool calls that are made now: the last model call, else the attempt."""
+        return self._parent or observing.attempt_span(self._run, attempt)
+
+    def begin(self, attempt: int, step: int) -> None:
+        self.end()
+        found = {**observing.of_run(self._run), "gen_ai.operation.name": "chat", "agentsvc.step": step}
+        name = f"chat {found['gen_ai.request.model']}"
+        self._span = self._context.tracing.begin(name, "client", observing.attempt_span(self._run, attempt), found)
+        self._parent = self._span.traceparent
+        self._used = [0, 0, 0]
+
+    def used(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        metrics = self._context.metrics
+        metrics.model_used(self._run.model, input_tokens, output_tokens, microcents / CENT)
+        self._used = [a + b for a, b in zip(self._used, (input_tokens, output_tokens, microcents), strict=True)]
+
+    def end(self, error: str | None = None) -> None:
+        """End the call that is under way, if any."""
+        span, self._span = self._span, NO_SPAN
+        if span is not NO_SPAN:
+            span.set(observing.usage(*self._used))
+            span.end(error)
+
+    def rewound(self) -> None:
+        """Another attempt goes on from here."""
+        self.end("rewound")
+        self._parent = None

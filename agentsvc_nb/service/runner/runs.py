@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from agentsvc_nb.agents.direct_call import DirectCall
@@ -67,7 +68,7 @@ class RunRunner:
         return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
-        """Work on the run until it has ended, or is another's: again from its checkpoint when the database was lost."""
+        """Work on the run until it ends or another process has it. Resume it after the database was lost."""
         try:
             while True:
                 try:
@@ -78,35 +79,49 @@ class RunRunner:
             self._queue_jobs.pop(run_id, None)
 
     async def _attempt(self, run_id: str) -> None:
-        """Raises what is in `STORE_LOST`."""
-        run = await self.supervisor.store(run_id, lambda: self._claim(run_id))
+        """Claim the run, drive its agent, end the run. Raises what is in `STORE_LOST`."""
+        store = self.supervisor.store
+        run = await store(run_id, lambda: self._claim(run_id))
         if run is None:
             return
         tracing.enter(observing.attempt_span(run))
         context: LiveRunContext | None = None
         try:
-            context = await self._context(run)
-            ending = await self._ending(run, context) if context is not None else None
+            found = await store(run_id, lambda: self._read(run))
+            if found is None:  # the service stops
+                return
+            remote = self._servers.for_run() if self._servers else None
+            context = LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._schemas, remote)
+            ending = await self._ending(run, context)
         except attempts.LostRun:
             self._use_case.metrics.fences_refused.add("run")
             log.warning("run %s was taken over", run_id)
             return
         except STORE_LOST:
             raise
-        except Exception:  # its state is none that can be gone on from, or its last events could not be written
+        except Exception:  # its saved state is damaged, or its last events could not be written
             log.exception("run %s failed", run_id)
             ending = _unexpected("The run failed unexpectedly; see the service's log.")
         finally:
             if context is not None:
                 await context.close()
-        if ending is not None:
-            # What it wrote is found by its words once it has ended.
-            await self.supervisor.store(run_id, lambda: self._storage.readings.caught_up(run.chat, run_id))
-            await self._finish(run_id, run.attempt if context is None else context.log.attempt, ending)
+        if ending is None:
+            return
+        # First: search finds what the run wrote as soon as the run has ended.
+        await store(run_id, lambda: self._storage.readings.caught_up(run.chat, run_id))
+        attempt = run.attempt if context is None else context.log.attempt
+        try:
+            await store(run_id, partial(attempts.finish, self._use_case, run_id, attempt, ending))
+        except (ValueError, OverflowError):
+            log.exception("run %s: its answer could not be stored", run_id)
+            ending = _unexpected("The answer could not be stored.")
+            await store(run_id, partial(attempts.finish, self._use_case, run_id, attempt, ending))
+        if ending.status == "failed":
+            log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 
     async def _claim(self, run_id: str) -> RunRecord | None:
-        """Claim a queued run, or take over an active one that a crashed server left; None when it has ended, or another
-        job of the queue carries it.
+        """Claim a queued run, or take over an active one that a crashed server left. Return None when it has ended, or
+        another job of the queue carries it.
 
         A run that is being cancelled is taken over, too, because a worker has to end it.
         """
@@ -119,43 +134,42 @@ class RunRunner:
             return None
         return await attempts.resume(self._use_case, run_id, found.attempt)
 
-    async def _context(self, run: RunRecord) -> LiveRunContext | None:
-        """What the agent is run with; None when the service stops before it could be read."""
-
-        async def read() -> tuple[str, dict[str, Any], list[NewClientTool]]:
-            message = await runs.message(self._use_case, run)
-            saved = await runs.saved(self._use_case, run.run_id)
-            return message, saved, await runs.client_tools(self._use_case, run)
-
-        found = await self.supervisor.store(run.run_id, read)
-        if found is None:
-            return None
-        remote = self._servers.for_run() if self._servers else None
-        return LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._schemas, remote)
+    async def _read(self, run: RunRecord) -> tuple[str, dict[str, Any], list[NewClientTool]]:
+        """Read the run's message, its last checkpoint and the tools that its caller executes."""
+        message = await runs.message(self._use_case, run)
+        saved = await runs.saved(self._use_case, run.run_id)
+        return message, saved, await runs.client_tools(self._use_case, run)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
-        """Drive the agent; the run's ending, or None when the service is stopping and leaves the run for recovery."""
+        """Drive the agent. Return the run's ending, or None when the service stops and leaves the run for recovery."""
+        answer: str | None = None
+        fault: tuple[str, str] | None
         try:
-            answer, fault = await self.supervisor.interruptible(
-                run.run_id, self._drive(run, context), lambda: self._asked_to_stop(run)
-            )
-            await context.log.flush()
+            answer, fault = await self.supervisor.interruptible(run.run_id, self._drive(run, context))
         except asyncio.CancelledError:
-            if self.supervisor.stopping and await self._is_left(run, context.log.attempt):
-                return None
+            if self.supervisor.stopping:
+                left = await self.supervisor.store(
+                    run.run_id, lambda: attempts.leave(self._use_case, run.run_id, context.log.attempt)
+                )
+                if left is not False:
+                    return None
             await context.log.flush()
-            return context.ending("cancelled", output=_spoken(context))
+            return context.ending("cancelled", output=context.spoken)
         except (attempts.LostRun, *STORE_LOST):
             raise
         except StepsExceeded:
-            return await _failed(context, runs.STEPS_EXCEEDED, "The run needed more than 1,500 model steps.")
+            fault = runs.STEPS_EXCEEDED, "The run needed more than 1,500 model steps."
         except WorkFailure as failure:
-            return await _failed(context, failure.code, failure.message)
+            fault = failure.code, failure.message
         except Exception:
             log.exception("run %s failed", run.run_id)
-            return await _failed(context, "agent_error", "The agent failed unexpectedly; see the service's log.")
+            fault = "agent_error", "The agent failed unexpectedly; see the service's log."
+        await context.log.flush()
         if fault:
-            return await _failed(context, *fault, output=answer)
+            code, message = fault
+            output = answer or context.spoken
+            return context.ending("failed", output=output, last_error=code, last_error_message=message)
+        assert answer is not None
         if len(answer) > runs.LONG_CHARS:
             structured = await asyncio.to_thread(json_reading.as_object, answer)
         else:
@@ -163,54 +177,22 @@ class RunRunner:
         return context.ending("completed", output=answer, structured_output=structured)
 
     async def _drive(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
-        """Run the agent. Returns the final text and, when it is too long or does not fit the requested schema, the
+        """Run the agent. Return the final text and, when it is too long or does not fit the requested schema, the
         code and message with which the run fails."""
+        # From here on a cancellation interrupts this task. One from before found no task.
+        if await runs.status(self._use_case, run.run_id) != "running":
+            raise asyncio.CancelledError
         if run.output_config is not None and run.model == "offline":
             raise WorkFailure("model_required", "Structured output needs a language model.")
         answer = await self._agents[run.model].run(context)
         if answer is None:
-            answer = context.said.removesuffix("\n")
+            answer = context.spoken or ""
         data = answer.encode("utf-8", "replace")
         if len(data) > OUTPUT_BYTES:
             return data[:OUTPUT_BYTES].decode("utf-8", "ignore"), ("output_too_long", TOO_LONG)
         misfit = await context.misfit(answer)
         return answer, ("output_schema_mismatch", misfit) if misfit else None
 
-    async def _finish(self, run_id: str, attempt: int, ending: Ending) -> None:
-        try:
-            await self.supervisor.store(run_id, lambda: attempts.finish(self._use_case, run_id, attempt, ending))
-        except (ValueError, OverflowError):
-            log.exception("run %s: its answer could not be stored", run_id)
-            ending = _unexpected("The answer could not be stored.")
-            await self.supervisor.store(run_id, lambda: attempts.finish(self._use_case, run_id, attempt, ending))
-        if ending.status == "failed":
-            log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
-
-    async def _is_left(self, run: RunRecord, attempt: int) -> bool:
-        """Leave the run for recovery; False if it was cancelled, for then it ends now, while what it used is known."""
-
-        async def leave() -> bool:
-            if await self._asked_to_stop(run):
-                return False
-            await attempts.leave(self._use_case, run.run_id, attempt)
-            return True
-
-        return await self.supervisor.store(run.run_id, leave) is not False
-
-    async def _asked_to_stop(self, run: RunRecord) -> bool:
-        return await runs.status(self._use_case, run.run_id) != "running"
-
-
-async def _failed(context: LiveRunContext, code: str, message: str, output: str | None = None) -> Ending:
-    """A failed ending, with `output` or else the text so far."""
-    await context.log.flush()
-    return context.ending("failed", output=output or _spoken(context), last_error=code, last_error_message=message)
-
 
 def _unexpected(message: str) -> Ending:
     return Ending("failed", last_error="agent_error", last_error_message=message)
-
-
-def _spoken(context: LiveRunContext) -> str | None:
-    """The text so far; None when there is none."""
-    return context.said.removesuffix("\n") or None

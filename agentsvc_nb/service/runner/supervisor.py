@@ -62,35 +62,22 @@ class TaskSupervisor:
         if inner is not None:
             inner.cancel()
 
-    async def interruptible(
-        self, name: str, work: Coroutine[Any, Any, T], asked_to_stop: Callable[[], Awaitable[bool]]
-    ) -> T:
-        """Run `work` as a task that `interrupt(name)` cancels, with its threads (`tools.stopping`). It is cancelled at
-        once if `asked_to_stop` returns True, because an interrupt from before found no task to cancel."""
+    async def interruptible(self, name: str, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` as a task that `interrupt(name)` cancels, with its threads (`tools.stopping`). `work` must look
+        first whether it is to stop: an interrupt from before found no task to cancel."""
         context = copy_context()
         stop = context.run(stopping.begin)
-        asked, begun = asyncio.Event(), False
-
-        async def inner_work() -> T:
-            nonlocal begun
-            await asked.wait()  # nothing is done of what is not to begin
-            begun = True
-            return await work
-
-        inner: asyncio.Task[T] = asyncio.create_task(inner_work(), context=context)
+        inner: asyncio.Task[T] = asyncio.create_task(work, context=context)
         self._inner[name] = inner
         try:
-            if self.stopping or await asked_to_stop():  # only now: from here on `interrupt` finds the task
+            if self.stopping:
                 inner.cancel()
-            asked.set()
             return await inner
         except BaseException:
             inner.cancel()
             raise
         finally:
             stop.set()
-            if not begun:
-                work.close()
             # The task holds its exception, and that this frame: until the garbage collector comes by, with all that the
             # work has in memory.
             del self._inner[name], inner

@@ -17,17 +17,15 @@ from agentsvc_nb.documents.schemas import SchemaValidator
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.accounts.money import price_of
 from agentsvc_nb.service.files import files
-from agentsvc_nb.service.files.file_records import Author
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.ports import STORE_LOST
-from agentsvc_nb.service.runner import spans
 from agentsvc_nb.service.runner.budget import RunBudget
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.runner.tool_context import LiveToolContext, performed
-from agentsvc_nb.service.runs import client_calls, tool_calls
+from agentsvc_nb.service.runner.tool_context import LiveToolContext, failed, note_outcome, performed, tool_span
+from agentsvc_nb.service.runs import client_calls, observing, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord, State
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.times import rfc3339
@@ -77,9 +75,10 @@ class ToolCalls:
         call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
         asked = {"client": True} if name in self.client_tools else {}
         await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given, **asked})
-        with spans.tool_call(self.use_case, self.run, asked_by, call.call_id, name, given) as span:
+        attributes = {**observing.of_run(self.run), "gen_ai.tool.call.id": call.call_id}
+        with tool_span(self.use_case, name, given, asked_by, attributes) as span:
             outcome = call.outcome or await self._checked(call)
-            spans.tool_returned(self.use_case, span, outcome)
+            note_outcome(self.use_case, span, outcome)
         content, is_error = outcome.content, outcome.error is not None
         result = {"call_id": call.call_id, "tool": name, "is_error": is_error, "content": content}
         await self.log.append("tool.result", result)
@@ -91,16 +90,16 @@ class ToolCalls:
             return await self._checked_by_schema(call, client_tool)
         tool = self.tools.get(call.tool)
         if tool is None:
-            return _failed("tool_not_found", f"There is no tool {call.tool!r}.")
+            return failed("tool_not_found", f"There is no tool {call.tool!r}.")
         if payloads.size(call.input) > INPUT_MAX_BYTES:
-            return _failed("invalid_tool_input", _TOO_LARGE)
+            return failed("invalid_tool_input", _TOO_LARGE)
         try:
             checked = port.validate(tool.Input, call.input)
         except ValidationError as error:
-            return _failed("invalid_tool_input", port.fault(error)[1])
+            return failed("invalid_tool_input", port.fault(error)[1])
         if await self._needs_approval(tool, checked):
             if not payloads.fits(_shown(call)):
-                return _failed("invalid_tool_input", _UNSEEN)
+                return failed("invalid_tool_input", _UNSEEN)
             call = await self._decided(call)
             if call.state == "refused":
                 return _refused(call)
@@ -111,10 +110,10 @@ class ToolCalls:
     async def _checked_by_schema(self, call: CallRecord, tool: ClientTool) -> Outcome:
         """Ask the run's caller, after checking the input and, if the settings demand it, the call's approval."""
         if not payloads.fits({**_shown(call), "expires_at": rfc3339(0)}):
-            return _failed("invalid_tool_input", _NOT_WHOLE)
+            return failed("invalid_tool_input", _NOT_WHOLE)
         text = json.dumps(call.input, ensure_ascii=False)
         if misfit := await self.schemas.misfit(text, tool.input_schema):
-            return _failed("invalid_tool_input", misfit)
+            return failed("invalid_tool_input", misfit)
         if self.use_case.settings.approve_effects and tool.effect:
             call = await self._decided(call)
             if call.state == "refused":
@@ -130,7 +129,7 @@ class ToolCalls:
             while call.outcome is None:
                 left = ((call.expires_at or 0) - self.use_case.now) / 1000
                 await watch.wait(max(0.0, min(left, JOB_POLL_SECONDS)))
-                call = await client_calls.look(self.use_case, call, _failed("client_gone", _GONE))
+                call = await client_calls.look(self.use_case, call, failed("client_gone", _GONE))
         await tool_calls.go_on(self.use_case, call, self.log.attempt)
         return call.outcome
 
@@ -165,7 +164,7 @@ class ToolCalls:
     async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
         """Run a synchronous tool. One that is not repeatable and that an earlier attempt began fails instead."""
         if call.state == "begun" and not repeatable(tool):
-            return _failed("outcome_unknown", UNKNOWN)
+            return failed("outcome_unknown", UNKNOWN)
         # First: a call that is not made for want of money is not noted as begun.
         if worst := price_of(tool.max_charges(given)):
             await self.budget.hold_charges(worst)
@@ -173,17 +172,15 @@ class ToolCalls:
             # Noted before the effect: found begun after a crash, it may have happened, and is not repeated
             # (docs/decisions/0014-calls-are-kept.md).
             call = await self._move(call, "begun")
-        author = Author("output", run_id=self.run.run_id)
-        key = f"{call.run_id}/{call.key}"
-        run = self.run
-        task = LiveToolContext(self.storage, run.account, run.chat, author, key, self.log)
+        run, key = self.run, f"{call.run_id}/{call.key}"
+        task = LiveToolContext(self.storage, run.account, run.chat, key, run_id=run.run_id, log=self.log)
         try:
             outcome = await performed(tool, given, task)
         except WorkFailure as failure:
-            outcome = _failed(failure.code, failure.message)
+            outcome = failed(failure.code, failure.message)
         except BaseException:
             if task.charges and not self.jobs.supervisor.stopping:  # on a stop the run goes on later with this call
-                await self._done(call, _failed("outcome_unknown", _BROKEN_OFF), task.charges)
+                await self._done(call, failed("outcome_unknown", _BROKEN_OFF), task.charges)
             raise
         await self._done(call, outcome, task.charges)
         return outcome
@@ -272,8 +269,4 @@ def _shown(call: CallRecord) -> dict[str, Any]:
 
 
 def _refused(call: CallRecord) -> Outcome:
-    return _failed("not_approved", f"This call was refused. {call.reason or ''}".strip())
-
-
-def _failed(code: str, message: str) -> Outcome:
-    return Outcome(content=[{"type": "text", "text": message}], error=(code, message))
+    return failed("not_approved", f"This call was refused. {call.reason or ''}".strip())

@@ -6,31 +6,39 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, cast, get_args
+from typing import Any, Final, cast, get_args
 
 from pydantic import BaseModel
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, Spent
 from agentsvc_nb.service.chats.chat_records import ChatRecord
-from agentsvc_nb.service.files.file_records import Author, FileRecord
+from agentsvc_nb.service.files.file_records import Author
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.media import media
 from agentsvc_nb.service.media.media_records import Facts
 from agentsvc_nb.service.new_ids import new_id
-from agentsvc_nb.service.runner import spans
+from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.runs import attempts
+from agentsvc_nb.service.runs import attempts, observing
+from agentsvc_nb.service.telemetry import tracing
+from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Span
+from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import SUMMARY
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, RESULT_BYTES
 from agentsvc_nb.wire.resources import MediaKind
 from agentsvc_nb.wire.runs import CENT
+
+log = logging.getLogger(__name__)
+_SPAN_NAME_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +53,88 @@ class StoredMedia:
     open: Callable[[], AbstractAsyncContextManager[Path]]
 
 
-class MediaStore:
-    """The media and landing pages of one account, for tools."""
+class LiveToolContext:
+    """A `tools.port.ToolContext` for one call of a tool, made by a run (which gives its `log`), a job, or neither.
 
-    def __init__(self, storage: Storage, account: str) -> None:
+    Attributes:
+        spent: the tool's language model usage so far.
+        charges: its units that are billed, by kind. The caller of the tool bills them, also when the tool fails.
+        charges_held: what a job holds for its charges, in micro-cents.
+        written: the paths of the files that the tool wrote.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        account: str,
+        chat: str,
+        key: str,
+        *,
+        run_id: str | None = None,
+        log: EventLog | None = None,
+        job: JobRecord | None = None,
+        model: str | None = None,
+    ) -> None:
+        settings = storage.use_case.settings
+        self.key = key
+        self.fetch_only = settings.approved_hosts if settings.approve_effects and run_id else None
+        self.model = model or settings.offered[0]
+        self.metrics = storage.use_case.metrics
+        self.workspace = ChatWorkspace(storage, chat)
+        self.spent = Spent()
+        self.charges: dict[str, int] = {}
+        self.charges_held = 0
+        self.written: list[str] = []
         self._storage = storage
         self._use_case = storage.use_case
         self._account = account
+        self._run_id = run_id
+        self._log = log
+        self._job = job
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        if self._log is not None:
+            await self._log.progress(done, total, message)
+        elif self._job is not None:
+            value = {"done": done, "total": total, "message": message[:MESSAGE_CHARS]}
+            await jobs.report(self._use_case, self._job, value)
+
+    async def room(self) -> int | None:
+        limit = None if self._job is None else self._job.max_microcents
+        return None if limit is None else max(limit - self.spent.cost_microcents, 0)
+
+    async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        if self._job is not None and microcents:
+            worst = min(microcents, MICROCENTS_MAX)
+            await jobs.hold(self._use_case, self._job, self.spent.cost_microcents, worst, self.charges_held)
+
+    def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
+        self.spent.use(input_tokens, output_tokens, microcents)
+        self.metrics.model_used(self.model, input_tokens, output_tokens, microcents / CENT)
+
+    def charge(self, kind: str) -> None:
+        self.charges[kind] = self.charges.get(kind, 0) + 1
+
+    async def sending(self, call: SentCall) -> bool:
+        return await attempts.sending(self._use_case, self._run_id, call) if self._run_id else False
+
+    def use_uncounted(self) -> None:
+        self.spent.uncounted = True
+
+    async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
+        if path == SUMMARY:
+            said = f"{path} is the agent's own summary of the chat: nothing was written. Write to another file."
+            raise WorkFailure("file_protected", said)
+        author = Author("output", self._run_id, *(output or (None, None)))
+        record = await self.workspace.write(path, data, author)
+        self.written.append(record.path)
+        if self._log is not None:
+            await self._log.file_written(record)
+
+    async def keep_whole(self, what: str, document: Any) -> str:
+        """Write a document that is shown shortened to a file, and return its path. The file does not count as an output
+        of the tool."""
+        return await self.workspace.keep_whole(what, document, Author("output", self._run_id))
 
     async def keep_page(self, url: str) -> str:
         return (await media.keep_page(self._use_case, self._account, url)).id
@@ -75,138 +158,26 @@ class MediaStore:
         await media.keep_transcript(self._use_case, self._account, media_id, transcript)
 
 
-class CallEvents(Protocol):
-    """Where a call of a tool reports to: the events of its run, its job, or nowhere."""
-
-    async def progress(self, done: float, total: float | None, message: str) -> None: ...
-    async def file_written(self, record: FileRecord) -> None: ...
-
-
-Hold = Callable[[int, int], Awaitable[None]]
-
-
-class NoEvents:
-    """The `CallEvents` of a direct call: its caller waits for the result only."""
-
-    async def progress(self, done: float, total: float | None, message: str) -> None:
-        pass
-
-    async def file_written(self, record: FileRecord) -> None:
-        pass
-
-
-class LiveToolContext:
-    """A `tools.port.ToolContext` for one call of a tool. It reports to `events`.
-
-    `spent` is the tool's language model usage so far, `charges` its units that are billed, by kind. The caller of the
-    tool bills them, also when the tool fails; `hold` holds the worst case of the next model call beside what was spent
-    in micro-cents. Calls of a model may cost `max_microcents` in all.
-    """
-
-    def __init__(
-        self,
-        storage: Storage,
-        account: str,
-        chat: str,
-        author: Author,
-        key: str,
-        events: CallEvents,
-        hold: Hold | None = None,
-        model: str | None = None,
-        max_microcents: int | None = None,
-    ) -> None:
-        settings = storage.use_case.settings
-        self.key = key
-        self.fetch_only = settings.approved_hosts if settings.approve_effects and author.run_id else None
-        self._hold = hold
-        self._max_microcents = max_microcents
-        self.model = model or settings.offered[0]
-        self.metrics = storage.use_case.metrics
-        self.spent = Spent()
-        self.charges: dict[str, int] = {}
-        self.workspace = ChatWorkspace(storage, chat)
-        self._author = author
-        self._use_case = storage.use_case
-        self._events = events
-        self._media_store = MediaStore(storage, account)
-
-    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        await self._events.progress(done, total, message)
-
-    async def room(self) -> int | None:
-        return None if self._max_microcents is None else max(self._max_microcents - self.spent.cost_microcents, 0)
-
-    async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        if self._hold is not None and microcents:
-            await self._hold(self.spent.cost_microcents, min(microcents, MICROCENTS_MAX))
-
-    def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        self.spent.use(input_tokens, output_tokens, microcents)
-        self.metrics.model_used(self.model, input_tokens, output_tokens, microcents / CENT)
-
-    def charge(self, kind: str) -> None:
-        self.charges[kind] = self.charges.get(kind, 0) + 1
-
-    async def sending(self, call: SentCall) -> bool:
-        run_id = self._author.run_id
-        return await attempts.sending(self._use_case, run_id, call) if run_id else False
-
-    def use_uncounted(self) -> None:
-        self.spent.uncounted = True
-
-    async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        if path == SUMMARY:
-            said = f"{path} is the agent's own summary of the chat: nothing was written. Write to another file."
-            raise WorkFailure("file_protected", said)
-        author = self._author
-        if output is not None:
-            author = replace(author, output_id=output[0], output_type=output[1])
-        record = await self.workspace.write(path, data, author)
-        await self._events.file_written(record)
-
-    async def keep_whole(self, what: str, document: Any) -> str:
-        """Write a document that is shown shortened to a file, and return its path. The file does not count as an output
-        of the tool."""
-        return await self.workspace.keep_whole(what, document, self._author)
-
-    async def keep_page(self, url: str) -> str:
-        return await self._media_store.keep_page(url)
-
-    async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
-        return await self._media_store.keep_media(name, data, source, url)
-
-    async def media(self, media_id: str) -> StoredMedia | None:
-        return await self._media_store.media(media_id)
-
-    async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
-        await self._media_store.keep_transcript(media_id, transcript)
-
-
 async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
-    """Run the tool; its outcome. A result that is too large is shortened and names the file that has all of it."""
-    outcome = await _counted(tool, given, task)
+    """Run the tool and count how long it worked and how it failed. Return its outcome. A result that is too large is
+    shortened and names the file that has all of it."""
+    began, code = time.monotonic(), None
+    try:
+        outcome = await tool.run(given, task)
+        code = None if outcome.error is None else outcome.error[0]
+    except WorkFailure as failure:
+        code = failure.code
+        raise
+    except Exception:  # one that is cancelled has not failed
+        code = "agent_error"
+        raise
+    finally:
+        task.metrics.tool_ended(tool.name, time.monotonic() - began, code)
     if outcome.error is not None:
         code, message = outcome.error
         outcome = outcome.model_copy(update={"error": (code[:CODE_CHARS], message[:MESSAGE_CHARS])})
     size = await asyncio.to_thread(payloads.size, [outcome.content, outcome.data])
     return outcome if size <= RESULT_BYTES else await _shortened(outcome, task)
-
-
-async def _counted(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
-    """Run the tool, and count how long it worked and how it failed; one that is cancelled has not failed."""
-    began, code = time.monotonic(), None
-    try:
-        outcome = await tool.run(given, task)
-        code = None if outcome.error is None else outcome.error[0]
-        return outcome
-    except WorkFailure as failure:
-        code = failure.code
-        raise
-    except Exception:
-        code = "agent_error"
-        raise
-    finally:
-        task.metrics.tool_ended(tool.name, time.monotonic() - began, code)
 
 
 async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
@@ -220,25 +191,51 @@ async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
     return outcome.model_copy(update={"content": [*kept["content"], told], "data": data})
 
 
-log = logging.getLogger(__name__)
+def tool_span(
+    context: UseCaseContext,
+    tool: str,
+    given: BaseModel | dict[str, Any],
+    parent: str | None,
+    attributes: Mapping[str, str | int],
+) -> Span:
+    """Begin the span of a tool call."""
+    if not context.tracing.on:
+        return NO_SPAN
+    name = tool[:_SPAN_NAME_CHARS]  # a model may have made it up
+    found = {**attributes, "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    found["gen_ai.tool.type"] = "function"
+    if context.tracing.content:
+        plain = given.model_dump(mode="json") if isinstance(given, BaseModel) else given
+        found["gen_ai.tool.call.arguments"] = observing.shown(payloads.encode(plain))
+    return context.tracing.begin(f"execute_tool {name}", "internal", parent, found)
+
+
+def note_outcome(context: UseCaseContext, span: Span, outcome: Outcome) -> None:
+    """Add what a tool returned to the span of its call, before that ends."""
+    if context.tracing.content:
+        span.set({"gen_ai.tool.call.result": observing.shown(payloads.encode(outcome.content))})
+    if outcome.error is not None:
+        span.end(outcome.error[0])
 
 
 async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
     """Run a tool directly, in the chat's workspace; its outcome. Its charges are counted in `charges`, also when it is
     cancelled. A failure of the tool is not raised; it is `Outcome.error`."""
-    task = LiveToolContext(storage, chat.account, chat.id, Author("output"), new_id("call"), NoEvents())
+    task = LiveToolContext(storage, chat.account, chat.id, new_id("call"))
     task.charges = charges
-    with spans.tool_call_of_request(storage.use_case, tool.name, chat.id, given) as span:
+    context = storage.use_case
+    with tool_span(context, tool.name, given, tracing.current(), {"gen_ai.conversation.id": chat.id}) as span:
         try:
             outcome = await performed(tool, given, task)
         except WorkFailure as failure:
-            outcome = _failed(failure.code, failure.message)
+            outcome = failed(failure.code, failure.message)
         except Exception:
             log.exception("the tool %s failed", tool.name)
-            outcome = _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
-        spans.tool_returned(storage.use_case, span, outcome)
+            outcome = failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+        note_outcome(context, span, outcome)
     return outcome
 
 
-def _failed(code: str, message: str) -> Outcome:
+def failed(code: str, message: str) -> Outcome:
+    """Return the outcome of a call that failed."""
     return Outcome(content=[{"type": "text", "text": message}], error=(code, message))

@@ -129,13 +129,20 @@ async def hold(
         raise LostRun(run.run_id)
 
 
-async def leave(context: UseCaseContext, run_id: str, attempt: int) -> None:
-    """Leave an active run for recovery at the next start, or to another process. An orderly stop does not count against
-    `RESTARTS_MAX`."""
-    if context.process is None:
-        await context.write(lambda tx: run_records.restarted(tx, run_id, -1))
-    else:
-        await context.write(lambda tx: process_records.queue_run(tx, run_id, attempt))
+async def leave(context: UseCaseContext, run_id: str, attempt: int) -> bool:
+    """Leave a run for recovery at the next start, or to another process. Return False if it is no longer running: a
+    cancelled run ends now, while what it used is known. An orderly stop does not count against `RESTARTS_MAX`."""
+
+    def use(tx: Tx) -> bool:
+        if run_records.status(tx, run_id) != "running":
+            return False
+        if context.process is None:
+            run_records.restarted(tx, run_id, -1)
+        else:
+            process_records.queue_run(tx, run_id, attempt)
+        return True
+
+    return await context.write(use)
 
 
 async def recover(context: UseCaseContext) -> list[RunRecord]:
