@@ -7,16 +7,14 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Match
-from starlette.routing import Route as StarletteRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from agentsvc_nb.agents import choose, offer
 from agentsvc_nb.agents.port import Agent
@@ -67,48 +65,31 @@ THREADS: Final = (os.cpu_count() or 1) + 4
 
 @dataclass(frozen=True)
 class Engines:
-    """The engines of the service: database, blob store and clock; by default those of `named`."""
+    """The engines of the service."""
 
     database: DatabaseEngine
     blobs: Blobs
     clock: Clock
 
-    @classmethod
-    def named(cls, settings: Settings) -> Engines:
-        """The database and the blob store that the settings name or the data folder's own, and the machine's clock.
-        Raises what `blobs_of` raises."""
-        folder = DataFolder(settings.data, settings.database)
-        return cls(database_of(folder), blobs_of(settings), SystemClock())
-
 
 class ServiceState:
     """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
+
+    lifecycle: RequestLifecycleMiddleware
 
     def __init__(
         self,
         services: Services,
         database: DatabaseEngine,
-        retention: Retention,
-        blob_check: BlobCheck | None,
+        checks: Sequence[Retention | DatabaseCheck | BlobCheck],
         sharing: Sharing | None,
     ) -> None:
         self.services = services
         self._sharing = sharing
         self._stopped_at = math.inf
-        self.lifecycle: RequestLifecycleMiddleware | None = None
         self._database = database
-        self._retention = retention
-        self._blob_check = blob_check
-        self._keeping: list[asyncio.Task[None]] = []
-
-    @property
-    def busy(self) -> bool:
-        """True if a run or job is active, or a request (such as a stream) is open."""
-        return (
-            self.services.runs.supervisor.busy
-            or self.services.jobs.supervisor.busy
-            or (self.lifecycle is not None and self.lifecycle.open > 0)
-        )
+        self._checks = checks
+        self._checking: list[asyncio.Task[None]] = []
 
     @property
     def refusal(self) -> str | None:
@@ -116,8 +97,9 @@ class ServiceState:
         return None if self._sharing is None else self._sharing.refusal
 
     def idle_seconds(self) -> float:
-        """Seconds since the last request ended; 0 while busy."""
-        return 0.0 if self.busy or self.lifecycle is None else time.monotonic() - self.lifecycle.last_seen
+        """Seconds since the last request ended; 0 while a run, a job or a request (such as a stream) is active."""
+        busy = self.services.runs.supervisor.busy or self.services.jobs.supervisor.busy or self.lifecycle.open > 0
+        return 0.0 if busy else time.monotonic() - self.lifecycle.last_seen
 
     def stop(self) -> None:
         """End open streams and held requests, so that the server need not wait for them."""
@@ -127,49 +109,44 @@ class ServiceState:
     async def start(self) -> None:
         """Open the database and recover the runs and jobs of an earlier server, or find those that no process has.
         Requires the data folder's lock."""
+        services = self.services
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "worker"))
         self._database.open()
-        await files.index_older_files(self.services.use_case)
-        self.services.blobs.prepare()
-        self.services.storage.tables.start()
-        await (self._recover() if self._sharing is None else self._sharing.start())
-        self._keeping = [
-            asyncio.create_task(self._retention.keep_on(), name="retention"),
-        ]
-        if (check := self.services.database_check) is not None:
-            self._keeping.append(asyncio.create_task(check.keep_on(), name="database check"))
-        if self._blob_check is not None:
-            self._keeping.append(asyncio.create_task(self._blob_check.keep_on(), name="blob check"))
-
-    async def _recover(self) -> None:
-        waiting = await self.services.runs.recover()
-        await self.services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
-        for run_id in waiting:
-            self.services.runs.wake(run_id)
-        await self.services.storage.readings.wake()
+        await files.index_older_files(services.use_case)
+        services.blobs.prepare()
+        services.storage.tables.start()
+        if self._sharing is not None:
+            await self._sharing.start()
+        else:
+            waiting = await services.runs.recover()
+            await services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
+            for run_id in waiting:
+                services.runs.wake(run_id)
+            await services.storage.readings.wake()
+        self._checking = [asyncio.create_task(check.keep_on(), name=type(check).__name__) for check in self._checks]
 
     async def close(self) -> None:
         """Interrupt all runs and jobs, which are left for recovery or to others, and close the database."""
+        services = self.services
         self.stop()
-        for task in self._keeping:
+        for task in self._checking:
             task.cancel()
-        await asyncio.gather(*self._keeping, return_exceptions=True)
+        await asyncio.gather(*self._checking, return_exceptions=True)
         if self._sharing is not None:
             await self._sharing.drain(max(0.0, self._stopped_at + DRAIN_SECONDS - time.monotonic()))
-        await self.services.storage.readings.close()  # runs that wait for documents go on
+        await services.storage.readings.close()  # runs that wait for documents go on
         # Set before runs stop: a run that is left for recovery then leaves its jobs, too, instead of cancelling them.
-        self.services.jobs.supervisor.stopping = True
-        await self.services.runs.supervisor.stop()
-        await self.services.jobs.supervisor.stop()
-        if self.lifecycle is not None:
-            await self.lifecycle.emptied()
-        await self.services.jobs.end_calls()
+        services.jobs.supervisor.stopping = True
+        await services.runs.supervisor.stop()
+        await services.jobs.supervisor.stop()
+        await self.lifecycle.emptied()
+        await services.jobs.end_calls()
         if self._sharing is not None:
             await self._sharing.close()
-        self.services.schemas.close()
-        await asyncio.to_thread(self.services.storage.tables.close)
-        await asyncio.to_thread(self.services.use_case.searches.shutdown)
-        await asyncio.to_thread(self.services.use_case.tracing.close)
+        services.schemas.close()
+        await asyncio.to_thread(services.storage.tables.close)
+        await asyncio.to_thread(services.use_case.searches.shutdown)
+        await asyncio.to_thread(services.use_case.tracing.close)
         self._database.close()
 
 
@@ -194,92 +171,54 @@ def create_app(
     pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `others` those of the
     other models that are offered, `engines` the engines that they name. An `embedded` service also has the servers of
     tools that its user added. `load_mcp` makes the MCP server at its first request. Raises `ValueError` for a model
-    that has no agent.
+    that has no agent, and what `blobs_of` raises.
     """
     build_all()  # now, rather than during the first requests
-    agent, engines = agent or choose(settings.model, settings), engines or Engines.named(settings)
+    folder = DataFolder(settings.data, settings.database)
+    agent = agent or choose(settings.model, settings)
+    engines = engines or Engines(database_of(folder), blobs_of(settings), SystemClock())
+    database, blobs = engines.database, engines.blobs
     if others is None:
         others = {model_id(model): offer(model, settings) for model in settings.models[1:]}
     models = {settings.offered[0]: agent, **others}
     names = names or OwnNames(None, frozenset([origin]))
-    own = OwnServers(DataFolder(settings.data)) if embedded else None
-    servers = ToolServers(settings, own)
-    state = _assemble(settings, instance, origin, names, sign_in_token, models, engines, role, servers)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await state.start()
-        try:
-            yield
-        finally:
-            await state.close()
+    signals, queue = LocalSignals(), database.queue()
+    workers = LocalWorkers() if queue is None else SharedWorkers(works=role != "replica")
+    use_case = UseCaseContext(
+        database,
+        database.index,
+        engines.clock,
+        settings,
+        origin,
+        signals,
+        workers,
+        process=None if queue is None else instance,
+        tracing=choose_tracing(settings.trace_content),
+    )
+    sharing = None
+    if queue is not None and isinstance(workers, SharedWorkers):
+        signed = accounts.digest(sign_in_token) if sign_in_token else ""
+        models_here = "\n".join(settings.run_models)
+        process = ProcessRecord(instance, int(role != "replica"), models_here, contents_place(settings), signed)
+        sharing = Sharing(database, queue, use_case, signals, workers, process)
 
-    def lifecycle(app: ASGIApp) -> RequestLifecycleMiddleware:
-        state.lifecycle = RequestLifecycleMiddleware(
-            app, settings.gateway_seconds, state.services.access, names, state.services.use_case
-        )
-        return state.lifecycle
-
-    answered = [readiness.Readiness().route(), *metrics.routes(settings)]
-    # MCP's one path carries all that its clients ask, and routes are tried in their order.
-    answered += health() if role == "worker" else [*mcp.routes(load_mcp), *routes(), *pages()]
-    app = _Application(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
-    app.state.service = state
-    return app
-
-
-class _Application(Starlette):
-    """Starlette without its middlewares for exceptions, since the endpoints answer every failure themselves. Its steps
-    return the coroutine of the next one: each further coroutine would cost an open stream 250 bytes."""
-
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
-        scope["app"] = self
-        if self.middleware_stack is None:
-            self.middleware_stack = self.build_middleware_stack()
-        return cast(Coroutine[Any, Any, None], self.middleware_stack(scope, receive, send))
-
-    def build_middleware_stack(self) -> ASGIApp:
-        stack: ASGIApp = self._dispatch
-        for cls, args, kwargs in reversed(self.user_middleware):
-            stack = cls(stack, *args, **kwargs)
-        return stack
-
-    def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        if scope["type"] != "http":
-            return self.router.lifespan(scope, receive, send)
-        # The first that matches, in the order of the table. It has all methods of its path, and answers a 405 itself.
-        for route in self.router.routes:
-            match, found = route.matches(scope)
-            if match is Match.FULL:
-                scope.update(found)
-                scope["state"]["route"] = cast(StarletteRoute, route).path
-                return cast(StarletteRoute, route).app(scope, receive, send)
-        return unknown_path(scope, receive, send)
-
-
-def _assemble(
-    settings: Settings,
-    instance: str,
-    origin: str,
-    names: OwnNames,
-    sign_in_token: str,
-    models: Mapping[str, Agent],
-    engines: Engines,
-    role: Role,
-    servers: ToolServers,
-) -> ServiceState:
-    blobs = engines.blobs
-    use_case, workers, sharing = _work(settings, instance, origin, engines, role != "replica", sign_in_token)
-    database, schemas = engines.database, SchemaValidator()
-    tables = TableProcess(DataFolder(settings.data).tables)
-    storage = Storage(use_case, blobs, Readings(use_case, blobs), tables)
-    workers.readings = storage.readings
+    schemas = SchemaValidator()
+    storage = Storage(use_case, blobs, Readings(use_case, blobs), TableProcess(folder.tables))
     catalog = tools(settings, _complete(models))
+    own_tools = within(catalog, settings)
+    servers = ToolServers(settings, OwnServers(folder) if embedded else None)
+    workers.readings = storage.readings
     workers.jobs = JobRunner(storage, catalog)
-    own = within(catalog, settings)
-    workers.runs = RunRunner(storage, models, own, workers.jobs, schemas, servers)
-    retention = Retention(storage, DataFolder(settings.data).hold_blobs)
+    workers.runs = RunRunner(storage, models, own_tools, workers.jobs, schemas, servers)
+
     keys = KnownKeys(database, settings.shared_secret)
+    database_check = None if settings.database else DatabaseCheck(folder.database)
+    checks: list[Retention | DatabaseCheck | BlobCheck] = [Retention(storage, folder.hold_blobs)]
+    if database_check is not None:
+        checks.append(database_check)
+    if isinstance(blobs, LocalBlobs):  # a bucket's server looks after its disks itself, and reading it is billed
+        checks.append(BlobCheck(blobs))
     services = Services(
         instance=instance,
         names=names,
@@ -291,16 +230,34 @@ def _assemble(
         streams=Streams(use_case),
         blobs=blobs,
         tools=catalog,
-        taken_names=taken_names(own),
+        taken_names=taken_names(own_tools),
         runs=workers.runs,
         jobs=workers.jobs,
         models=models,
-        database_check=None if settings.database else DatabaseCheck(DataFolder(settings.data).database),
+        database_check=database_check,
         sign_in_token=sign_in_token,
     )
-    # A bucket's server looks after its disks itself, and hashing all of it here would be paid by the byte.
-    check = BlobCheck(blobs) if isinstance(blobs, LocalBlobs) else None
-    return ServiceState(services, database, retention, check, sharing)
+    state = ServiceState(services, database, checks, sharing)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await state.start()
+        try:
+            yield
+        finally:
+            await state.close()
+
+    def lifecycle(app: ASGIApp) -> RequestLifecycleMiddleware:
+        state.lifecycle = RequestLifecycleMiddleware(app, settings.gateway_seconds, services.access, names, use_case)
+        return state.lifecycle
+
+    answered = [readiness.Readiness().route(), *metrics.routes(settings)]
+    # MCP's one path carries all that its clients ask, and routes are tried in their order.
+    answered += health() if role == "worker" else [*mcp.routes(load_mcp), *routes(), *pages()]
+    app = Starlette(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
+    app.router.redirect_slashes, app.router.default = False, unknown_path
+    app.state.service = state
+    return app
 
 
 def _complete(models: Mapping[str, Agent]) -> Complete | None:
@@ -315,25 +272,3 @@ def _complete(models: Mapping[str, Agent]) -> Complete | None:
         return found
 
     return complete if answering else None
-
-
-def _work(
-    settings: Settings, instance: str, origin: str, engines: Engines, works: bool, sign_in_token: str
-) -> tuple[UseCaseContext, LocalWorkers, Sharing | None]:
-    """The use case context with its signals and workers, of this process alone or of all that share the database. The
-    workers' runners are to be set: they need the context, which needs the workers to wake."""
-    database, tracing = engines.database, choose_tracing(settings.trace_content)
-
-    def context(signals: LocalSignals, workers: LocalWorkers, process: str | None) -> UseCaseContext:
-        given = (database, database.index, engines.clock, settings, origin, signals, workers)
-        return UseCaseContext(*given, tracing=tracing, process=process)
-
-    signals, queue = LocalSignals(), database.queue()
-    if queue is None:
-        alone = LocalWorkers()
-        return context(signals, alone, None), alone, None
-    workers = SharedWorkers(works)
-    use_case = context(signals, workers, instance)
-    signed = accounts.digest(sign_in_token) if sign_in_token else ""
-    process = ProcessRecord(instance, int(works), "\n".join(settings.run_models), contents_place(settings), signed)
-    return use_case, workers, Sharing(database, queue, use_case, signals, workers, process)

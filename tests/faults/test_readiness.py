@@ -7,13 +7,14 @@ import resource
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 
 from agentsvc_nb.service.app import Engines, create_app
+from agentsvc_nb.service.store import blobs_of
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.service.contexts import SetClock
@@ -51,7 +52,8 @@ def test_a_full_disk_is_not_ready_until_there_is_room(service: CrashingServer) -
 def test_all_who_ask_within_a_few_seconds_get_one_trial(tmp_path: Path) -> None:
     """Anybody may ask, and a trial writes to the disk."""
     clock, settings = SetClock(1_000_000), Settings(tmp_path)
-    app = create_app(settings, instance="test", engines=replace(Engines.named(settings), clock=clock))
+    engines = Engines(SqliteDatabase(tmp_path / "service.sqlite3"), blobs_of(settings), clock)
+    app = create_app(settings, instance="test", engines=engines)
 
     def written() -> str:
         with closing(sqlite3.connect(tmp_path / "service.sqlite3")) as database:

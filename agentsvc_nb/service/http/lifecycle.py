@@ -60,8 +60,7 @@ def tell(scope: Scope, status: int | None, seconds: float) -> None:
 
 def route_of(scope: Scope) -> str:
     """The path of the route that answers, with its parameters as `{name}`; empty before one was found, or without."""
-    found: str = scope["state"].get("route", "")
-    return found
+    return getattr(scope.get("route"), "path", "")
 
 
 def _describe(span: Span, scope: Scope, status: int | None) -> None:
