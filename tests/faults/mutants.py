@@ -7,12 +7,14 @@ an unrelated failure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
 from agentsvc_nb.service.accounts import idempotency
+from agentsvc_nb.service.accounts.idempotency import IdempotencyScope
 from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.http import responses
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runner.runs import RunRunner
@@ -66,26 +68,23 @@ def _key_for_ever() -> None:
 
 
 def _key_of_another_chat() -> None:
-    address = run_usecases._address
+    def of_any_chat(account: str, kind: str, address: str, utc_day: str, key: str | None) -> IdempotencyScope:
+        return IdempotencyScope(account, kind, "", utc_day, key)
 
-    def of_any_chat(account: str, given: Any) -> Any:
-        found = address(account, given)
-        return found and replace(found, address="")
-
-    _replace(run_usecases, "_address", of_any_chat)
+    _replace(run_usecases, "IdempotencyScope", of_any_chat)
 
 
 def _key_after_busy() -> None:
-    start = run_usecases._start
+    check_known = chats.check_known
 
-    def busy_first(tx: Tx, context: Any, key: Any, given: Any, now: int) -> Any:
+    def busy_first(tx: Tx, where: chats.ChatSelector, account: str) -> None:
         for run in run_records.active(tx):
             label = tx.one("SELECT label FROM chat WHERE id = :id", id=run.chat)
-            if label and label["label"] == given.where.session:
+            if label and label["label"] == where.session:
                 raise ApiError("agent_run_rejected", top={"activeRunId": run.run_id})
-        return start(tx, context, key, given, now)
+        check_known(tx, where, account)
 
-    _replace(run_usecases, "_start", busy_first)
+    _replace(chats, "check_known", busy_first)
 
 
 def _no_recovery() -> None:
@@ -96,10 +95,7 @@ def _no_recovery() -> None:
 
 
 def _cancelling_not_recovered() -> None:
-    def recover(tx: Tx, origin: str, model: str, now: int) -> list[run_records.RunRecord]:
-        return [run for run in run_records.active(tx) if run.status != "cancelling"]
-
-    _replace(attempts, "_recover", recover)
+    _rewrite(run_records, "active", ", 'cancelling'", "")
 
 
 def _cancel_frees_at_once() -> None:
