@@ -1,5 +1,5 @@
 """The context that every use case takes: database, search index, clock, settings, signals and workers; and the threads
-of searches (docs/decisions/0035-costly-work-in-lanes.md)."""
+of searches, few of which run at once, so that they leave the processor to others."""
 
 from __future__ import annotations
 

@@ -125,33 +125,9 @@ class KeyRecord:
         return public(ApiKey, self, scopes=list(self.scopes), monthly_budget_cents=self.budget_cents, status=status)
 
 
-def insert_key(
-    tx: Tx,
-    *,
-    id: str,
-    account: str,
-    name: str,
-    prefix: str,
-    digest: str,
-    member: bool,
-    scopes: tuple[str, ...],
-    budget_cents: int | None,
-    now: int,
-) -> KeyRecord:
-    row = returned(
-        tx,
-        _keys["insert"],
-        id=id,
-        account=account,
-        name=name,
-        prefix=prefix,
-        digest=digest,
-        member=int(member),
-        scopes=json.dumps(scopes),
-        budget_cents=budget_cents,
-        now=now,
-    )
-    return _key_record(row)
+def insert_key(tx: Tx, *, member: bool, scopes: tuple[str, ...], **columns: str | int | None) -> KeyRecord:
+    """Insert a key with these columns."""
+    return _key_record(returned(tx, _keys["insert"], member=int(member), scopes=json.dumps(scopes), **columns))
 
 
 def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:

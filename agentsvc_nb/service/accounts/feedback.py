@@ -20,21 +20,21 @@ HOUR_MS: Final = 3_600_000
 async def send(context: UseCaseContext, account: str, given: NewFeedback) -> FeedbackRecord:
     """Store a report. Raises `feedback_rate_limited` after 60 in an hour, with the time when the next is accepted."""
     now = context.now
-    return await context.write(lambda tx: _send(tx, account, given, now))
 
+    def use(tx: Tx) -> FeedbackRecord:
+        sent = feedback_records.times_since(tx, account, now - HOUR_MS)
+        if len(sent) >= FEEDBACK_PER_HOUR:
+            reset = sent[FEEDBACK_PER_HOUR - 1] + HOUR_MS
+            raise ApiError(
+                "feedback_rate_limited",
+                headers=money.retry_after(reset, now),
+                limit=FEEDBACK_PER_HOUR,
+                observed=len(sent),
+                reset_at=rfc3339(reset),
+            )
+        return feedback_records.insert(tx, account, given, now)
 
-def _send(tx: Tx, account: str, given: NewFeedback, now: int) -> FeedbackRecord:
-    sent = feedback_records.times_since(tx, account, now - HOUR_MS)
-    if len(sent) >= FEEDBACK_PER_HOUR:
-        reset = sent[FEEDBACK_PER_HOUR - 1] + HOUR_MS
-        raise ApiError(
-            "feedback_rate_limited",
-            headers=money.retry_after(reset, now),
-            limit=FEEDBACK_PER_HOUR,
-            observed=len(sent),
-            reset_at=rfc3339(reset),
-        )
-    return feedback_records.insert(tx, account, given, now)
+    return await context.write(use)
 
 
 async def page(context: UseCaseContext, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:

@@ -179,22 +179,22 @@ async def view(context: UseCaseContext, account: str, chat: str, last: str | Non
 
     Raises what `of_account` raises.
     """
-    return await context.read_long(lambda tx: _view(tx, account, chat, last, files_after))
 
+    def use(tx: Tx) -> ChatPage:
+        record = of_account(tx, chat, account)
+        # One more than is shown: whether there is an earlier page, and where it ends.
+        latest = run_records.of_chat(tx, chat, last, _TURNS + 1)
+        found = file_records.page(tx, chat, files_after, _FILES + 1)
+        return ChatPage(
+            chat=record,
+            turns=[_turn(tx, run) for run in reversed(latest[:_TURNS])],
+            earlier=latest[_TURNS].run_id if len(latest) > _TURNS else None,
+            jobs=job_records.of_chat(tx, chat, _JOBS),
+            files=found[:_FILES],
+            more_files=len(found) > _FILES,
+        )
 
-def _view(tx: Tx, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
-    record = of_account(tx, chat, account)
-    # One more than is shown: whether there is an earlier page, and where it ends.
-    latest = run_records.of_chat(tx, chat, last, _TURNS + 1)
-    found = file_records.page(tx, chat, files_after, _FILES + 1)
-    return ChatPage(
-        chat=record,
-        turns=[_turn(tx, run) for run in reversed(latest[:_TURNS])],
-        earlier=latest[_TURNS].run_id if len(latest) > _TURNS else None,
-        jobs=job_records.of_chat(tx, chat, _JOBS),
-        files=found[:_FILES],
-        more_files=len(found) > _FILES,
-    )
+    return await context.read_long(use)
 
 
 def _turn(tx: Tx, run: RunRecord) -> TurnView:

@@ -283,7 +283,7 @@ def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
 
 
 # Files whose text is still to be read: a row is written with the file, and goes when the text is indexed, so that none
-# is lost in a crash (docs/decisions/0035-costly-work-in-lanes.md).
+# is lost in a crash.
 
 TRIES: Final = 2
 
@@ -336,7 +336,6 @@ async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -
 Place = tuple[str, str]
 """The chat and path of a file."""
 
-_FIRST: Final[Place] = ("", "")
 INDEX_BATCH: Final = 200
 TEXTS_AT_ONCE: Final = 10
 """Texts that a search reads in one statement."""
@@ -344,22 +343,25 @@ TEXTS_AT_ONCE: Final = 10
 
 async def index_older_files(context: UseCaseContext) -> None:
     """Index all files again if an older version indexed them. Takes minutes for 100,000 files."""
-    place = None if await context.read(context.index.is_current) else _FIRST
-    while place is not None:
-        place = await context.write(partial(_index_again, index=context.index, after=place), long=True)
+    index = context.index
+    if await context.read(index.is_current):
+        return
+    last: Place | None = ("", "")
 
+    def next_files(tx: Tx, after: Place) -> Place | None:
+        """Index the files after the place `after`; the place of the last one, or None when all are done."""
+        found = file_records.every(tx, after, INDEX_BATCH)
+        for record in found:
+            if not search_query.is_scratch(record.path):
+                text = index.text(tx, record.chat, record.path)
+                index.put(tx, record.chat, record.path, record.names, indexed_text(text))
+        if len(found) == INDEX_BATCH:
+            return found[-1].chat, found[-1].path
+        index.set_current(tx)
+        return None
 
-def _index_again(tx: Tx, index: Index, after: Place) -> Place | None:
-    """Index the next `BATCH` files after the place `after`; the place of the last one, or None when all are done."""
-    found = file_records.every(tx, after, INDEX_BATCH)
-    for record in found:
-        if not search_query.is_scratch(record.path):
-            text = index.text(tx, record.chat, record.path)
-            index.put(tx, record.chat, record.path, record.names, indexed_text(text))
-    if len(found) == INDEX_BATCH:
-        return found[-1].chat, found[-1].path
-    index.set_current(tx)
-    return None
+    while last is not None:
+        last = await context.write(partial(next_files, after=last), long=True)
 
 
 async def search(
@@ -380,7 +382,15 @@ def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> File
     if query is None:
         return FileSearch(chat=chat, results=[])
     shown = islice(_one_per_output(_matches(tx, index, chat, query)), SEARCH_MAX_RESULTS)
-    results = [result for hits in _batches(shown, TEXTS_AT_ONCE) for result in _results(tx, index, chat, hits, query)]
+    results = []
+    for hits in _batches(shown, TEXTS_AT_ONCE):
+        by_content = [hit.file.path for hit in hits if hit.by == "content"]
+        texts = index.texts(tx, chat, by_content) if by_content else {}
+        for hit in hits:
+            text = texts.get(hit.file.path)  # None for a file that was found by its name
+            passages = [] if text is None else snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
+            parts = [[SnippetPart(text=part, match=match) for part, match in passage] for passage in passages]
+            results.append(SearchResult(**hit.file.facts(), match=hit.by, snippets=parts))
     return FileSearch(chat=chat, results=results)
 
 
@@ -436,21 +446,3 @@ def _one_per_output(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
         if output not in seen:
             seen.add(output)
             yield hit
-
-
-def _results(
-    tx: Tx, index: Index, chat: str, hits: Sequence[SearchHit], query: search_query.Query
-) -> Iterator[SearchResult]:
-    paths = [hit.file.path for hit in hits if hit.by == "content"]
-    texts = index.texts(tx, chat, paths) if paths else {}
-    for hit in hits:
-        yield _result(tx, hit, texts.get(hit.file.path), query)
-
-
-def _result(tx: Tx, hit: SearchHit, text: str | None, query: search_query.Query) -> SearchResult:
-    """`text`: None for a file that was found by its name."""
-    passages: list[list[tuple[str, bool]]] = []
-    if text is not None:
-        passages = snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
-    shown = [[SnippetPart(text=text, match=match) for text, match in passage] for passage in passages]
-    return SearchResult(**hit.file.facts(), match=hit.by, snippets=shown)

@@ -17,13 +17,13 @@ from agentsvc_nb.service.http import bodies, models
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import answer
 from agentsvc_nb.service.jobs import jobs
-from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.jobs.jobs import AskRequest, Submit
 from agentsvc_nb.service.runner import tool_context
 from agentsvc_nb.service.runs import routes as run_routes
 from agentsvc_nb.service.runs import start_request, tool_calls
 from agentsvc_nb.service.runs.run_records import RunLimits
 from agentsvc_nb.service.runs.runs import Start
+from agentsvc_nb.service.sql import public
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.catalog import AskInput, AskStefanBrain, offered
 from agentsvc_nb.tools.catalog import describe as describe_tool
@@ -123,21 +123,16 @@ def find(context: RequestContext, name: object) -> Described:
 async def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
     """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
     `invalid_tool_input`."""
-    _refuse_client_tools(document)
+    sent = document.get("input")
+    if "client_tools" in document or (isinstance(sent, dict) and sent.get("client_tools") is not None):
+        why = "Client tools belong to a start of a run (`POST /runs`): nobody would answer their calls here."
+        raise ApiError("invalid_tool_input", why, field="client_tools")
     given = await bodies.run_check(context, _given_input, document)
     checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
     where = bodies.chat_of_body(document, new_allowed=True)
     header = bodies.idempotency_key(context)
     repeats, worst = header if tool.idempotent else None, price_of(tool.max_charges(checked))
     return Submit(tool.name, tool.family, given, where, context.received_at, repeats, worst)
-
-
-def _refuse_client_tools(document: bodies.Document) -> None:
-    """Raises `invalid_tool_input` for client tools: they belong to a start of a run."""
-    given = document.get("input")
-    if "client_tools" in document or (isinstance(given, dict) and given.get("client_tools") is not None):
-        why = "Client tools belong to a start of a run (`POST /runs`): nobody would answer their calls here."
-        raise ApiError("invalid_tool_input", why, field="client_tools")
 
 
 def _given_input(document: bodies.Document) -> bodies.Document:
@@ -148,7 +143,7 @@ def _given_input(document: bodies.Document) -> bodies.Document:
     return given
 
 
-# `ask_stefanbrain`: a run with a job as its handle (docs/decisions/0013-an-ask-is-a-run-with-a-handle.md).
+# `ask_stefanbrain`: a run with a job as its handle.
 
 
 async def _ask(context: RequestContext, document: bodies.Document) -> Response:
@@ -157,7 +152,12 @@ async def _ask(context: RequestContext, document: bodies.Document) -> Response:
     if new and (seconds := context.services.settings.ask_handle_seconds):
         until = run_routes.held_until(context, seconds)
         job = await jobs.wait_for_ask(context.use_case, job, until)
-    return answer(_ask_result(job)) if job.ended_at is not None else answer(job.accepted(), 202)
+    if job.ended_at is None:
+        return answer(job.accepted(), 202)
+    error = job.error
+    if job.status == "cancelled":
+        error = {"code": "cancelled", "message": "The run was cancelled."}
+    return answer(public(ToolResult, job, is_error=error is not None, error=error))
 
 
 async def _ask_request(context: RequestContext, document: bodies.Document) -> AskRequest:
@@ -170,8 +170,9 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
     if len(given.file_ids) + len(given.image_urls) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
     model = choice.model or context.services.settings.offered[0]
-    await start_request.check_script(context, given.message, model)
-    contents = await start_request.staged_files(context, given.file_ids)
+    if model == "scripted":
+        await start_request.check_script(given.message)
+    contents = await start_request.staged_files(context, given.file_ids) if given.file_ids else []
     shown, unreached = await _fetch_pictures(context, given.image_urls)
     start = Start(
         given.message,
@@ -186,27 +187,15 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
     return AskRequest(start, submit, len(shown), tuple(unreached))
 
 
-def _ask_result(job: JobRecord) -> ToolResult:
-    error = job.error
-    if job.status == "cancelled":
-        error = {"code": "cancelled", "message": "The run was cancelled."}
-    return ToolResult(
-        tool=job.tool,
-        is_error=error is not None,
-        error=None if error is None else ToolError(**error),
-        content=job.content,
-        data=job.data,
-        chat=job.chat,
-    )
-
-
 async def _fetch_pictures(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
     """Fetch pictures; those that could be fetched, and a sentence for each that could not. Raises `invalid_tool_input`
     for an address that is not public, unless the operator allows it (`fetch_allow`)."""
     fetcher = Fetcher(context.services.settings.fetch_allow)
     found = await asyncio.gather(*(_fetch_picture(fetcher, number, url) for number, url in enumerate(urls)))
     kept = [
-        await context.services.storage.store(_picture_name(one.url), one.body)
+        await context.services.storage.store(
+            media_types.safe_name(unquote(urlsplit(one.url).path.rpartition("/")[2]) or "picture"), one.body
+        )
         for one in found
         if isinstance(one, Fetched)
     ]
@@ -225,7 +214,3 @@ async def _fetch_picture(fetcher: Fetcher, number: int, url: str) -> Fetched | s
     if found.status != 200 or not media_type.startswith("image/"):
         return f"{url[:200]!r} is no picture: the server answered {found.status} with {media_type or 'something else'}."
     return found
-
-
-def _picture_name(url: str) -> str:
-    return media_types.safe_name(unquote(urlsplit(url).path.rpartition("/")[2]) or "picture")

@@ -82,17 +82,21 @@ async def write_labels(context: UseCaseContext, account: str, page: str, given: 
     Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the present `version` when that is
     not the `expected_version`.
     """
-    return await context.write(lambda tx: _write_labels(tx, account, page, given))
+    for name, value in given.labels.items():
+        label = LABELS.get(name)
+        if label is None or value not in label.values:
+            *others, last = LABELS if label is None else label.values
+            wrong = f"There is no label {name[:80]!r}" if label is None else f"{value[:80]!r} is no value of {name}"
+            raise ApiError("invalid_label", f"{wrong}: use {', '.join(others)} or {last}.", field=f"labels.{name[:80]}")
 
+    def use(tx: Tx) -> PageRecord:
+        present = _page_of(tx, account, page)
+        record = media_records.write(tx, page, account, given.labels, given.expected_version)
+        if record is None:
+            raise ApiError("version_conflict", version=present.version)
+        return record
 
-def _write_labels(tx: Tx, account: str, page: str, given: NewLabels) -> PageRecord:
-    if fault := label_fault(given.labels):
-        raise ApiError("invalid_label", fault[1], field=f"labels.{fault[0]}")
-    present = _page_of(tx, account, page)
-    record = media_records.write(tx, page, account, given.labels, given.expected_version)
-    if record is None:
-        raise ApiError("version_conflict", version=present.version)
-    return record
+    return await context.write(use)
 
 
 def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
@@ -124,23 +128,3 @@ async def get(context: UseCaseContext, account: str, media_id: str) -> MediaReco
     if record is None:
         raise ApiError("media_not_found", f"There is no media {media_id[:80]!r}.")
     return record
-
-
-def label_fault(labels: dict[str, str]) -> tuple[str, str] | None:
-    """The first label that is unknown or has a wrong value, with a message that names what is allowed; None when all
-    are valid.
-
-    >>> label_fault({"urgency": "often"})
-    ('urgency', "'often' is no value of urgency: use deadline, low_stock, seasonal or none.")
-    """
-    for name, value in labels.items():
-        row = LABELS.get(name)
-        if row is None:
-            return name[:80], f"There is no label {name[:80]!r}: use {_either(list(LABELS))}."
-        if value not in row.values:
-            return name, f"{value[:80]!r} is no value of {name}: use {_either(row.values)}."
-    return None
-
-
-def _either(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"

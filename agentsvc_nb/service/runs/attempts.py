@@ -164,24 +164,19 @@ async def recover(context: UseCaseContext) -> list[RunRecord]:
 
 def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str, now: int) -> RunRecord | None:
     """End a run that was cut off and cannot go on; None if it goes on, which is counted."""
-    if ending := _final(record, offered):
-        return runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now)
-    run_records.restarted(tx, record.run_id, 1)
-    return None
-
-
-def _final(record: RunRecord, offered: Sequence[str]) -> Ending | None:
-    """How a run that was cut off ends; None if it goes on."""
     if record.status == "cancelling":
-        return Ending("cancelled")
-    if record.restarts >= RESTARTS_MAX:
+        ending = Ending("cancelled")
+    elif record.restarts >= RESTARTS_MAX:
         why = "The run kept being cut off without progress."
-        return Ending("failed", last_error="attempts_exhausted", last_error_message=why)
-    if record.model not in offered:
+        ending = Ending("failed", last_error="attempts_exhausted", last_error_message=why)
+    elif record.model not in offered:
         there = ", ".join(offered)
         why = f"It was begun by the model {record.model}, and the service was started again with {there}."
-        return Ending("failed", last_error="model_changed", last_error_message=why)
-    return None
+        ending = Ending("failed", last_error="model_changed", last_error_message=why)
+    else:
+        run_records.restarted(tx, record.run_id, 1)
+        return None
+    return runs.end(tx, record.run_id, record.attempt, _used_so_far(tx, record, ending), origin, now)
 
 
 async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: Ending) -> RunRecord | None:

@@ -44,17 +44,9 @@ def open(
     """The call that an earlier attempt recorded under this key, or a new one. None when the call is new and `attempt`
     is no longer the run's."""
     document = json.dumps(given, ensure_ascii=False)
-    tx.run(
-        _sql["insert"],
-        run_id=run.run_id,
-        attempt=attempt,
-        key=key,
-        call_id=call_id,
-        tool=tool,
-        input=document,
-        now=now,
-    )
-    return _record(tx.one(_sql["get"], run_id=run.run_id, key=key))
+    call = {"run_id": run.run_id, "attempt": attempt, "key": key, "call_id": call_id, "tool": tool, "now": now}
+    tx.run(_sql["insert"], input=document, **call)
+    return get(tx, run.run_id, key)
 
 
 def take_over(tx: Tx, old: str, new: str) -> None:
@@ -82,9 +74,8 @@ def wait(tx: Tx, call: CallRecord, attempt: int) -> CallRecord | None:
 
 def ask(tx: Tx, call: CallRecord, attempt: int, now: int, expires_at: int) -> CallRecord | None:
     """Let the call wait for the run's caller until `expires_at` (ms); None when `attempt` is no longer the run's."""
-    return _record(
-        tx.one(_sql["ask"], run_id=call.run_id, key=call.key, attempt=attempt, now=now, expires_at=expires_at)
-    )
+    row = tx.one(_sql["ask"], run_id=call.run_id, key=call.key, attempt=attempt, now=now, expires_at=expires_at)
+    return _record(row)
 
 
 def answer(tx: Tx, call: CallRecord, outcome: Outcome, now: int) -> bool:
@@ -130,17 +121,8 @@ def move(
 ) -> CallRecord | None:
     """Set the call's state and return the call; None when `attempt` is no longer the run's."""
     text = None if outcome is None else outcome.model_dump_json()
-    return _record(
-        tx.one(
-            _sql["move"],
-            run_id=call.run_id,
-            key=call.key,
-            attempt=attempt,
-            state=state,
-            job_id=job_id,
-            outcome=text,
-        )
-    )
+    moved = {"attempt": attempt, "state": state, "job_id": job_id, "outcome": text}
+    return _record(tx.one(_sql["move"], run_id=call.run_id, key=call.key, **moved))
 
 
 def _record(row: Row | None) -> CallRecord | None:

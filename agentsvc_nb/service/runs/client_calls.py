@@ -51,25 +51,25 @@ async def answer(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: 
     for a picture that the chat does not have, and `call_not_waiting`.
     """
     now = context.now
+
+    def use(tx: Tx) -> None:
+        run, call = _call(tx, key, run_id, call_id)
+        if call.state == "answered" and call.outcome == given:
+            return
+        for path in dict.fromkeys(block["path"] for block in given.content if block["type"] == "image"):
+            if file_records.get(tx, run.chat, path) is None:
+                raise ApiError("invalid_call_result", f"The chat has no file {path[:200]!r}.", field="content")
+        if not call_records.answer(tx, call, given, now):
+            raise ApiError("call_not_waiting")
+
     try:
-        await context.write(lambda tx: _answer(tx, key, run_id, call_id, given, now))
+        await context.write(use)
     except ApiError as error:
         if error.row.code == "call_not_waiting":
             context.signals.notify(run_id.lower())  # if its time is over, the worker sees that at once
         raise
     context.signals.notify(run_id.lower())
     return ClientCall(run_id=run_id.lower(), call_id=call_id, accepted=True)
-
-
-def _answer(tx: Tx, key: KeyRecord, run_id: str, call_id: str, given: Outcome, now: int) -> None:
-    run, call = _call(tx, key, run_id, call_id)
-    if call.state == "answered" and call.outcome == given:
-        return
-    for path in dict.fromkeys(block["path"] for block in given.content if block["type"] == "image"):
-        if file_records.get(tx, run.chat, path) is None:
-            raise ApiError("invalid_call_result", f"The chat has no file {path[:200]!r}.", field="content")
-    if not call_records.answer(tx, call, given, now):
-        raise ApiError("call_not_waiting")
 
 
 async def prolong(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: str) -> ClientCall:

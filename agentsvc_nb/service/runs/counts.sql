@@ -24,3 +24,6 @@ SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_siz
 
 -- name: database_bytes, in PostgreSQL
 SELECT pg_database_size(current_database()) AS bytes
+
+-- name: touch
+INSERT INTO meta (name, value) VALUES ('touched', :now) ON CONFLICT (name) DO UPDATE SET value = excluded.value

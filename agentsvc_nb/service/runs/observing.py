@@ -8,16 +8,27 @@ from typing import Any, Final
 
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.runs import count_records, process_records, run_records
+from agentsvc_nb.service.runs import process_records, run_records
 from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.sql import load, returned
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.telemetry.tracing import FinishedSpan
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.runs import TERMINAL
 
 log = logging.getLogger(__name__)
+_sql = load("runs/counts")
+STATES: Final = ("queued", "running", "cancelling")
 CONTENT_CHARS: Final = 8_000
 _UNRECORDED = "the spans of run %s could not be recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """Active runs or jobs: how many of each state, and when the oldest queued one was made (ms; None without any)."""
+
+    by_status: dict[str, int]
+    queued_since: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +36,26 @@ class UnderWay:
     """Active runs and jobs, the tool calls that wait for approval, the size of the database, and the processes that
     execute runs."""
 
-    runs: count_records.Active
-    jobs: count_records.Active
+    runs: Active
+    jobs: Active
     approvals: int
     database_bytes: int
     workers: int
 
 
 async def under_way(context: UseCaseContext) -> UnderWay:
+    def active(tx: Tx, work: str) -> Active:
+        found = {row["status"]: row for row in tx.all(_sql[work])}
+        by_status = {status: found[status]["works"] if status in found else 0 for status in STATES}
+        return Active(by_status, found["queued"]["oldest"] if "queued" in found else None)
+
     def read(tx: Tx) -> UnderWay:
-        workers = 1 if context.process is None else sum(process.works for process in process_records.living(tx))
         return UnderWay(
-            count_records.runs(tx),
-            count_records.jobs(tx),
-            count_records.approvals(tx),
-            count_records.database_bytes(tx),
-            workers,
+            active(tx, "runs"),
+            active(tx, "jobs"),
+            approvals=returned(tx, _sql["approvals"])["works"],
+            database_bytes=returned(tx, _sql["database_bytes"])["bytes"],
+            workers=1 if context.process is None else sum(process.works for process in process_records.living(tx)),
         )
 
     return await context.read(read)
@@ -48,16 +63,7 @@ async def under_way(context: UseCaseContext) -> UnderWay:
 
 async def touch(context: UseCaseContext) -> None:
     """Read and write something small: the database answers, and has room. Raises what a write raises."""
-
-    def write(tx: Tx) -> None:
-        tx.run(_TOUCH, now=str(context.now))
-
-    await context.write(write)
-
-
-_TOUCH: Final = """
-    INSERT INTO meta (name, value) VALUES ('touched', :now) ON CONFLICT (name) DO UPDATE SET value = excluded.value
-"""
+    await context.write(lambda tx: tx.run(_sql["touch"], now=str(context.now)))
 
 
 def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:
@@ -104,9 +110,13 @@ async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int,
     """Record the span of an attempt that ended with the run's last event, linked to that of the attempt before."""
 
     def read(tx: Tx) -> tuple[int | None, int | None, str | None]:
-        last = count_records.event_time(tx, run.run_id, run.last_event)
-        began = count_records.last_resumed(tx, run.run_id, run.last_event) if attempt > 1 else run.started_at
-        return began, last, run_records.message(tx, run.run_id) if context.tracing.content else None
+        last = tx.one(_sql["event_time"], run_id=run.run_id, id=run.last_event)
+        began = run.started_at
+        if attempt > 1:
+            resumed = tx.one(_sql["last_resumed"], run_id=run.run_id, id=run.last_event)
+            began = None if resumed is None else resumed["created_at"]
+        message = run_records.message(tx, run.run_id) if context.tracing.content else None
+        return began, None if last is None else last["created_at"], message
 
     began, last, message = await context.read(read)
     own, parent = attempt_span(run, attempt), tracing.derived(run.traceparent, run.run_id)

@@ -83,10 +83,6 @@ async def runs_answer(context: RequestContext) -> Response:
     return answer(await client_calls.answer(context.use_case, context.key, run_id, call_id, given))
 
 
-async def runs_events(context: RequestContext) -> Response:
-    return await run_events(context)
-
-
 def held_until(context: RequestContext, seconds: float) -> float:
     """The time (ms) until which the request is held: `seconds` after its receipt (docs/api/runs.md)."""
     return context.received_at + seconds * 1000
@@ -118,7 +114,7 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
     return await tool_calls.decide(context.use_case, context.account, run_id, call_id, given)
 
 
-async def run_events(context: RequestContext) -> Response:
+async def runs_events(context: RequestContext) -> Response:
     """The events of the run that the path names: a page, or a server-sent stream."""
     after = bodies.integer(context, "after", 0, 0, EVENT_ID_MAX)
     cursor = bodies.last_event_id(context)
@@ -131,11 +127,7 @@ async def run_events(context: RequestContext) -> Response:
         return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
     batch = await runs.page(context.use_case, context.account, context.path("run_id"), after, limit)
-    return _event_page(batch, after)
-
-
-def _event_page(batch: runs.EventBatch, after: int) -> Response:
-    """The events as a `wire.runs.EventPage`; their payloads are passed on as they are stored."""
+    # A `wire.runs.EventPage`; payloads are passed on as they are stored.
     data = ", ".join(event.json() for event in batch.events)
     last = batch.events[-1].id if batch.events else after
     rest = json.dumps({"next_after": last, "has_more": batch.more, "status": batch.status})

@@ -77,17 +77,20 @@ async def read(context: RequestContext, document: Document, form: MultipartForm)
     if given.files_from is not None and (given.chat is not None or given.session is not None):
         why = "`files_from` is for a new chat: leave `chat` and `session` out."
         raise ApiError("invalid_chat", why, field="files_from")
-    await _check_output_config(context, given.output_config)
+    if given.output_config is not None and (fault := await _schema_fault(context, given.output_config)):
+        raise ApiError("invalid_output_config", fault)
     check_model(context, given.model)
-    await _check_client_tools(context, given)
+    if given.client_tools:
+        await _check_client_tools(context, given.client_tools, sync=bool(given.sync))
     upload_ids = given.file_ids or []
     if len(upload_ids) + len(form.files) > ATTACHMENTS_MAX:
         raise ApiError("too_many_attachments")
     key = bodies.idempotency_key(context)
     model = given.model or context.services.settings.offered[0]
-    await check_script(context, given.message, model)
+    if model == "scripted":
+        await check_script(given.message)
     # Files last: what another field refuses is never kept.
-    staged = await staged_files(context, upload_ids)
+    staged = await staged_files(context, upload_ids) if upload_ids else []
     await form.keep()
     attached = [await context.services.storage.describe(name, blob) for name, blob in form.files]
     return runs.Start(
@@ -121,11 +124,9 @@ def with_default_limit(context: RequestContext, given: RunLimits, model: str) ->
     return given
 
 
-async def check_script(context: RequestContext, message: str, model: str) -> None:
-    """Raise the error that a script demands for its own start, with the model `scripted` only (docs/api/models.md
+async def check_script(message: str) -> None:
+    """Raise the error that a script of the model `scripted` demands for its own start (docs/api/models.md
     "scripted")."""
-    if model != "scripted":
-        return
     long = len(message) > runs.LONG_CHARS
     if refused := await asyncio.to_thread(scripted.refusal, message) if long else scripted.refusal(message):
         raise ApiError(refused)
@@ -133,23 +134,14 @@ async def check_script(context: RequestContext, message: str, model: str) -> Non
 
 async def staged_files(context: RequestContext, upload_ids: list[str]) -> list[Content]:
     """Return the contents of staged files. Raises `upload_not_found`."""
-    if not upload_ids:
-        return []
     account, now, storage = context.key.account, context.received_at, context.services.storage
     records = await files.find_staged(context.use_case, account, upload_ids, now)
     return [await storage.describe_stored(record) for record in records]
 
 
-async def _check_output_config(context: RequestContext, config: dict[str, Any] | None) -> None:
-    """Raises `invalid_output_config`, and `workspace_busy` when it can't be checked now."""
-    if config is not None and (fault := await _schema_fault(context, config)):
-        raise ApiError("invalid_output_config", fault)
-
-
-async def _check_client_tools(context: RequestContext, given: NewRun) -> None:
+async def _check_client_tools(context: RequestContext, tools: Sequence[NewClientTool], *, sync: bool) -> None:
     """Raises `invalid_client_tool`, and `workspace_busy` when a schema can't be checked now."""
-    tools: Sequence[NewClientTool] = given.client_tools or ()
-    if tools and given.sync:
+    if sync:
         raise _invalid_tool("Nobody could answer their calls while the start is held: leave `sync` out.")
     taken = set(context.services.taken_names)
     for place, tool in enumerate(tools):
@@ -165,7 +157,7 @@ async def _check_client_tools(context: RequestContext, given: NewRun) -> None:
 
 
 async def _schema_fault(context: RequestContext, schema: dict[str, Any]) -> str | None:
-    """Return why the schema is not acceptable, in a sentence."""
+    """Return why the schema is not acceptable, in a sentence. Raises `workspace_busy` when it can't be checked now."""
     try:
         return await context.services.schemas.fault(schema)
     except NoChild:

@@ -20,6 +20,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs import call_records, event_records, run_records, runs
 from agentsvc_nb.service.runs.attempts import LostRun
 from agentsvc_nb.service.runs.call_records import CallRecord, State
+from agentsvc_nb.service.sql import public
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.wire.runs import CallApproval, Verdict
@@ -106,7 +107,8 @@ async def move(
 
     def use(tx: Tx) -> CallRecord:
         # A write that is tried again, or a takeover, may find the call done and billed.
-        ends = outcome is not None and not _is_done(tx, call)
+        before = call_records.get(tx, call.run_id, call.key)
+        ends = outcome is not None and (before is None or before.state != "done")
         moved = call_records.move(tx, call, attempt, state, outcome=outcome)
         if moved is None:
             raise LostRun(run.run_id)
@@ -118,11 +120,6 @@ async def move(
         return moved
 
     return await context.write(use)
-
-
-def _is_done(tx: Tx, call: CallRecord) -> bool:
-    found = call_records.get(tx, call.run_id, call.key)
-    return found is not None and found.state == "done"
 
 
 async def ended(context: UseCaseContext, run_id: str, limit: int) -> list[CallRecord]:
@@ -165,27 +162,21 @@ async def decide(context: UseCaseContext, account: str, run_id: str, call_id: st
     Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has the opposite
     verdict, does not wait for one, or its run is not running.
     """
-    verdict = await context.write(lambda tx: _decide(tx, account, run_id, call_id, given))
-    context.signals.notify(verdict.run_id)
-    return verdict
 
+    def use(tx: Tx) -> CallRecord:
+        run = runs.of_account(tx, account, run_id)
+        call = call_records.by_call_id(tx, run.run_id, call_id)
+        if call is None:
+            raise ApiError("call_not_found")
+        if decided := call_records.decide(tx, call, "approved" if given.approved else "refused", given.reason or ""):
+            return decided
+        if call.state in _SAME[given.approved] or (given.approved and call.reason is not None and call.state in _ASKED):
+            return call
+        raise ApiError("call_not_waiting")
 
-def _decide(tx: Tx, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
-    run = runs.of_account(tx, account, run_id)
-    call = call_records.by_call_id(tx, run.run_id, call_id)
-    if call is None:
-        raise ApiError("call_not_found")
-    if decided := call_records.decide(tx, call, "approved" if given.approved else "refused", given.reason or ""):
-        return _shown(decided, given.approved)
-    if call.state in _SAME[given.approved] or (given.approved and call.reason is not None and call.state in _ASKED):
-        return _shown(call, given.approved)
-    raise ApiError("call_not_waiting")
-
-
-def _shown(call: CallRecord, approved: bool) -> CallApproval:
-    return CallApproval(
-        run_id=call.run_id, call_id=call.call_id, tool=call.tool, approved=approved, reason=call.reason or ""
-    )
+    call = await context.write(use)
+    context.signals.notify(call.run_id)
+    return public(CallApproval, call, approved=given.approved, reason=call.reason or "")
 
 
 @dataclass(frozen=True, slots=True)

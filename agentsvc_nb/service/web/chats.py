@@ -104,7 +104,7 @@ async def approve(context: RequestContext) -> Response:
 
 async def events(context: RequestContext) -> Response:
     """The run's events, which the page's script follows."""
-    return await run_routes.run_events(context)
+    return await run_routes.runs_events(context)
 
 
 async def show_sent(context: RequestContext) -> Response:
