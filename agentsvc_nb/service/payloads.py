@@ -1,6 +1,6 @@
 """Size limits of event payloads and tool results: larger ones are shortened and keep their shape. Pure functions.
 
-Readers refuse events of more than 16 MiB and hold each in memory (docs/decisions/0031-large-payloads.md).
+Readers refuse events of more than 16 MiB and hold each in memory.
 """
 
 from __future__ import annotations

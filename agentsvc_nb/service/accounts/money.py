@@ -83,16 +83,15 @@ def check_account(account: AccountRecord, now: int, *, held: bool = False) -> No
 async def count_request(context: UseCaseContext, key: KeyRecord, now: int) -> None:
     """Count a request of this key against the limits that are set. Raises the error of the limit that it exceeds."""
     settings = context.settings
-    limits = (
-        ("request_per_minute", key.id, MINUTE_MS, settings.rate_per_minute),
-        ("request_per_minute_user", key.account, MINUTE_MS, settings.rate_per_minute_user),
-        ("request_per_day", key.account, DAY_MS, settings.rate_per_day),
-    )
-    if all(limit is None for *_, limit in limits):
+    if (settings.rate_per_minute, settings.rate_per_minute_user, settings.rate_per_day) == (None, None, None):
         return
 
     def use(tx: Tx) -> ApiError | None:
-        for code, subject, length, limit in limits:
+        for code, subject, length, limit in (
+            ("request_per_minute", key.id, MINUTE_MS, settings.rate_per_minute),
+            ("request_per_minute_user", key.account, MINUTE_MS, settings.rate_per_minute_user),
+            ("request_per_day", key.account, DAY_MS, settings.rate_per_day),
+        ):
             if limit is None:
                 continue
             begins = now - now % length
@@ -144,7 +143,7 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
 
 def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, charges: int = 0) -> None:
     """Check that work in progress may hold so many more micro-cents for tokens and for per-use charges. What it holds
-    already must be no more than what it has spent (docs/decisions/0037). Raises `WorkFailure("limit_reached")`.
+    already must be no more than what it has spent. Raises `WorkFailure("limit_reached")`.
     """
     if not tokens + charges:
         return
@@ -204,7 +203,7 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
     spent = usage_records.of_pool(tx, bill.account, "wallet") + usage_records.held(tx, bill.account, "wallet")
     room = credit_cents * CENT - spent
     # The wallet needs room for the whole hold. Of a budget or a plan only something must be left, so that the call that
-    # crosses the limit may finish (docs/decisions/0037).
+    # crosses the limit may finish.
     if room < bill.hold_microcents or room <= 0:
         raise ApiError("api_wallet_exhausted")
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from agentsvc_nb.agents.direct_call import DirectCall
 from agentsvc_nb.agents.port import Agent, StepsExceeded
@@ -24,7 +23,7 @@ from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.tools.port import RemoteServers, Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
-from agentsvc_nb.wire.runs import ACTIVE, NewClientTool
+from agentsvc_nb.wire.runs import ACTIVE
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +86,7 @@ class RunRunner:
         tracing.enter(observing.attempt_span(run))
         context: LiveRunContext | None = None
         try:
-            found = await store(run_id, lambda: self._read(run))
+            found = await store(run_id, lambda: runs.inputs(self._use_case, run))
             if found is None:  # the service stops
                 return
             remote = self._servers.for_run() if self._servers else None
@@ -133,12 +132,6 @@ class RunRunner:
         if self._use_case.process is not None and found.queue_job != self._queue_jobs.get(run_id):
             return None
         return await attempts.resume(self._use_case, run_id, found.attempt)
-
-    async def _read(self, run: RunRecord) -> tuple[str, dict[str, Any], list[NewClientTool]]:
-        """Read the run's message, its last checkpoint and the tools that its caller executes."""
-        message = await runs.message(self._use_case, run)
-        saved = await runs.saved(self._use_case, run.run_id)
-        return message, saved, await runs.client_tools(self._use_case, run)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
         """Drive the agent. Return the run's ending, or None when the service stops and leaves the run for recovery."""

@@ -1,5 +1,5 @@
 """The use cases of a run's worker: claim, resume, append events, checkpoint and finish. Each write carries the attempt
-number, so that writes of an earlier attempt are refused (docs/decisions/0009-attempts.md)."""
+number: writes of an earlier attempt, whose worker may only have been frozen, are refused."""
 
 from __future__ import annotations
 
@@ -118,8 +118,7 @@ async def hold(
     now = context.now
 
     def use(tx: Tx) -> bool:
-        # First down to what was spent: the worst case of the call before must not count against this one
-        # (docs/decisions/0037).
+        # First down to what was spent: the worst case of the call before must not count against this one.
         if not run_records.hold(tx, run.run_id, attempt, spent, 0):
             return False
         money.check_more(tx, run, context.settings, now, tokens=tokens, charges=charges)

@@ -1,5 +1,4 @@
-"""Rows of the processes that share a database, and what they ask of the queue (docs/decisions/0102-procrastinate.md).
-For PostgreSQL alone."""
+"""Rows of the processes that share a database, and what they ask of the queue. For PostgreSQL alone."""
 
 from __future__ import annotations
 

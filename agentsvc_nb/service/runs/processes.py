@@ -1,5 +1,5 @@
-"""What a process does so that others may share its database (docs/decisions/0102-procrastinate.md): say that it lives,
-see what others change, and have the queue carry what nobody executes."""
+"""What a process does so that others may share its database: say that it lives, see what others change, and have
+the queue carry what nobody executes."""
 
 from __future__ import annotations
 

@@ -271,16 +271,16 @@ async def find(context: UseCaseContext, run_id: str) -> RunRecord | None:
     return await context.read(lambda tx: run_records.get(tx, run_id))
 
 
-async def message(context: UseCaseContext, record: RunRecord) -> str:
+async def inputs(context: UseCaseContext, record: RunRecord) -> tuple[str, dict[str, Any], list[NewClientTool]]:
+    """The run's message, the state of its last checkpoint (empty before the first), and the tools that its caller
+    executes."""
+
+    def use(tx: Tx) -> tuple[str, dict[str, Any], list[NewClientTool]]:
+        tools = [] if record.client_tools is None else run_records.client_tools(tx, record.run_id)
+        return run_records.message(tx, record.run_id), run_records.saved(tx, record.run_id), tools
+
     read = context.read_long if record.message_chars > LONG_CHARS else context.read_single
-    return await read(lambda tx: run_records.message(tx, record.run_id))
-
-
-async def client_tools(context: UseCaseContext, record: RunRecord) -> list[NewClientTool]:
-    """The tools that the run's caller executes."""
-    if record.client_tools is None:
-        return []
-    return await context.read_single(lambda tx: run_records.client_tools(tx, record.run_id))
+    return await read(use)
 
 
 async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
