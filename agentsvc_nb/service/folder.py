@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -27,7 +28,7 @@ class NoService(Exception):
 
 
 class FolderFault(OSError):
-    """The folder is not used, and nothing in it was changed (docs/decisions/0038): what is wrong, and what to do."""
+    """The folder is not used, and nothing in it was changed: what is wrong, and what to do."""
 
     def __init__(self, fault: str, remedy: str) -> None:
         super().__init__(f"{fault}: {remedy}.")
@@ -36,10 +37,6 @@ class FolderFault(OSError):
 
 class ForeignFolder(FolderFault):
     """The folder holds somebody else's files."""
-
-
-class DatabaseLost(FolderFault):
-    """The folder had a service, and its database is missing, empty or no database."""
 
 
 _OUR_FILES: Final = re.compile(
@@ -83,6 +80,16 @@ class Ready:
         return ready if isinstance(ready.base_url, str) and isinstance(ready.pid, int) else None
 
 
+class _Entry:
+    """The path of a file or folder in the data folder."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: DataFolder, owner: type[DataFolder]) -> Path:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True)
 class DataFolder:
     """One service's folder. Only the server that holds its lock writes `ready`, `port` and `settings`."""
@@ -93,86 +100,40 @@ class DataFolder:
     secret: str | None = field(default=None, repr=False)
     """With which that database's keys are hashed."""
 
-    @property
-    def lock(self) -> Path:
-        return self.path / "lock"
-
-    @property
-    def ready(self) -> Path:
-        return self.path / "ready.json"
-
-    @property
-    def key(self) -> Path:
-        """The file with the embedded account's key, which is stored nowhere else."""
-        return self.path / "key"
-
-    @property
-    def database(self) -> Path:
-        return self.path / "service.sqlite3"
-
-    @property
-    def blobs(self) -> Path:
-        """The folder of blobs: contents of files, by their hash."""
-        return self.path / "blobs"
-
-    @property
-    def cache(self) -> Path:
-        """The folder of local copies of blobs that lie elsewhere, which a server empties when it starts."""
-        return self.path / "cache"
-
-    @property
-    def tables(self) -> Path:
-        """The folder of tables that were read, which a server empties when it starts."""
-        return self.path / "tables"
-
-    @property
-    def models(self) -> Path:
-        """The folder of downloaded model files, which can be downloaded again."""
-        return self.path / "models"
-
-    @property
-    def port(self) -> Path:
-        """The file with the port last used, so that the service keeps its address over a restart."""
-        return self.path / "port"
-
-    @property
-    def settings(self) -> Path:
-        """The file with the last service's settings, without secrets (`config.KeptSettings`)."""
-        return self.path / "settings.json"
-
-    @property
-    def model_keys(self) -> Path:
-        """The file with the keys of models' providers that the user typed (`model_keys`)."""
-        return self.path / "model-keys.json"
-
-    @property
-    def mcp(self) -> Path:
-        """The file with the servers of tools that the user of the embedded service added (`mcp.servers`)."""
-        return self.path / "mcp.json"
-
-    @property
-    def mcp_seen(self) -> Path:
-        return self.path / "mcp-seen.json"
-
-    @property
-    def model(self) -> Path:
-        """The file that earlier versions wrote in place of `settings`: the model and its address, on two lines."""
-        return self.path / "model"
-
-    @property
-    def log(self) -> Path:
-        """The log of a server that was started without a terminal."""
-        return self.path / "serve.log"
-
-    @property
-    def old_log(self) -> Path:
-        """The log before this one."""
-        return self.log.with_suffix(".log.1")
+    lock = _Entry("lock")
+    ready = _Entry("ready.json")
+    key = _Entry("key")
+    """The embedded account's key, which is stored nowhere else."""
+    database = _Entry("service.sqlite3")
+    wal = _Entry("service.sqlite3-wal")
+    """SQLite's write-ahead log: what is committed and not in the database's file yet."""
+    blobs = _Entry("blobs")
+    """The folder of blobs: contents of files, by their hash."""
+    cache = _Entry("cache")
+    """The folder of local copies of blobs that lie elsewhere, which a server empties when it starts."""
+    tables = _Entry("tables")
+    """The folder of tables that were read, which a server empties when it starts."""
+    models = _Entry("models")
+    """The folder of downloaded model files, which can be downloaded again."""
+    port = _Entry("port")
+    """The port last used, so that the service keeps its address over a restart."""
+    settings = _Entry("settings.json")
+    """The last service's settings, without secrets (`config.KeptSettings`)."""
+    model_keys = _Entry("model-keys.json")
+    """The keys of models' providers that the user typed (`language_models.keys`)."""
+    mcp = _Entry("mcp.json")
+    """The servers of tools that the user of the embedded service added (`mcp.servers`)."""
+    mcp_seen = _Entry("mcp-seen.json")
+    log = _Entry("serve.log")
+    """The log of a server that was started without a terminal."""
+    old_log = _Entry("serve.log.1")
 
     def put_log_aside(self) -> None:
-        """Rename the log to `serve.log.1`, in the place of the one before. Raises `OSError`: there is none; or, on
-        Windows, it is open."""
-        self.log.replace(self.old_log)
+        """Copy the log to `serve.log.1`, in the place of the one before, and empty it. Raises `OSError`."""
+        try:
+            shutil.copyfile(self.log, self.old_log)
+        finally:  # even on a full disk, or each further line would try it again
+            os.truncate(self.log, 0)  # not renamed: it is open, and Windows renames no open file
 
     def make(self, *, restoring: bool = False) -> None:
         """Create the folder if need be, accessible to this user only (0700). `restoring`: it may have lost its
@@ -197,18 +158,14 @@ class DataFolder:
             or self._had_address()
         ):
             return
-        stranger = (
-            _stranger(self.path, _OUR_FILES)
-            or (_stranger(self.blobs, _OUR_BLOBS) if self.blobs.is_dir() else None)
-            or self._foreign_settings()
+        stranger = _stranger(self.path, _OUR_FILES) or (
+            _stranger(self.blobs, _OUR_BLOBS) if self.blobs.is_dir() else None
         )
+        kept = self.settings.read_bytes() if self.settings.exists() else b""
+        if kept and b'"provider"' not in kept:  # another program wrote it
+            stranger = stranger or self.settings.name
         if stranger:
             raise ForeignFolder(f"{self.path} holds {stranger!r}, which is not agentsvc's", _OTHER_FOLDER)
-
-    def _foreign_settings(self) -> str | None:
-        """The name of the settings' file, if another program wrote it."""
-        kept = self.settings.read_bytes() if self.settings.exists() else b""
-        return self.settings.name if kept and b'"provider"' not in kept else None
 
     def existing(self) -> DataFolder:
         """This folder, if it had a service. Raises `NoService` otherwise."""
@@ -221,21 +178,24 @@ class DataFolder:
         return self.database.is_file() and self.database.stat().st_size > 0
 
     def check_database(self) -> None:
-        """Raise `DatabaseLost` if the folder has a key or blobs, but no database or an empty one: a new database would
+        """Raise `FolderFault` if the folder has a key or blobs, but no database or an empty one: a new database would
         hide what was lost, and open to the key of the old one. Also if the database's file is none, or if there is one
         beside that in PostgreSQL."""
         if self.address:
-            return self._check_has_none()
+            if self.has_database():
+                both = f"{self.database} is this folder's own database, and AGENTSVC_DATABASE names another"
+                raise FolderFault(both, f"unset that variable, or {_OTHER_FOLDER}")
+            return
         back = f"put {self.database.name} back, with its -wal, or a backup in its place (`agentsvc restore`), or"
         if self.has_database():
             with self.database.open("rb") as file:
                 if file.read(len(_SQLITE)) != _SQLITE:
-                    raise DatabaseLost(f"{self.database} is not a database", f"{back} {_OTHER_FOLDER}")
+                    raise FolderFault(f"{self.database} is not a database", f"{back} {_OTHER_FOLDER}")
         elif self.key.exists() or self.has_blobs():
             lost = f"{self.path} was a service's, but its database is missing or empty"
             if self._had_address():
                 back = "its last service had AGENTSVC_DATABASE: set that, or"
-            raise DatabaseLost(lost, f"{back} {_OTHER_FOLDER}")
+            raise FolderFault(lost, f"{back} {_OTHER_FOLDER}")
 
     def has_blobs(self) -> bool:
         return any(len(found.name) == 2 for found in self.blobs.glob("*"))
@@ -243,16 +203,6 @@ class DataFolder:
     def _had_address(self) -> bool:
         """True if the folder's last service had its database elsewhere."""
         return self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes()
-
-    def _check_has_none(self) -> None:
-        if self.has_database():
-            both = f"{self.database} is this folder's own database, and AGENTSVC_DATABASE names another"
-            raise FolderFault(both, f"unset that variable, or {_OTHER_FOLDER}")
-
-    @property
-    def wal(self) -> Path:
-        """SQLite's write-ahead log: what is committed and not in the database's file yet."""
-        return self.database.with_name(f"{self.database.name}-wal")
 
     def own_key(self) -> str:
         """The embedded account's key, which may no longer be valid. Raises `OSError` when it can't be read."""
@@ -279,7 +229,12 @@ class DataFolder:
         try:
             lock = FileLock(self.lock).acquire(blocking=False)
         except Timeout:
-            raise FolderHeld(self._held()) from None
+            ready = Ready.read(self.ready)
+            use = f"use it at {ready.base_url}" if ready else "wait until it is ready (`agentsvc status` shows it)"
+            end = f"end it with `agentsvc stop --data {shlex.quote(str(self.path))}`"
+            raise FolderHeld(
+                f"Another server holds {self.path}: {use}, {end}, or give another folder with --data."
+            ) from None
         with lock:
             yield
 
@@ -296,12 +251,6 @@ class DataFolder:
             return
         with lock:
             yield True
-
-    def _held(self) -> str:
-        ready = Ready.read(self.ready)
-        use = f"use it at {ready.base_url}" if ready else "wait until it is ready (`agentsvc status` shows it)"
-        end = f"end it with `agentsvc stop --data {shlex.quote(str(self.path))}`"
-        return f"Another server holds {self.path}: {use}, {end}, or give another folder with --data."
 
 
 class HeldFiles:

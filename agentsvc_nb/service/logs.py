@@ -11,8 +11,6 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.service.disk import disk_fault
@@ -118,8 +116,8 @@ class Tally:
 
 
 class RotatingHandler(logging.StreamHandler[Any]):
-    """Logs to stderr. Where that is the folder's log, the file is put aside when it is large, and standard output and
-    error go on in a new one."""
+    """Logs to stderr. If that is the folder's log, and it is large, it is put aside, and standard output and error go
+    on in an empty one."""
 
     def __init__(self, folder: DataFolder) -> None:
         super().__init__()
@@ -128,29 +126,10 @@ class RotatingHandler(logging.StreamHandler[Any]):
     def emit(self, record: logging.LogRecord) -> None:
         super().emit(record)
         with contextlib.suppress(OSError):
-            if os.fstat(2).st_size > LOG_MAX_BYTES and (ours := list(self._descriptors())):
-                self._begin_file(ours)
-
-    def _begin_file(self, descriptors: list[int]) -> None:
-        """Put the file aside and begin another. It is closed meanwhile: Windows renames no open file."""
-        _open_as(Path(os.devnull), descriptors)
-        try:
-            self._folder.put_log_aside()
-        finally:
-            try:
-                _open_as(self._folder.log, descriptors)
-            except OSError:  # no room for another: go on in the old one
-                _open_as(self._folder.old_log, descriptors)
-
-    def _descriptors(self) -> Iterator[int]:
-        file = self._folder.log.stat()
-        return (descriptor for descriptor in (1, 2) if os.path.samestat(os.fstat(descriptor), file))
-
-
-def _open_as(path: Path, descriptors: Iterable[int]) -> None:
-    with path.open("ab") as file:
-        for descriptor in descriptors:
-            os.dup2(file.fileno(), descriptor)
+            file = os.fstat(2)
+            if file.st_size > LOG_MAX_BYTES and os.path.samestat(file, self._folder.log.stat()):
+                self._folder.put_log_aside()
+                os.lseek(2, 0, os.SEEK_SET)  # Windows does not append
 
 
 def log_to_stderr(folder: DataFolder, format: str = "text") -> None:

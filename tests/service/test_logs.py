@@ -7,8 +7,6 @@ import http.client
 import json
 import logging
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
@@ -162,38 +160,6 @@ def test_a_log_that_grew_large_goes_on_in_a_new_file(logged: RunningService) -> 
         assert last in before.read_text(), f"round {number}"
         _, first = ask(logged, "POST", f"{API}/files", x_api_key=logged.api_key)
         assert until(lambda: lines(logged))[0].count(first) == 1, "it begins with what came next"
-
-
-AS_ON_WINDOWS = """
-import logging, os, pathlib, sys
-from agentsvc_nb.service import logs
-from agentsvc_nb.service.folder import DataFolder
-
-def rename(folder, put_log_aside=DataFolder.put_log_aside):
-    files = [os.path.realpath(link) for link in pathlib.Path("/proc/self/fd").iterdir()]
-    if str(folder.log) in files:
-        raise PermissionError("open")
-    put_log_aside(folder)
-
-DataFolder.put_log_aside = rename
-logs.LOG_MAX_BYTES = 100
-logs.log_to_stderr(DataFolder(pathlib.Path(sys.argv[1])))
-for number in range(2):
-    logging.getLogger("agentsvc_nb").info("line", extra=logs.fields(of="x" * 100))
-print("goes on", flush=True)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_log_is_closed_before_it_is_put_aside(tmp_path: Path) -> None:
-    """Windows renames no file that is open: there the log grew for as long as the service ran."""
-    folder = DataFolder(tmp_path.resolve())
-    with folder.log.open("ab") as log:
-        subprocess.run(
-            [sys.executable, "-c", AS_ON_WINDOWS, str(folder.path)], stdout=log, stderr=subprocess.STDOUT, check=True
-        )
-    assert folder.old_log.read_text().count("message=") == 1
-    assert folder.log.read_text() == "goes on\n", "the second was put aside, too"
 
 
 def test_what_anybody_can_have_logged_is_counted(caplog: pytest.LogCaptureFixture) -> None:
