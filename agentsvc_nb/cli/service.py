@@ -120,11 +120,8 @@ def _migrate(args: argparse.Namespace) -> int:
 
 def _status(args: argparse.Namespace) -> int:
     """Print the address, process and settings of the running service; exit code 1 when none answers."""
-    return _show_status(arguments.data_folder(args.data), args.json)
-
-
-def _show_status(folder: DataFolder, as_json: bool) -> int:
-    return _print_facts(folder) if as_json else _print_status(folder)
+    folder = arguments.data_folder(args.data)
+    return _print_facts(folder) if args.json else _print_status(folder)
 
 
 def _sign_in(args: argparse.Namespace) -> int:
@@ -163,10 +160,9 @@ def _restart(args: argparse.Namespace) -> int:
         raise SettingsError(f"A service with AGENTSVC_DATABASE is not started in the background: {advice}.")
     if fault := config.fault():
         raise SettingsError(fault)
-    data = config.settings.data
-    _stop_service(data)
-    embedded.find_or_start(data, model=args.model)
-    return _show_status(arguments.data_folder(data), args.json)
+    _stop_service(config.settings.data)
+    embedded.find_or_start(config.settings.data, model=args.model)
+    return _status(args)
 
 
 def _stop_service(data: Path) -> bool:
@@ -175,16 +171,13 @@ def _stop_service(data: Path) -> bool:
 
     from agentsvc_nb import embedded
 
-    notice = threading.Timer(STOP_NOTICE_SECONDS, _print_stop_notice)
+    line = "Waiting for the service to end; it takes up to 10 s."
+    notice = threading.Timer(STOP_NOTICE_SECONDS, lambda: print(line, file=sys.stderr, flush=True))
     notice.start()
     try:
         return embedded.stop(data)
     finally:
         notice.cancel()
-
-
-def _print_stop_notice() -> None:
-    print("Waiting for the service to end; it takes up to 10 s.", file=sys.stderr, flush=True)
 
 
 def _print_status(folder: DataFolder) -> int:
