@@ -14,7 +14,7 @@ from typing import Final
 from tests.bench.load import WrongAnswer, address
 
 FRAME: Final = re.compile(rb'id: (\d+)\nevent: \S+\ndata: \{.*?"created_at": "([^"]+)".*\}\n\n')
-END: Final = b"\r\n0\r\n\r\n"
+END: Final = b"0\r\n\r\n"
 """The last chunk of an answer."""
 
 
