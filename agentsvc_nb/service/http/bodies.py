@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from tempfile import SpooledTemporaryFile
 from typing import Any, Final, ParamSpec, TypeVar
 from urllib.parse import parse_qsl
@@ -36,8 +35,6 @@ from agentsvc_nb.wire.limits import (
     WORK_PAGE_DEFAULT,
 )
 from agentsvc_nb.wire.resources import NewKey
-
-_RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
 
 
 def text(context: RequestContext, name: str) -> str:
@@ -122,43 +119,6 @@ def accepts(context: RequestContext, media_type: str) -> bool:
     return any(one.partition(";")[0].strip() == media_type for one in offered)
 
 
-def check_range(context: RequestContext, size: int) -> None:
-    """Reduce the request's `Range` header to the ranges that a file of `size` bytes has, and drop a header that can't
-    be parsed (RFC 9110 §14.2, §15.5.17). Raises `range_not_satisfiable` when the file has none of them."""
-    value = context.request.headers.get("range")
-    if value is None:
-        return
-    ranges = [_RANGE.fullmatch(part) for part in value.partition("=")[2].split(",")]
-    readable = all(found and _is_forward(found) for found in ranges)
-    if not value.lower().startswith("bytes=") or not readable:
-        _replace_range(context, None)
-        return
-    met = [found[0].strip() for found in ranges if found and _is_met(found, size)]
-    if not met:
-        raise ApiError("range_not_satisfiable", headers={"Content-Range": f"bytes */{size}"})
-    _replace_range(context, f"bytes={','.join(met)}")
-
-
-def _replace_range(context: RequestContext, value: str | None) -> None:
-    """Set the header that Starlette reads. It would refuse all ranges when one of them is beyond the end."""
-    headers = context.request.scope["headers"]
-    headers[:] = [header for header in headers if header[0] != b"range"]
-    if value is not None:
-        headers.append((b"range", value.encode()))
-
-
-def _is_forward(found: re.Match[str]) -> bool:
-    first, last = found["first"], found["last"]
-    return not (first and last) or int(first) <= int(last)
-
-
-def _is_met(found: re.Match[str], size: int) -> bool:
-    first, last = found["first"], found["last"]
-    if not first:
-        return int(last) > 0 and size > 0
-    return int(first) < size
-
-
 def _is_integer(value: str) -> bool:
     # `isdigit` alone takes the digits of other scripts and superscripts; 2**63 has 19 digits.
     return value.isascii() and value.isdigit() and len(value) <= 19
@@ -189,31 +149,22 @@ async def read_object(
     too_large = too_large or ApiError(
         "attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart."
     )
-    # By its declared length it is refused before anything of it is read.
-    if _declared_bytes(context) > most:
+    declared = _declared_bytes(context)
+    if declared > most:  # before anything of it is read
         raise too_large
     received = bytearray()
     async with contextlib.AsyncExitStack() as turn:
-        async for chunk in _stream(context, turn):
+        waited = declared > LARGE_BYTES
+        if waited:
+            await turn.enter_async_context(context.services.large_bodies)
+        async for chunk in context.request.stream():
             received += chunk
             if len(received) > most:
                 raise too_large
+            if len(received) > LARGE_BYTES and not waited:
+                await turn.enter_async_context(context.services.large_bodies)
+                waited = True
         return {} if optional and not received else await parse_object(context, received, most_values)
-
-
-async def _stream(context: RequestContext, turn: contextlib.AsyncExitStack) -> AsyncIterator[bytes]:
-    """The body's chunks; those of a large body once there is a turn for it, which ends with `turn`."""
-    large = context.services.large_bodies
-    size, expected, waited = 0, _declared_bytes(context), False
-    if expected > LARGE_BYTES:
-        await turn.enter_async_context(large)
-        waited = True
-    async for chunk in context.request.stream():
-        size += len(chunk)
-        if size > LARGE_BYTES and not waited:
-            await turn.enter_async_context(large)
-            waited = True
-        yield chunk
 
 
 def _declared_bytes(context: RequestContext) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -14,23 +15,18 @@ from starlette.types import Receive, Scope, Send
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.files.file_records import FileRecord
 from agentsvc_nb.service.http.context import RequestContext
-from agentsvc_nb.service.http.responses import EventStreamResponse
+from agentsvc_nb.service.http.responses import GeneratorResponse
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import Blobs, BlobsUnavailable
 
 log = logging.getLogger(__name__)
+_RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
 Range = tuple[int, int]
 """From the first byte to before the last."""
 
 
-class ContentResponse(EventStreamResponse):
-    """Sends a status, headers with the length, and the body's pieces; it breaks off when the store does."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], pieces: AsyncGenerator[bytes]) -> None:
-        self.status_code = status
-        self.background = None
-        self.init_headers(headers)
-        self.body_iterator = pieces
+class ContentResponse(GeneratorResponse):
+    """Sends the content's pieces. It breaks off when the store does."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -42,8 +38,8 @@ class ContentResponse(EventStreamResponse):
 async def response(
     context: RequestContext, record: FileRecord, disposition: str, headers: Mapping[str, str]
 ) -> Response:
-    """The response that Starlette's `FileResponse` would give, once the store has begun to answer. The request's range
-    was checked (`bodies.check_range`). Raises `BlobsUnavailable`."""
+    """The response that Starlette's `FileResponse` would give, once the store has begun to answer. Raises
+    `range_not_satisfiable`, and `BlobsUnavailable`."""
     plain = FileResponse(
         "",
         media_type=record.media_type,
@@ -66,27 +62,35 @@ async def response(
     pieces = await _pieces(context.services.blobs, record.sha256, parts)
     if context.request.method == "HEAD":
         await pieces.aclose()
-    return ContentResponse(206 if ranges else 200, plain.headers, pieces)
+    return ContentResponse(pieces, 206 if ranges else 200, plain.headers)
 
 
 def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
-    """The ranges of the request, in order and without overlaps; none for the whole file."""
-    value = request.headers.get("range")
-    if value is None or request.headers.get("if-range", etag) != etag or value.count(",") >= FileResponse.max_ranges:
+    """The ranges of the request that a file of `size` bytes has, in order and without overlaps (RFC 9110 §14.2).
+
+    None, for the whole file, without a `Range` header, with one that can't be parsed or has too many, and when
+    `If-Range` names another version. Raises `range_not_satisfiable` when the file has none of the ranges.
+    """
+    unit, _, value = request.headers.get("range", "").partition("=")
+    parts = [_RANGE.fullmatch(part) for part in value.split(",")]
+    if unit.lower() != "bytes" or request.headers.get("if-range", etag) != etag or len(parts) > FileResponse.max_ranges:
         return []
     found: list[Range] = []
-    for start, end in sorted(_range(part, size) for part in value.partition("=")[2].split(",")):
-        if found and start <= found[-1][1]:
-            start, end = found[-1][0], max(found.pop()[1], end)
-        found.append((start, end))
-    return found
-
-
-def _range(text: str, size: int) -> Range:
-    first, _, last = text.strip().partition("-")
-    if not first:
-        return max(size - int(last), 0), size
-    return int(first), min(int(last) + 1, size) if last else size
+    for part in parts:
+        if part is None or (part["first"] and part["last"] and int(part["first"]) > int(part["last"])):
+            return []
+        start = int(part["first"]) if part["first"] else max(size - int(part["last"]), 0)
+        end = min(int(part["last"]) + 1, size) if part["first"] and part["last"] else size
+        if start < end:
+            found.append((start, end))
+    if not found:
+        raise ApiError("range_not_satisfiable", headers={"Content-Range": f"bytes */{size}"})
+    merged: list[Range] = []
+    for start, end in sorted(found):
+        if merged and start <= merged[-1][1]:
+            start, end = merged[-1][0], max(merged.pop()[1], end)
+        merged.append((start, end))
+    return merged
 
 
 async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> AsyncGenerator[bytes]:

@@ -75,36 +75,27 @@ async def read_form(request: Request, blobs: Blobs, rules: Rules) -> MultipartFo
     """Parse the body. Raises `invalid_multipart`, `unsupported_attachment` and the codes of `rules`, and then leaves
     nothing on disk."""
     check_length(request, rules)
-    reader = _MultipartReader(blobs, rules)
-    try:
-        await _feed(request, reader, rules)
-        reader.check_finished()
-    except BaseException:
-        reader.discard()
-        raise
-    return reader.form
-
-
-def _boundary(request: Request) -> bytes:
     _, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary")
     if not boundary or len(boundary) > BOUNDARY_BYTES:
         raise ApiError("invalid_multipart", "The Content-Type has no boundary, or one that is too long.")
-    return boundary
-
-
-async def _feed(request: Request, reader: _MultipartReader, rules: Rules) -> None:
-    received = 0
+    reader, received = _MultipartReader(blobs, rules), 0
     try:
-        parser = MultipartParser(_boundary(request), reader.callbacks())
+        parser = MultipartParser(boundary, reader.callbacks())
         async for chunk in request.stream():
             received += len(chunk)
             if received > rules.max_request_bytes:
                 raise ApiError(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
             await _parse(parser, chunk)
         parser.finalize()
-    except FormParserError as error:
-        raise ApiError("invalid_multipart", f"The multipart body cannot be read: {error}") from None
+        if not reader.finished:
+            raise ApiError("invalid_multipart", "The multipart body ends before its last boundary.")
+    except BaseException as error:
+        reader.discard()
+        if isinstance(error, FormParserError):
+            raise ApiError("invalid_multipart", f"The multipart body cannot be read: {error}") from None
+        raise
+    return reader.form
 
 
 async def _parse(parser: MultipartParser, chunk: bytes) -> None:
@@ -135,7 +126,7 @@ class _MultipartReader:
         self._file_name = ""
         self._blob: NewBlob | None = None
         self._parts = 0
-        self._finished = False
+        self.finished = False
 
     def callbacks(self) -> MultipartCallbacks:
         return {
@@ -148,10 +139,6 @@ class _MultipartReader:
             "on_part_end": self._part_end,
             "on_end": self._end,
         }
-
-    def check_finished(self) -> None:
-        if not self._finished:
-            raise ApiError("invalid_multipart", "The multipart body ends before its last boundary.")
 
     def discard(self) -> None:
         if self._blob is not None:
@@ -192,17 +179,13 @@ class _MultipartReader:
         self._blob = self._blobs.create()
 
     def _part_data(self, data: bytes, start: int, end: int) -> None:
-        if self._blob is None:
-            self._keep_payload(data[start:end])
-            return
-        if self._blob.size_bytes + end - start > self._rules.max_file_bytes:
-            limit = self._rules.max_file_bytes
-            raise ApiError(self._rules.too_large, f"{self._file_name!r} is larger than {limit:,} bytes.")
-        self._blob.write(memoryview(data)[start:end])
-
-    def _keep_payload(self, data: bytes) -> None:
-        if self._name == PAYLOAD and self.form.payload is not None:
-            self.form.payload.write(data)
+        if self._blob is not None:
+            if self._blob.size_bytes + end - start > self._rules.max_file_bytes:
+                limit = self._rules.max_file_bytes
+                raise ApiError(self._rules.too_large, f"{self._file_name!r} is larger than {limit:,} bytes.")
+            self._blob.write(memoryview(data)[start:end])
+        elif self._name == PAYLOAD and self.form.payload is not None:
+            self.form.payload.write(data[start:end])
             if self.form.payload.tell() > JSON_MAX_BYTES:
                 raise ApiError(self._rules.too_large, "The `payload` may hold 16 MiB; send texts as files.")
 
@@ -216,4 +199,4 @@ class _MultipartReader:
         self._blob = None
 
     def _end(self) -> None:
-        self._finished = True
+        self.finished = True
