@@ -150,7 +150,7 @@ MUTANTS: Final = {
     "no-recovery-at-start": Mutant(_no_recovery, "nothing is stuck"),
     "cancelling-is-not-recovered": Mutant(_cancelling_not_recovered, "nothing is stuck"),
     "no-fence-on-append": Mutant(
-        lambda: _rewrite(run_records, "next_events", _OWN, ""), "a late worker|comes once, and last"
+        lambda: _rewrite(event_records, "next_events", _OWN, ""), "a late worker|comes once, and last"
     ),
     "no-fence-on-finish": Mutant(lambda: _rewrite(run_records, "finish", _OWN, ""), "a late worker|an ended run"),
     "no-terminal-guard": Mutant(
@@ -158,11 +158,11 @@ MUTANTS: Final = {
         "a late worker|an ended run never changes",
     ),
     "events-after-the-end": Mutant(
-        lambda: _rewrite(run_records, "next_events", "ended_at IS NULL", "TRUE"),
+        lambda: _rewrite(event_records, "next_events", "ended_at IS NULL", "TRUE"),
         "a late worker|comes once, and last",
     ),
     "event-ids-with-gaps": Mutant(
-        lambda: _rewrite(run_records, "next_events", "last_event + :events", "last_event + :events + (last_event = 6)"),
+        lambda: _rewrite(event_records, "next_events", "last_event + :events", "last_event + :events + (last_event = 6)"),
         "dense from 1",
     ),
     "cancel-frees-the-chat-at-once": Mutant(_cancel_frees_at_once, "never overlap"),
@@ -173,7 +173,7 @@ MUTANTS: Final = {
         lambda: _rewrite(run_records, "cancelling", "status = 'running'", "FALSE"), "a cancel leaves no run going on"
     ),
     "a-page-repeats-its-cursor": Mutant(
-        lambda: _rewrite(run_records, "events", "id > :after", "id >= :after"), "a page goes on|a stream goes on|dense"
+        lambda: _rewrite(event_records, "events", "id > :after", "id >= :after"), "a page goes on|a stream goes on|dense"
     ),
     "a-stream-starts-over": Mutant(_stream_from_the_start, "a stream goes on"),
 }

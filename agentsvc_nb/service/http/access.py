@@ -3,7 +3,6 @@ again while a request is open."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -86,33 +85,22 @@ class KnownKeys:
         self._database = database
         self._shared_secret = shared_secret
         self._version: int | None = -1
-        self._asked = False
         self._found: dict[str, tuple[KeyRecord, AccountRecord]] = {}
 
     async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
-        if not self._asked:
-            self._ask()
+        version = self._database.version()  # before the look-up, so that a write in between empties the cache next time
+        if version != self._version:
+            self._version = version
+            self._found.clear()
         found = self._found.get(secret)
         if found is None:
             # Key and account need not be of one moment, and a transaction would be two more round trips.
             found = await self._database.read_soon(
                 lambda tx: accounts.find_key(tx, secret, self._shared_secret), single=True
             )
-            if self._version is not None:
+            if version is not None and version == self._version:
                 self._found[secret] = found
         return found
-
-    def _ask(self) -> None:
-        """Empty the cache if the database has changed; checked once per turn of the event loop."""
-        version = self._database.version()  # before the look-up, so that a write in between empties the cache next time
-        if version != self._version:
-            self._version = version
-            self._found.clear()
-        self._asked = True
-        asyncio.get_running_loop().call_soon(self._next_turn)
-
-    def _next_turn(self) -> None:
-        self._asked = False
 
 
 # Sessions of signed-in browsers: the cookie, and the origin that their requests must come from.
