@@ -15,8 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.http.context import Services
-from agentsvc_nb.service.http.responses import refusal
-from agentsvc_nb.service.http.routing import answered, unknown_path
+from agentsvc_nb.service.http.routing import Endpoint, unknown_path
 from agentsvc_nb.service.runs import observing
 from agentsvc_nb.service.telemetry.metrics import Labels, Metric, Metrics
 from agentsvc_nb.settings import Settings
@@ -69,6 +68,7 @@ class MetricsEndpoint:
     def __init__(self, token: str, render: Render) -> None:
         self._token = token.encode()
         self._render = render
+        self._endpoint = Endpoint({"GET": self._respond})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -76,11 +76,9 @@ class MetricsEndpoint:
         opens = kind.lower() == "bearer" and secrets.compare_digest(given.strip().encode("latin-1"), self._token)
         if not opens or request.method not in ("GET", "HEAD"):
             return await unknown_path(scope, receive, send)
-        response = await answered(request, self._respond(scope["app"].state.service.services), refusal)
-        if response is not None:
-            await response(scope, receive, send)
+        await self._endpoint(scope, receive, send)
 
-    async def _respond(self, services: Services) -> Response:
+    async def _respond(self, _: Request, services: Services) -> Response:
         text = self._render(services.use_case.metrics, await _looked_up(services))
         return Response(text, media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
 

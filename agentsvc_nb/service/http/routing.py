@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -15,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 
 from agentsvc_nb.service.accounts import money
 from agentsvc_nb.service.accounts import routes as account_routes
-from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecord
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import routes as chat_routes
 from agentsvc_nb.service.disk import disk_fault
@@ -45,94 +43,89 @@ _ENDPOINTS: Final = (
 log = logging.getLogger(__name__)
 
 
-class GuardedPath:
-    """The routes of one path, by method; an ASGI endpoint that checks access, scopes and rates before the handler.
-    `refuse` makes the response of an error."""
+Respond = Callable[[Request, Services], Awaitable[Response]]
+
+
+class Endpoint:
+    """The ASGI endpoint of one path: makes the response by the request's method. `refuse` makes the response of an
+    error; `headers` are added to all responses that lack them."""
 
     def __init__(
         self,
-        methods: Mapping[str, tuple[Route, Handler]],
-        refuse: Callable[[Request, ApiError], Response] = lambda _, error: refusal(error),
+        methods: Mapping[str, Respond],
+        refuse: Callable[[ApiError], Response] = refusal,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._methods = methods
+        self._methods = dict(methods)
+        if "GET" in methods:
+            self._methods["HEAD"] = methods["GET"]
         self._refuse = refuse
-        self._allowed = sorted({*methods, "HEAD"} if "GET" in methods else methods)
+        self._headers = headers or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        refuse = partial(self._refuse, request)
-        response = await answered(request, self._respond(request, scope["app"].state.service.services), refuse)
-        del request, refuse  # an open stream would keep it
-        if response is not None:
-            await response(scope, receive, send)
+        try:
+            if (respond := self._methods.get(request.method)) is None:
+                raise ApiError("method_not_allowed", headers={"Allow": ", ".join(sorted(self._methods))})
+            response = await respond(request, scope["app"].state.service.services)
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            response = self._refuse(_api_error(request, error))
+        for name, value in self._headers.items():
+            response.headers.setdefault(name, value)
+        await response(scope, receive, send)
 
-    async def _respond(self, request: Request, services: Services) -> Response:
+
+def _api_error(request: Request, error: Exception) -> ApiError:
+    """Return the error that a caller sees; log one that nobody has foreseen."""
+    match error:
+        case ApiError():
+            return error
+        case StoreAway():
+            return ApiError("workspace_busy", "The service's database does not answer. Nothing was stored.")
+        case StoreBusy():
+            return ApiError("workspace_busy")
+        case BlobsUnavailable():
+            return ApiError("workspace_busy" if error.passing else "internal_error", error.message)
+    failed = fields(path=request.url.path, request=request.state.request_id)
+    log.error("%s failed", request.method, exc_info=error, extra=failed)
+    fault = disk_fault(error)
+    return ApiError("internal_error", f"Nothing was stored: at the service, {fault}." if fault else None)
+
+
+def guarded(route: Route, handler: Handler) -> Respond:
+    """Check the request's key or session, its scopes and its rate before the handler.
+
+    Its errors are `unauthorized`, `api_key_scope_forbidden`, the route's `session_code`, and what `find_key` and
+    `check_account` raise.
+    """
+
+    async def respond(request: Request, services: Services) -> Response:
         received_at = services.use_case.now
-        found = self._methods.get("GET" if request.method == "HEAD" else request.method)
-        if found is None:
-            raise ApiError("method_not_allowed", headers={"Allow": ", ".join(self._allowed)})
-        route, handler = found
-        key = None
-        if route.access == "key":
-            key, account = await _authenticate(request, services, route)
+        key = session = None
+        if route.access == "session":
+            session = await access.require_session(request, services.names, services.use_case)
+        elif route.access == "key":
+            kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+            secret = (bearer if kind.lower() == "bearer" else request.headers.get("x-api-key", "")).strip()
+            if not secret:
+                if route.session_code != "unauthorized" and await access.has_session(
+                    request, services.names, services.use_case
+                ):
+                    raise ApiError(route.session_code)
+                raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
+            key, account = await services.keys.find(secret)
+            access.authenticated(request, access.Credential("key", secret), key.account, key.id)
+            if key.scopes and not route.scopes & set(key.scopes):
+                needed = " or ".join(sorted(route.scopes))
+                raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")
             if route.limited:
                 money.check_account(account, received_at)
                 await money.count_request(services.use_case, key, received_at)
-        session = (
-            await access.require_session(request, services.names, services.use_case)
-            if route.access == "session"
-            else None
-        )
         return await handler(RequestContext(request, services, received_at, key, session))
 
-
-async def answered(
-    request: Request, response: Awaitable[Response], refuse: Callable[[ApiError], Response]
-) -> Response | None:
-    """Await the response. A failure becomes the response that `refuse` makes of it; None when the client has gone."""
-    try:
-        return await response
-    except ClientDisconnect:
-        return None
-    except ApiError as error:
-        return refuse(error)
-    except StoreAway:
-        return refuse(ApiError("workspace_busy", "The service's database does not answer. Nothing was stored."))
-    except StoreBusy:
-        return refuse(ApiError("workspace_busy"))
-    except BlobsUnavailable as error:
-        return refuse(ApiError("workspace_busy" if error.passing else "internal_error", error.message))
-    except Exception as error:
-        log.exception(
-            "%s failed", request.method, extra=fields(path=request.url.path, request=request.state.request_id)
-        )
-        fault = disk_fault(error)
-        return refuse(ApiError("internal_error", f"Nothing was stored: at the service, {fault}." if fault else None))
-
-
-async def _authenticate(request: Request, services: Services, route: Route) -> tuple[KeyRecord, AccountRecord]:
-    """The request's key and account. Raises `unauthorized`, `api_key_scope_forbidden`, the route's
-    `session_code`, and what `find_key` raises."""
-    secret = _secret(request)
-    if not secret:
-        if route.session_code != "unauthorized" and await access.has_session(
-            request, services.names, services.use_case
-        ):
-            raise ApiError(route.session_code)
-        raise ApiError("unauthorized", "No API key: send it as `Authorization: Bearer` or `x-api-key`.")
-    key, account = await services.keys.find(secret)
-    access.authenticated(request, access.Credential("key", secret), key.account, key.id)
-    if key.scopes and not route.scopes & set(key.scopes):
-        needed = " or ".join(sorted(route.scopes))
-        raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")
-    return key, account
-
-
-def _secret(request: Request) -> str:
-    kind, _, secret = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer":
-        return secret.strip()
-    return request.headers.get("x-api-key", "").strip()
+    return respond
 
 
 async def unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,27 +133,21 @@ async def unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
     await refusal(ApiError("not_found", f"No such path: {scope['path'][:200]}"))(scope, receive, send)
 
 
-def handler(route: Route) -> Handler:
-    """The handler of a route: the function `runs_start` of an endpoints module handles `runs.start`.
-
-    Raises `LookupError` unless exactly one module has such a function.
-    """
-    name = route.name.replace(".", "_")
-    found = [vars(module)[name] for module in _ENDPOINTS if name in vars(module)]
-    if len(found) != 1:
-        raise LookupError(f"{len(found)} endpoint handlers are called {name}")
-    return cast(Handler, found[0])
-
-
 def routes() -> list[BaseRoute]:
-    """One Starlette route per path, so that a 405 can list all methods of the path.
+    """One Starlette route per path, so that a 405 can list all methods of the path. The function `runs_start` of an
+    endpoints module handles `runs.start`.
 
-    They keep the table's order: `/landing-pages/labels` must come before `/landing-pages/{page_id}`.
+    They keep the table's order: `/landing-pages/labels` must come before `/landing-pages/{page_id}`. Raises
+    `LookupError` unless each route has exactly one handler.
     """
-    by_path: dict[str, dict[str, tuple[Route, Handler]]] = {}
+    by_path: dict[str, dict[str, Respond]] = {}
     for route in ROUTES.values():
-        by_path.setdefault(route.path, {})[route.method] = (route, handler(route))
-    return [StarletteRoute(path, GuardedPath(methods)) for path, methods in by_path.items()]
+        name = route.name.replace(".", "_")
+        found = [vars(module)[name] for module in _ENDPOINTS if name in vars(module)]
+        if len(found) != 1:
+            raise LookupError(f"{len(found)} endpoint handlers are called {name}")
+        by_path.setdefault(route.path, {})[route.method] = guarded(route, found[0])
+    return [StarletteRoute(path, Endpoint(methods)) for path, methods in by_path.items()]
 
 
 def health() -> list[BaseRoute]:

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.responses import refusal
-from agentsvc_nb.service.http.routing import GuardedPath
+from agentsvc_nb.service.http.routing import Endpoint, guarded
 from agentsvc_nb.wire.routes import MCP
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Endpoint:
     def __init__(self, load: Callable[[], McpServer]) -> None:
         self._load = load
         self._server: McpServer | None = None
-        self._guarded = GuardedPath({"POST": (MCP, self._post)}, _refuse)
+        self._guarded = Endpoint({"POST": guarded(MCP, self._post)}, _refuse)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         names = scope["app"].state.service.services.names
@@ -59,7 +59,7 @@ class _Endpoint:
         return await self._server.post(context)
 
 
-def _refuse(request: Request, error: ApiError) -> Response:
+def _refuse(error: ApiError) -> Response:
     """Make the refusal. Without a valid key, it says how to get one: many programs show it as it is."""
     if error.row.code != "unauthorized":
         return refusal(error)
