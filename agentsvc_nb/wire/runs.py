@@ -211,7 +211,28 @@ class AnswerBasis(Model):
         return [label(value, limits.BASIS_VALUE_CHARS) for value in values[: limits.BASIS_VALUES_MAX]]
 
 
-class Run(Model):
+class _RunFields(Model):
+    """The fields of a run that its record and lists show."""
+
+    object: str
+    run_id: str
+    status: RunStatus | str
+    chat: str = ""
+    project: str | None = None
+    created_at: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    model: str | None = None
+    steps: int = 0
+    usage: Usage = Field(default_factory=Usage)
+    last_error: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.status in TERMINAL
+
+
+class Run(_RunFields):
     """One agent turn in a chat.
 
     `output` is the final text, `structured_output` the same as data, if the run completed and its text is a JSON
@@ -221,50 +242,20 @@ class Run(Model):
     """
 
     object: str = "agent_run"
-    run_id: str
-    status: RunStatus | str
-    chat: str = ""
-    project: str | None = None
-    created_at: str | None = None
-    started_at: str | None = None
-    ended_at: str | None = None
+    last_error_message: str | None = None
     output: str | None = None
     structured_output: dict[str, Any] | None = None
-    last_error: str | None = None
-    last_error_message: str | None = None
-    steps: int = 0
-    usage: Usage = Field(default_factory=Usage)
-    model: str | None = None
     resumed_from: str | None = None
     basis: AnswerBasis | None = None
     client_tools: list[str] = Field(default_factory=list)
     app_url: str | None = None
 
-    @property
-    def ended(self) -> bool:
-        return self.status in TERMINAL
 
-
-class RunEntry(Model):
+class RunEntry(_RunFields):
     """A run in a list. `message` is the beginning of its message; the answer is in its record."""
 
     object: str = "agent_run_entry"
-    run_id: str
-    status: RunStatus | str
-    chat: str = ""
-    project: str | None = None
     message: str = Field(default="", description="Its first 200 characters.")
-    model: str | None = None
-    steps: int = 0
-    usage: Usage = Field(default_factory=Usage)
-    last_error: str | None = None
-    created_at: str | None = None
-    started_at: str | None = None
-    ended_at: str | None = None
-
-    @property
-    def ended(self) -> bool:
-        return self.status in TERMINAL
 
 
 class RunPage(Model):

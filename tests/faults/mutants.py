@@ -162,7 +162,9 @@ MUTANTS: Final = {
         "a late worker|comes once, and last",
     ),
     "event-ids-with-gaps": Mutant(
-        lambda: _rewrite(event_records, "next_events", "last_event + :events", "last_event + :events + (last_event = 6)"),
+        lambda: _rewrite(
+            event_records, "next_events", "last_event + :events", "last_event + :events + (last_event = 6)"
+        ),
         "dense from 1",
     ),
     "cancel-frees-the-chat-at-once": Mutant(_cancel_frees_at_once, "never overlap"),
@@ -173,7 +175,8 @@ MUTANTS: Final = {
         lambda: _rewrite(run_records, "cancelling", "status = 'running'", "FALSE"), "a cancel leaves no run going on"
     ),
     "a-page-repeats-its-cursor": Mutant(
-        lambda: _rewrite(event_records, "events", "id > :after", "id >= :after"), "a page goes on|a stream goes on|dense"
+        lambda: _rewrite(event_records, "events", "id > :after", "id >= :after"),
+        "a page goes on|a stream goes on|dense",
     ),
     "a-stream-starts-over": Mutant(_stream_from_the_start, "a stream goes on"),
 }

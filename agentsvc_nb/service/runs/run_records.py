@@ -35,7 +35,7 @@ _sql = load("runs/runs", shown=_columns(Run), entry=_columns(RunEntry))
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run's row; `public` is its wire model. Times are in ms."""
+    """The row of a run; `document` is its wire form. Times are in ms."""
 
     run_id: str
     account: str
