@@ -66,7 +66,7 @@ async def ended(storage: Storage, run: RunRecord) -> RunRecord:
 Read = Callable[..., Awaitable[Any]]
 
 
-@pytest.mark.parametrize(("where", "name"), [(runs, "message"), (runs, "saved"), (Readings, "caught_up")])
+@pytest.mark.parametrize(("where", "name"), [(runs, "inputs"), (Readings, "caught_up")])
 def test_a_read_that_fails_is_tried_again(
     where: Any, name: str, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
