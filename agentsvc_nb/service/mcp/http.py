@@ -71,11 +71,13 @@ class HttpChannel:
         """End the session, if the server keeps one, and close the connections."""
         import httpx
 
-        async with self._client:
+        try:
             if self._session:
                 with contextlib.suppress(McpFault, httpx.HTTPError, TimeoutError):
                     async with asyncio.timeout(LEAVING_SECONDS):
                         await self._client.send(await self._request("DELETE", b"", {}))
+        finally:
+            await self._client.aclose()
 
     async def _answer(self, number: int, message: Message, headers: Mapping[str, str]) -> Message:
         async with self._sent(message, headers) as answer:
