@@ -89,6 +89,8 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
 
 
 def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, listening: socket, role: Role) -> None:
+    import uuid
+
     from agentsvc_nb.service.app import create_app
     from agentsvc_nb.service.http.names import OwnNames, is_loopback
     from agentsvc_nb.service.ports import BlobsUnavailable
@@ -99,17 +101,24 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
     public_url = config.settings.public_url or base_url
     names = OwnNames.of(config.settings, base_url, on_loopback=is_loopback(listening))
     token = secrets.token_urlsafe(32)
-    ready = _ready(config, base_url, f"{public_url}/app/sign-in?token={token}")
+    ready = Ready(
+        instance=str(uuid.uuid4()),
+        base_url=base_url,
+        pid=os.getpid(),
+        version=__version__,
+        settings_hash=config.settings.settings_hash,
+        sign_in_url=f"{public_url}/app/sign-in?token={token}",
+        model=config.settings.model,
+    )
     try:
-        agent, others = config.agent(), config.others()
         app = create_app(
             config.settings,
             instance=ready.instance,
             origin=public_url,
             names=names,
             sign_in_token=token,
-            agent=agent,
-            others=others,
+            agent=config.agent(),
+            others=config.others(),
             role=role,
             embedded=address.port == LAST_PORT,
         )
@@ -136,20 +145,6 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
         _withdraw(ready, files)
     if refusal := app.state.service.refusal:
         raise ServeError(refusal)
-
-
-def _ready(config: ServiceConfig, base_url: str, sign_in_url: str) -> Ready:
-    import uuid
-
-    return Ready(
-        instance=str(uuid.uuid4()),
-        base_url=base_url,
-        pid=os.getpid(),
-        version=__version__,
-        settings_hash=config.settings.settings_hash,
-        sign_in_url=sign_in_url,
-        model=config.settings.model,
-    )
 
 
 def _withdraw(ready: Ready, files: Sequence[Path]) -> None:
@@ -197,18 +192,13 @@ def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: li
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {ready.model}, data: {folder.path})", flush=True)
     if role == "replica":
         print("It leaves runs and jobs to others: start `agentsvc worker`, or `agentsvc serve --work`.", flush=True)
-    if role != "worker" and not _is_file(sys.stdout.fileno()):
+    is_log = stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    if role != "worker" and not is_log:  # a log must not hold the link, which `agentsvc sign-in` prints
         print(f"Sign in at {ready.sign_in_url}", flush=True)
     if kept := sorted(config.keep.settings.keys() - config.named.keys()):
         print(f"Kept from the last service: {', '.join(kept)}. An empty variable stands for its default.", flush=True)
     if ready.model == "offline" and (line := hint(os.environ)):
         print(line, flush=True)
-
-
-def _is_file(descriptor: int) -> bool:
-    """True if the descriptor is a regular file: a log, which must not hold the sign-in link. `agentsvc sign-in` prints
-    the link."""
-    return stat.S_ISREG(os.fstat(descriptor).st_mode)
 
 
 # The service as a child process: its command, its log and its exit code.
