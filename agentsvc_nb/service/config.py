@@ -1,4 +1,5 @@
-"""The settings that a data folder keeps between services, and the configuration of its next service."""
+"""The settings that a data folder keeps between services, and the configuration of its next service
+(docs/decisions/0029)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ from agentsvc_nb.model_names import (
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.setting_types import may_hold_secret
-from agentsvc_nb.settings import Settings, SettingsError, variable
+from agentsvc_nb.settings import (
+    Settings,
+    SettingsError,
+    variable,
+)
 from agentsvc_nb.wire.reading import read_json
 
 if TYPE_CHECKING:
@@ -57,7 +62,7 @@ class KeptSettings:
         try:
             text = folder.settings.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
-            return cls()
+            return _of_earlier_version(folder)
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f"The settings that the folder keeps can't be read ({error}).") from None
         try:
@@ -74,6 +79,7 @@ class KeptSettings:
     def write(self, folder: DataFolder) -> None:
         """Store the settings in the folder, for this user only (0600). Requires the folder's lock. Raises `OSError`."""
         write_private(folder.settings, json.dumps(asdict(self), indent=1, sort_keys=True) + "\n")
+        folder.model.unlink(missing_ok=True)
 
     def beside(self, model: str) -> KeptSettings:
         """The settings that still apply to `model`. For a model of another provider, the kept address, key and other
@@ -119,6 +125,20 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _of_earlier_version(folder: DataFolder) -> KeptSettings:
+    """The settings that earlier versions kept: a file with the model and its address on two lines. Empty without the
+    file or its second line."""
+    name, line_end, address = "", "", ""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        name, line_end, address = folder.model.read_text(encoding="utf-8").partition("\n")
+    if not name or not line_end:
+        return KeptSettings()
+    provider = provider_of(name)
+    where = variable("model_url") if on_own_server(name) else address_variable(provider)
+    at = {where: address.strip()} if provider and address.strip() else {}
+    return KeptSettings({variable("model"): name, **at}, provider=provider)
 
 
 MODEL: Final = variable("model")

@@ -113,6 +113,8 @@ class DataFolder:
     """The folder of local copies of blobs that lie elsewhere, which a server empties when it starts."""
     tables = _Entry("tables")
     """The folder of tables that were read, which a server empties when it starts."""
+    model = _Entry("model")
+    """The file that earlier versions wrote in place of the settings: the model and its address, on two lines."""
     models = _Entry("models")
     """The folder of downloaded model files, which can be downloaded again."""
     port = _Entry("port")

@@ -141,6 +141,24 @@ def test_a_gateway_wants_to_be_named_beside_the_key(starter: Starter) -> None:
     assert starter.fault(ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL="") is None
 
 
+def test_what_an_earlier_version_kept_is_taken_over(starter: Starter) -> None:
+    for model, address, at in (
+        ("openai-chat:x", OWN, "AGENTSVC_MODEL_URL"),
+        ("anthropic:x", "https://gateway.example", "ANTHROPIC_BASE_URL"),
+    ):
+        write_private(starter.folder.model, f"{model}\n{address}\n")
+        assert starter.config().keep == KeptSettings(
+            {"AGENTSVC_MODEL": model, at: address}, provider=model.split(":")[0]
+        )
+    write_private(starter.folder.model, "scripted\n\n")
+    assert starter.start().model == "scripted"
+    assert not starter.folder.model.exists()
+    assert starter.config().settings.model == "scripted"
+    starter.folder.settings.unlink()
+    write_private(starter.folder.model, "openai-chat:x")
+    assert starter.config().settings.model == "offline", "nobody knows where it was asked"
+
+
 @pytest.mark.parametrize(
     "text",
     [
