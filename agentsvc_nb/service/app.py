@@ -252,8 +252,10 @@ def create_app(
         return state.lifecycle
 
     answered = [readiness.Readiness().route(), *metrics.routes(settings)]
-    # MCP's one path carries all that its clients ask, and routes are tried in their order.
-    answered += health() if role == "worker" else [*mcp.routes(load_mcp), *routes(), *pages()]
+    if role == "worker":
+        answered += health()
+    else:  # routes are tried in their order: those first that are asked most
+        answered = [*routes(), *mcp.routes(load_mcp), *answered, *pages()]
     app = Starlette(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
     app.router.redirect_slashes, app.router.default = False, unknown_path
     app.state.service = state

@@ -67,7 +67,7 @@ class RequestLifecycleMiddleware:
             self._checks = asyncio.create_task(self._check_open(), name="check of open requests")
         fault = _head_fault(scope, self._names)
         try:
-            with self._use_case.tracing.request(scope["method"], dict(scope["headers"])) as span:
+            with self._use_case.tracing.request(scope["method"], exchange.headers) as span:
                 try:
                     await exchange.run(self._app if fault is None else refusal(fault))
                 finally:
@@ -105,11 +105,13 @@ class RequestLifecycleMiddleware:
 
 def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
     """Return what is wrong with the head of a request; None if nothing is."""
-    size = len(scope["raw_path"]) + len(scope["query_string"])
-    size += sum(len(name) + len(value) + HEADER_BYTES for name, value in scope["headers"])
+    size, hosts = len(scope["raw_path"]) + len(scope["query_string"]), []
+    for name, value in scope["headers"]:
+        size += len(name) + len(value) + HEADER_BYTES
+        if name == b"host":
+            hosts.append(value)
     if size > HEAD_BYTES:
         return ApiError("headers_too_large")
-    hosts = [value for name, value in scope["headers"] if name == b"host"]
     if len(hosts) > 1 or (not hosts and scope["http_version"] == "1.1"):
         return ApiError("invalid_query", "Send one `Host`, with the name that you connect to.")
     return None if names.has_host(hosts[0] if hosts else None) else ApiError("foreign_host")
@@ -176,7 +178,7 @@ class _Exchange:
         self._cut = self._whole = self._awaiting_body = False
         self._send_began: float | None = None
         self._arrears = 0.0  # seconds that the body is behind the slowest pace
-        headers = dict(scope["headers"])
+        self.headers = headers = dict(scope["headers"])
         self._unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
         # With `Expect: 100-continue` the client waits before it sends its body; a refused body need not be drained.
         self._sending = headers.get(b"expect", b"").lower() != b"100-continue"

@@ -26,11 +26,12 @@ _JSON_COLUMNS: Final = {"structured_output", "basis", "client_tools"}
 ENTRY_MESSAGE_CHARS: Final = 200
 
 
-def _columns(model: type[Run] | type[RunEntry]) -> list[str]:
-    return [*(name for name in model.model_fields if name not in _COMPUTED), *Usage.model_fields]
-
-
-_sql = load("runs/runs", shown=_columns(Run), entry=_columns(RunEntry))
+_FIELDS: Final = tuple(Run.model_fields)
+_SHOWN_COLUMNS: Final = tuple(name for name in Run.model_fields if name not in _COMPUTED)
+_ENTRY_COLUMNS: Final = tuple(name for name in RunEntry.model_fields if name not in _COMPUTED)
+_USAGE_COLUMNS: Final = tuple(Usage.model_fields)
+_CONVERTED: Final = _JSON_COLUMNS | {name for name in _SHOWN_COLUMNS if name.endswith("_at")}
+_sql = load("runs/runs", shown=_SHOWN_COLUMNS + _USAGE_COLUMNS, entry=_ENTRY_COLUMNS + _USAGE_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,13 +372,15 @@ def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any]
 
 def document(row: Row, origin: str) -> dict[str, Any]:
     """Return the wire form of a run. It is not validated, for speed."""
-    computed = {
-        "object": "agent_run",
-        "usage": {name: row[name] for name in Usage.model_fields},
-        "client_tools": _load(row["client_tools"]) or [],
-        "app_url": f"{origin}/app/chats/{row['chat']}?run={row['run_id']}",
-    }
-    return {name: computed[name] if name in computed else _value(name, row[name]) for name in Run.model_fields}
+    found: dict[str, Any] = dict.fromkeys(_FIELDS)  # in the order of the model
+    for name in _SHOWN_COLUMNS:
+        if (column := row[name]) is not None:
+            found[name] = _value(name, column) if name in _CONVERTED else column
+    found["object"] = "agent_run"
+    found["usage"] = {name: row[name] for name in _USAGE_COLUMNS}
+    found["client_tools"] = found["client_tools"] or []
+    found["app_url"] = f"{origin}/app/chats/{row['chat']}?run={row['run_id']}"
+    return found
 
 
 def page(tx: Tx, query: ListQuery) -> tuple[list[RunEntry], bool]:
@@ -387,9 +390,9 @@ def page(tx: Tx, query: ListQuery) -> tuple[list[RunEntry], bool]:
 
 
 def _entry(tx: Tx, row: Row) -> RunEntry:
-    fields = {name: _value(name, row[name]) for name in RunEntry.model_fields if name not in _COMPUTED}
+    fields = {name: _value(name, row[name]) for name in _ENTRY_COLUMNS}
     message = typed_beginning(tx, row["run_id"], ENTRY_MESSAGE_CHARS)
-    return RunEntry(**fields, message=message, usage=Usage(**{name: row[name] for name in Usage.model_fields}))
+    return RunEntry(**fields, message=message, usage=Usage(**{name: row[name] for name in _USAGE_COLUMNS}))
 
 
 def _value(name: str, column: Any) -> Any:
