@@ -155,7 +155,7 @@ def _section(section: type[Section]) -> list[str]:
 
 
 def _advice(schema: dict[str, Any]) -> str:
-    """What to give for a setting, from its own schema or that of the type which may be left out."""
+    """Return the values that a setting takes, from its schema or from that of its optional type."""
     found: str = schema["advice"] if "advice" in schema else schema["anyOf"][0]["advice"]
     return found
 

@@ -191,7 +191,7 @@ def _tune_interpreter() -> None:
 
 
 def _connections() -> int:
-    """Return the most connections at a time, each of which may need a descriptor for a file, too."""
+    """Return the most connections at a time. Each may need a second descriptor, for a file."""
     return max(16, min(CONNECTIONS_MAX, (_descriptors() - RESERVED) // 2))
 
 

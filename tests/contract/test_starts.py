@@ -65,6 +65,7 @@ BAD_STARTS: list[tuple[dict[str, Any], str, int]] = [
     ({}, "message_required", 400),
     ({"message": ""}, "message_required", 400),
     ({"message": " \n"}, "message_required", 400),
+    ({"message": "\x1c"}, "message_required", 400),
     ({"message": 5}, "message_required", 400),
     ({"message": None}, "message_required", 400),
     ({"message": "x", "chat": "nonsense"}, "invalid_chat", 400),

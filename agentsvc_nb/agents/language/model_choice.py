@@ -48,8 +48,8 @@ class ModelChoice:
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings | None, kept_url: str | None = None) -> ModelChoice:
-        """Return the choice of this model, with what the settings say of it: of the models that are offered, only
-        those of the first provider are asked at the `model_url` and with the other `model_*` settings."""
+        """Return the choice of this model with its settings. `model_url` and the other `model_*` settings apply only to
+        models of the first provider that is offered."""
         if settings is None:
             return cls(model)
         price = prices(settings.prices).get(model_id(model))

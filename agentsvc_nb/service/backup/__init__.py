@@ -28,6 +28,7 @@ from agentsvc_nb.service.backup.archive import (
     Progress,
     tables_of,
 )
+from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.mcp.servers import OwnServers
@@ -123,7 +124,10 @@ def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
             raise BackupError(f"The database {folder.database} is damaged ({damage}); nothing was written.")
         return SqliteDatabase(copy).open()
     except sqlite3.DatabaseError as error:
-        raise BackupError(f"The database {folder.database} can't be read ({error}).") from None
+        why = disk_fault(error) or error
+        raise BackupError(
+            f"The database {folder.database} can't be copied to {scratch} ({why}); nothing was written."
+        ) from None
 
 
 def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:

@@ -84,7 +84,7 @@ def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int
     saved = run_records.saved(tx, old.run_id)
     record = run_records.insert_resumed(tx, old, bill, bill.hold_microcents, limits, tracing.current(), now)
     runs.announce(tx, record, record.last_event, now)
-    # What was said is the beginning of this run's text, too.
+    # This run's text begins with the text of the old one.
     for piece in payloads.pieces(saved.get("said", "")):
         event_records.append(tx, record.run_id, record.attempt, "text.delta", {"text": piece}, now)
     if saved:

@@ -74,6 +74,8 @@ def limits(given: NewRun | NewLimits) -> RunLimits:
 async def read(context: RequestContext, document: Document, form: MultipartForm) -> runs.Start:
     """Return the validated start, with its files stored."""
     given = fields(NewRun, document)
+    if given.message.isspace():  # of characters that the model's pattern takes for none
+        raise ApiError("message_required", field="message")
     if given.files_from is not None and (given.chat is not None or given.session is not None):
         why = "`files_from` is for a new chat: leave `chat` and `session` out."
         raise ApiError("invalid_chat", why, field="files_from")

@@ -79,8 +79,7 @@ NO_SPAN: Final = Span()
 
 @dataclass(frozen=True, slots=True)
 class FinishedSpan:
-    """The span of a run or an attempt that is over. Times are in ms; `traceparent` is its own, `link` that of the
-    attempt before."""
+    """The finished span of a run or an attempt. Times are in ms. `link` is the `traceparent` of the attempt before."""
 
     name: str
     traceparent: str
