@@ -1,5 +1,6 @@
 /** The plugin: what it does to each notebook that is opened. */
-export async function plugin(shared, load) {
+export async function plugin(shared, load, address) {
+  document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: address("answer.css").href }));
   const { IEditorLanguageRegistry } = await shared("@jupyterlab/codemirror");
   const { INotebookTracker, NotebookActions } = await shared("@jupyterlab/notebook");
   const { KernelMessage } = await shared("@jupyterlab/services");

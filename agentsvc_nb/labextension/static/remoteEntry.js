@@ -21,8 +21,9 @@ _JUPYTERLAB["agentsvc-nb"] = (() => {
       scope = given;
     },
     get: async () => {
-      const { plugin } = await import(new URL("extension.js" + here.search, here));
-      const made = await plugin(shared, (name) => import(new URL(name + here.search, here)));
+      const address = (name) => new URL(name + here.search, here);
+      const { plugin } = await import(address("extension.js"));
+      const made = await plugin(shared, (name) => import(address(name)), address);
       return () => ({ __esModule: true, default: made });
     },
   };

@@ -29,6 +29,12 @@ def _source(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
+@functools.cache
+def _answer_sheet() -> str:
+    """The look of answers, which JupyterLab loads with our extension for those in cells."""
+    return files("agentsvc_nb").joinpath("labextension/static/answer.css").read_text(encoding="utf-8")
+
+
 class Front(anywidget.AnyWidget):  # type: ignore[misc]
     """A view of the front end. All methods may be called from any thread.
 
@@ -44,8 +50,8 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
 
     def __init__(self, *modules: str) -> None:
         # One module: a relative import does not resolve from the blob URL that hosts load it from.
-        esm = "".join(_source(f"{name}.js") for name in ("common", *modules))
-        super().__init__(_esm=esm, sheet=_source("front.css") + _source(f"{modules[-1]}.css"))
+        esm = "".join(_source(f"{name}.js") for name in ("icons", "common", *modules))
+        super().__init__(_esm=esm, sheet=_answer_sheet() + _source("front.css") + _source(f"{modules[-1]}.css"))
         self._parts: dict[str, Any] = {}
         self._heard: dict[str, Heard] = {}
         self._parts_lock = threading.RLock()

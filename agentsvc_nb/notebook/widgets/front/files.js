@@ -2,16 +2,6 @@
 // Parts: folder, rows, sort, narrow, find, pane, said, tocopy, limit, upload/ID.
 
 const COLUMNS = [["name", "Name"], ["kind", "Kind"], ["size", "Size"], ["when", "Changed"]];
-const SHEET = "M3.5 1.5h5.5l3.5 3.5v9.5h-9zM9 1.5V5h3.5";
-const ICONS = {
-  folder: "M1.5 4a1 1 0 0 1 1-1h3.3l1.6 1.7h6.1a1 1 0 0 1 1 1v6.8a1 1 0 0 1-1 1h-11a1 1 0 0 1-1-1z",
-  file: SHEET,
-  text: `${SHEET}M5.5 8h5M5.5 10.3h5M5.5 12.5h3`,
-  code: `${SHEET}M7 8l-1.8 1.9L7 11.8M9 8l1.8 1.9L9 11.8`,
-  table: "M1.5 3h13v10h-13zM1.5 6.3h13M1.5 9.6h13M6 3v10",
-  picture: "M1.5 3h13v10h-13zM1.5 11l3.6-3.8 3 3 2-1.8 4.4 4M10 5.9h.9",
-  media: "M1.5 3h13v10h-13zM6.5 5.7v4.6l4-2.3z",
-};
 const STEP = 10; // rows that Page Up and Page Down go
 const TYPING_MS = 800; // after such a pause, letters begin another name
 
@@ -227,7 +217,7 @@ class List {
 
   row([kind, name, what, size, when, whole], at) {
     const cell = (look, ...parts) => element("div", { role: "gridcell", className: `asvc-${look}` }, ...parts);
-    const called = cell("name", icon(kind), element("bdi", { className: "asvc-cut" }, ...inTheMiddle(name)));
+    const called = cell("name", icon(kind === "media" ? "film" : kind), element("bdi", { className: "asvc-cut" }, ...inTheMiddle(name)));
     called.setAttribute("aria-label", name);
     const cells = [called, cell("kind", what), cell("size", size), cell("when", when)];
     const look = { role: "row", "aria-rowindex": String(at + 2), "aria-selected": "false", tabIndex: -1, title: whole };
@@ -299,16 +289,6 @@ class List {
     if (this.total > this.shown.length) this.say({ do: "type", list: this.list, at: this.at, words: this.typed });
     else if (found !== undefined) this.choose(this.from + found, true);
   }
-}
-
-function icon(kind) {
-  const drawn = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", ICONS[kind] ?? ICONS.file);
-  for (const [name, value] of [["viewBox", "0 0 16 16"], ["aria-hidden", "true"], ["class", `asvc-icon asvc-icon-${kind}`]])
-    drawn.setAttribute(name, value);
-  drawn.append(path);
-  return drawn;
 }
 
 export default { render };
