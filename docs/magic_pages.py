@@ -92,7 +92,7 @@ def _options() -> str:
 def _columns() -> list[str]:
     tables: dict[str, Mapping[str, Any]] = {
         "`%runs`": RUNS,
-        "`%files`, `answer.df`": FILES,
+        "`%files`, `answer.files.df`": FILES,
         "`%search`": columns(SearchResult) | {"passage": "string"},
         "`%tools`": columns(ToolDescription),
         "`%jobs`": JOBS,

@@ -191,16 +191,6 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs
     return found
 
 
-NO_TABLE: Final = "The run left no table: it computed none, or its agent leaves none."
-
-
-def first_table(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the first table. Raises `StefanBrainError` when there is none."""
-    if not tables:
-        raise StefanBrainError(NO_TABLE)
-    return tables[0]
-
-
 # -- records ----------------------------------------------------------------------------------------------------------
 
 
@@ -208,9 +198,11 @@ class HasTables(Model):
     """What a run computed, as DataFrames."""
 
     @property
-    def table(self) -> pd.DataFrame:
+    def df(self) -> pd.DataFrame:
         """The first of `tables`. Raises `StefanBrainError` when there is none, and what `tables` raises."""
-        return first_table(self.tables)
+        if not (tables := self.tables):
+            raise StefanBrainError("This run left no table: it computed none, or its agent leaves none.")
+        return tables[0]
 
     @property
     def tables(self) -> list[pd.DataFrame]:

@@ -12,7 +12,7 @@ from agentsvc_nb.client.downloads import fetch_tables
 from agentsvc_nb.client.errors import StefanBrainError, refused
 from agentsvc_nb.client.events import Event, EventPage, FileWritten, RunEvent
 from agentsvc_nb.client.faces import AsyncPages, BlockingResource, Resource, blocking, paged, paging, streaming
-from agentsvc_nb.client.models import Answer, Listing, Run, Shape, first_table, listing, schema
+from agentsvc_nb.client.models import Answer, Listing, Run, Shape, listing, schema
 from agentsvc_nb.client.options import Options, WaitOptions, some_seconds, wait_seconds, whole
 from agentsvc_nb.client.references import CallRef, ChatRef, IdRef, RunRef, identifier, identifiers, optional
 from agentsvc_nb.client.streams import AsyncEventStream, AsyncStreamStart
@@ -441,16 +441,6 @@ class AsyncRuns(Resource):
         written = {event.file.path: event.file for event in so_far if isinstance(event, FileWritten)}
         return await fetch_tables(core, chat, written.values(), run_id=run_id)
 
-    async def table(self, run: RunRef, **options: Unpack[Options]) -> pd.DataFrame:
-        """Return the first of the run's `tables`. Raises `StefanBrainError` if it has none, and as `tables`.
-
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
-
-        >>> answer = client.ask("Revenue by month as a chart", chat="chat_1")  # doctest: +SKIP
-        >>> client.runs.table(answer)["sum(revenue)"].max()  # doctest: +SKIP
-        """
-        return first_table(await self.tables(run, **options))
-
     # Last, because `list` means this method in annotations below it.
     def list(
         self, *, chat: ChatRef | None = None, status: RunStatus | None = None, **options: Unpack[Options]
@@ -487,7 +477,6 @@ class Runs(BlockingResource):
     events = blocking(AsyncRuns.events)
     iterate_events = paging(AsyncRuns.iterate_events)
     tables = blocking(AsyncRuns.tables)
-    table = blocking(AsyncRuns.table)
     list = paging(AsyncRuns.list)
 
 

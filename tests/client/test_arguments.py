@@ -40,7 +40,7 @@ def without_id(name: str, **more: Any) -> Call:
 
 
 ALONE = (
-    *("runs.get", "runs.wait", "runs.cancel", "runs.attach", "runs.events", "runs.table", "runs.tables"),
+    *("runs.get", "runs.wait", "runs.cancel", "runs.attach", "runs.events", "runs.tables"),
     *("tools.describe", "chats.retire", "feedback.get", "media.get", "labels.get", "files.list"),
 )
 NO_ID: dict[str, Call] = {

@@ -82,9 +82,8 @@ def runs(client: AgentService) -> None:
     assert_type(client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
     assert_type(client.runs.events(run.run_id, after=1, limit=10), EventPage)
     assert_type(client.runs.iterate_events(run.run_id), Pages[RunEvent])
-    assert_type(client.ask("x").table, pd.DataFrame)
+    assert_type(client.ask("x").df, pd.DataFrame)
     assert_type(client.runs.tables(run), list[pd.DataFrame])
-    assert_type(client.runs.table(run.run_id), pd.DataFrame)
     with client.runs.attach(run.run_id, after=3) as stream:
         assert_type(stream, EventStream)
         assert_type(stream.final_status(), Run)
@@ -236,7 +235,6 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(await client.runs.events(run.run_id), EventPage)
     assert_type(client.runs.iterate_events(run.run_id), AsyncPages[RunEvent])
     assert_type(await client.runs.tables(run), list[pd.DataFrame])
-    assert_type(await client.runs.table(run.run_id), pd.DataFrame)
     async with client.runs.start_and_stream("x") as stream:
         assert_type(stream, AsyncEventStream)
         assert_type([piece async for piece in stream.text], list[str])

@@ -134,12 +134,6 @@ async def tables(client: Any, stage: ServiceFixture) -> None:
     assert [table.attrs["path"] for table in found] == ["results/a.csv", "results/b.csv"]
 
 
-@case("runs.table")
-async def table(client: Any, stage: ServiceFixture) -> None:
-    run = stage.wire.finish(leaving("a", "b"))
-    assert (await got(client.runs.table(run["run_id"])))["revenue"].sum() == 12.5
-
-
 @case("runs.attach")
 async def attach(client: Any, stage: ServiceFixture) -> None:
     ended = stage.wire.finish("say x")

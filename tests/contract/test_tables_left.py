@@ -39,7 +39,7 @@ def test_the_tables_of_a_run_are_dataframes(service: RunningService) -> None:
         check(client.runs.tables(run), run.run_id)
         check(client.runs.tables(run.run_id), run.run_id)
         check(run.tables, run.run_id)
-        assert client.runs.table(run).equals(client.runs.get(run.run_id).table)
+        assert run.df.equals(client.runs.get(run.run_id).df)
         assert pickle.loads(pickle.dumps(run)) == run
 
 
@@ -47,13 +47,13 @@ def test_the_answer_of_an_ask_has_its_tables(service: RunningService) -> None:
     with AgentService(service.api_key, service.base_url) as client:
         answer = client.ask(leaving("Umsätze", "b"), chat="new")
         check(answer.tables, answer.run_id or "")
-        assert answer.table["revenue"].sum() == 12.5
+        assert answer.df["revenue"].sum() == 12.5
         again = pickle.loads(pickle.dumps(answer))
         assert answer == again
         with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
-            _ = again.table
-        with pytest.raises(StefanBrainError, match="The run left no table"):
-            _ = client.ask("say hello", chat="new").table
+            _ = again.df
+        with pytest.raises(StefanBrainError, match="This run left no table"):
+            _ = client.ask("say hello", chat="new").df
 
 
 def test_the_same_awaited_and_of_an_ask(service: RunningService) -> None:
@@ -61,8 +61,8 @@ def test_the_same_awaited_and_of_an_ask(service: RunningService) -> None:
         async with AsyncAgentService(service.api_key, service.base_url) as client:
             answer = await client.ask(leaving("Umsätze", "b"), chat="new")
             with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
-                _ = answer.table
-            assert (await client.runs.table(answer)).attrs["chat"] == answer.chat
+                _ = answer.df
+            assert (await client.runs.tables(answer))[0].attrs["chat"] == answer.chat
             with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
                 _ = (await client.runs.get(answer.run_id or "")).tables
             return await client.runs.tables(answer), answer.run_id or ""
@@ -74,8 +74,8 @@ def test_no_table_is_a_sentence(service: RunningService) -> None:
     with AgentService(service.api_key, service.base_url) as client:
         run = client.runs.wait(client.runs.start("say hello"))
         assert client.runs.tables(run) == []
-        with pytest.raises(StefanBrainError, match="The run left no table"):
-            client.runs.table(run)
+        with pytest.raises(StefanBrainError, match="This run left no table"):
+            _ = run.df
 
 
 def test_a_table_that_was_written_anew_is_an_error_and_no_surprise(service: RunningService) -> None:

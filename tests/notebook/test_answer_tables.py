@@ -1,4 +1,4 @@
-"""The tables and charts of an answer: `answer.table`, `_.table`, `%%ask -o`, and the picture below the text."""
+"""The tables and charts of an answer: `answer.df`, `_.df`, `%%ask -o`, and the picture below the text."""
 
 from __future__ import annotations
 
@@ -25,26 +25,36 @@ pytestmark = pytest.mark.usefixtures("connected")
 
 def test_the_answer_has_its_table_as_a_dataframe(kernel: Any) -> None:
     value = kernel.cell(f"%%ask -o answer\n{leaving('Umsätze', 'b')}")
-    table = kernel.cell("answer.table")
+    table = kernel.cell("answer.df")
     assert value is kernel.user_ns["answer"]
     assert table["revenue"].sum() == 12.5
     assert (str(table["month"].dtype), table.attrs["units"]) == ("datetime64[us]", {"revenue": "€"})
-    assert kernel.cell("answer.table") is table
+    assert kernel.cell("answer.df") is table
     assert [one.attrs["path"] for one in kernel.cell("answer.tables")] == ["results/Umsätze.csv", "results/b.csv"]
     kernel.cell(f"%%ask\n{leaving('a')}")
-    assert kernel.cell("_.table.attrs['path']") == "results/a.csv"
+    assert kernel.cell("_.df.attrs['path']") == "results/a.csv"
+
+
+def test_an_answer_says_what_is_in_it(kernel: Any) -> None:
+    answer = kernel.cell(f"%%ask\n{leaving('a')}")
+    assert repr(answer) == f"<Answer completed: 4 characters, 1 table, 3 files; .text .df .files; run {answer.run_id}>"
+    assert len(answer.df) == 2
+    assert "4 characters, table 2 x 2, 3 files" in repr(answer)
+    shown = kernel.cell("_.files")
+    assert list(shown.df["path"]) == ["results/a.csv", "results/a.schema.json", "notes.csv"]
+    assert "results/a.csv" in repr(shown)
 
 
 def test_a_run_without_a_table_says_so(kernel: Any) -> None:
     answer = kernel.cell("%%ask\nsay hello")
     assert answer.tables == []
-    with pytest.raises(AskError, match="The run left no table"):
-        _ = answer.table
+    with pytest.raises(AskError, match=r"no computed table. It has 5 characters.$"):
+        _ = answer.df
 
 
 def test_a_run_in_the_background_and_one_shown_again_have_them_too(kernel: Any) -> None:
     kernel.cell(f"%%ask --bg -o later\n{leaving('a')}")
-    assert kernel.cell("later.table")["revenue"].sum() == 12.5
+    assert kernel.cell("later.df")["revenue"].sum() == 12.5
     shown = kernel.cell(f"%runs show {kernel.user_ns['later'].run_id}")
     assert shown.tables[0].attrs["path"] == "results/a.csv"
 

@@ -28,7 +28,7 @@ def test_the_cell_ends_at_once_and_the_result_waits(terminal: Any) -> None:
     answer = terminal.cell("%%ask --bg -o reply\nsay hello\nwrite out/a.txt hi\nwait 1")
     assert terminal.user_ns["reply"] is answer is terminal.user_ns["_"]
     assert not answer.done()
-    assert (answer.text, list(answer.df["path"]), answer.files[0].path) == ("hello", ["out/a.txt"], "out/a.txt")
+    assert (answer.text, list(answer.files.df["path"]), answer.files[0].path) == ("hello", ["out/a.txt"], "out/a.txt")
     assert answer.done()
     assert answer.status == "completed"
 

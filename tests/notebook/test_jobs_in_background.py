@@ -30,7 +30,7 @@ def test_a_job_is_a_future_and_one_static_output_stays(kernel: Any) -> None:
     line, bar = shown.outputs
     assert f"`%jobs show {later.job_id}`" in line["text/plain"]
     assert VIEW in bar
-    assert ([file.path for file in later.files], list(later.df["path"])) == (["out/x.txt"], ["out/x.txt"])
+    assert ([file.path for file in later.files], list(later.files.df["path"])) == (["out/x.txt"], ["out/x.txt"])
     assert (later.done(), later.status, later.job.status) == (True, "succeeded", "succeeded")
     output, nothing = until(lambda: shown.outputs, lambda outputs: not any(outputs[1].values()))
     assert "Files of this job" in output["text/html"]

@@ -30,8 +30,8 @@ def test_an_answer_is_in_the_variable_and_in_underscore(terminal: Any, capsys: p
     assert "✓ completed" in said
     assert "cents" in said
     assert answer is terminal.user_ns["reply"] is terminal.user_ns["_"]
-    assert (answer.text, answer.status, list(answer.df["path"])) == ("hello", "completed", ["out/a.txt"])
-    assert [str(kind) for kind in results.FILES.values()] == [str(kind) for kind in answer.df.dtypes][
+    assert (answer.text, answer.status, list(answer.files.df["path"])) == ("hello", "completed", ["out/a.txt"])
+    assert [str(kind) for kind in results.FILES.values()] == [str(kind) for kind in answer.files.df.dtypes][
         : len(results.FILES)
     ]
 
@@ -214,8 +214,8 @@ def test_a_frame_says_which_run_model_and_inputs_it_is_from(terminal: Any, tmp_p
     answer = terminal.cell("%%ask --file plan.txt\nwrite out/a.txt x")
     digest = hashlib.sha256(b"the plan").hexdigest()
     facts = {"run_id": answer.run_id, "model": "scripted", "chat": answer.chat, "inputs": [digest]}
-    assert answer.df.attrs == facts
-    assert terminal.cell("%runs show last").df.attrs == facts
+    assert answer.files.df.attrs == facts
+    assert terminal.cell("%runs show last").files.df.attrs == facts
 
 
 def test_a_new_chat_is_stayed_in(terminal: Any) -> None:
@@ -238,7 +238,7 @@ def test_a_job_moves_its_bar_and_leaves_its_files(kernel: Any) -> None:
     assert "✓ succeeded" in output["text/plain"]
     assert "out/x.txt" in output["text/html"]
     assert offences(output["text/html"]) == []
-    assert (list(result.df["path"]), kernel.user_ns["done"].status) == (["out/x.txt"], "succeeded")
+    assert (list(result.files.df["path"]), kernel.user_ns["done"].status) == (["out/x.txt"], "succeeded")
     assert "out/x.txt" in set(kernel.cell("%files")["path"]), "a job works in the notebook's own chat"
     assert result.chat == kernel.cell("%%ask\nsay x").chat
 

@@ -109,7 +109,7 @@ def test_a_tool_that_fails_fails_the_cell_with_its_reason(terminal: Any) -> None
 
 def test_a_tool_that_takes_its_time_is_followed_as_a_job(kernel: Any) -> None:
     result = kernel.cell("%%tool echo_job\n" + QUICK + '\nfiles: {"out/x.txt": "x"}', cell_id="c1")
-    assert (result.status, list(result.df["path"])) == ("succeeded", ["out/x.txt"])
+    assert (result.status, list(result.files.df["path"])) == ("succeeded", ["out/x.txt"])
     assert list(kernel.cell("%jobs")["status"]) == ["succeeded"]
 
 
@@ -138,7 +138,7 @@ def test_a_job_that_was_left_is_cancelled_by_its_id(terminal: Any, capsys: pytes
 
 def test_what_a_job_made_is_shown_again_and_downloaded(terminal: Any) -> None:
     terminal.cell("%%job echo_job --bg\n" + QUICK + '\nfiles: {"out/x.txt": "made"}')
-    assert list(terminal.cell("%jobs show last -o made").df["path"]) == ["out/x.txt"]
+    assert list(terminal.cell("%jobs show last -o made").files.df["path"]) == ["out/x.txt"]
     assert terminal.user_ns["made"].status == "succeeded"
     (path,) = terminal.cell("%jobs artifacts last -d made")
     assert Path(path).read_text() == "made"

@@ -12,7 +12,7 @@ from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapt
 from agentsvc_nb.client import models
 from agentsvc_nb.client.downloads import table_files
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.client.models import NO_TABLE, frame
+from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.errors import AskError
@@ -134,7 +134,7 @@ def _column(field: dict[str, Any]) -> str:
 class CellAnswer(WorkResult):
     """The answer of a run. `again` is True if an earlier run was shown again instead of asking anew.
 
-    Example: `answer.text`, `answer.table`, `answer.data["price"]`, `answer.files[0].path`, `answer.run.usage`
+    Example: `answer.text`, `answer.df`, `answer.data["price"]`, `answer.files[0].path`, `answer.run.usage`
     """
 
     def __init__(
@@ -182,11 +182,18 @@ class CellAnswer(WorkResult):
         return self._fetch_tables() if table_files(self.files) else []
 
     @property
-    def table(self) -> pd.DataFrame:
-        """The first of `tables`. Raises `AskError` when the run left none."""
-        if not self.tables:
-            raise AskError(NO_TABLE, "`.text` has the answer, `.df` lists the files that the run wrote.")
-        return self.tables[0]
+    def df(self) -> pd.DataFrame:
+        """The first of `tables`, or the records of `--schema list[Model]`. Raises `AskError` when there is neither."""
+        if self.tables:
+            return self.tables[0]
+        if self._has_records:
+            records: pd.DataFrame = self.data
+            return records
+        raise AskError(f"This answer has no computed table. It has {self._contents}.")
+
+    @property
+    def _has_records(self) -> bool:
+        return self._shape is not None and self._shape.records and self.run.structured_output is not None
 
     @property
     def basis(self) -> AnswerBasis | None:
@@ -210,4 +217,22 @@ class CellAnswer(WorkResult):
         return self.text
 
     def __repr__(self) -> str:
-        return f"<Answer {self.status}, {len(self.text)} characters, {len(self.files)} files, run {self.run_id}>"
+        known = {
+            ".text": True,
+            ".df": self._has_records or table_files(self.files),
+            ".data": self.run.structured_output is not None,
+            ".files": self.files,
+        }
+        names = " ".join(name for name, there in known.items() if there)
+        return f"<Answer {self.status}: {self._contents}; {names}; run {self.run_id}>"
+
+    @property
+    def _contents(self) -> str:
+        """Describe what the answer has, without a request: the size of a table is known once it was fetched."""
+        count = len(table_files(self.files))
+        sizes = [f"table {len(table)} x {table.shape[1]}" for table in self.__dict__.get("tables", [])]
+        parts = [f"{len(self.text):,} character{'s' * (len(self.text) != 1)}"]
+        parts += sizes or ([f"{count} table{'s' * (count != 1)}"] if count else [])
+        parts += ["structured data"] if self.run.structured_output is not None else []
+        parts += [f"{len(self.files)} file{'s' * (len(self.files) != 1)}"] if self.files else []
+        return ", ".join(parts)

@@ -13,10 +13,9 @@ from agentsvc_nb.client.errors import JobTimeoutError
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle, watched_bundle
-from agentsvc_nb.notebook.display.results import DisplayedResult
+from agentsvc_nb.notebook.display.results import DisplayedResult, ResultFiles
 from agentsvc_nb.notebook.display.waiting_calls import print_new_calls
 from agentsvc_nb.notebook.errors import RunStopped
-from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 
 if TYPE_CHECKING:
@@ -197,16 +196,12 @@ class Background(BackgroundResult[CellAnswer]):
         return self.wait().code
 
     @property
-    def files(self) -> tuple[WorkspaceFile, ...]:
+    def files(self) -> ResultFiles:
         return self.wait().files
 
     @property
     def df(self) -> pd.DataFrame:
         return self.wait().df
-
-    @property
-    def table(self) -> pd.DataFrame:
-        return self.wait().table
 
     @property
     def tables(self) -> list[pd.DataFrame]:

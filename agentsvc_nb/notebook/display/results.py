@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.cards import Showing, aligned, separated, side
 from agentsvc_nb.client.models import TIME_DTYPE, frame
+from agentsvc_nb.notebook.display.file_table import files_bundle
 from agentsvc_nb.notebook.display.markdown import SMALL, wrapping
 from agentsvc_nb.notebook.display.render import MUTED, Bundle
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -224,18 +225,36 @@ class DisplayedResult(Showing):
             display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
 
 
+class ResultFiles(Showing, tuple[WorkspaceFile, ...]):
+    """The files that a run or job wrote. A notebook shows them as a table; `files.df` lists them in a DataFrame."""
+
+    attrs: Mapping[str, Any] = {}
+
+    @property
+    def df(self) -> pd.DataFrame:
+        """Return one row per file, with the columns of docs/magics.md; sends no request."""
+        return frame((file.model_dump(exclude={"object"}) for file in self), FILES, **self.attrs)
+
+    def _mimebundle(self) -> Bundle:
+        return files_bundle(self)
+
+    def __repr__(self) -> str:
+        return self._mimebundle()["text/plain"]
+
+
 class WorkResult(DisplayedResult):
     """The result of a finished run or job."""
 
     def __init__(self, bundle: Bundle, files: Sequence[WorkspaceFile], chat: str | None) -> None:
         super().__init__(bundle)
-        self.files = tuple(files)
+        self._files = ResultFiles(files)
         self.chat = chat
 
     @property
-    def df(self) -> pd.DataFrame:
-        """The files that the run or job wrote, as a DataFrame; sends no request."""
-        return frame((file.model_dump(exclude={"object"}) for file in self.files), FILES, **self.attrs)
+    def files(self) -> ResultFiles:
+        """The files that the run or job wrote; `.files.df` lists them in a DataFrame."""
+        self._files.attrs = self.attrs
+        return self._files
 
     @property
     def attrs(self) -> dict[str, Any]:

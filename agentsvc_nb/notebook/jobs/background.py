@@ -5,22 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.background import BackgroundResult
 from agentsvc_nb.notebook.display.render import Bundle, Extras, error_bundle, stacked
+from agentsvc_nb.notebook.display.results import ResultFiles
 from agentsvc_nb.notebook.display.screens import Output
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, begun, job_bundle, judge, lost, made, submit
 from agentsvc_nb.notebook.state.session import Session, seen_job
-from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, ToolError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 BARS: Final = 20
 """The most bars in one output. Further jobs are polled as well, but only counted below the bars."""
@@ -224,12 +220,8 @@ class BackgroundJob(BackgroundJobs[JobResult]):
         return self.wait().data
 
     @property
-    def files(self) -> tuple[WorkspaceFile, ...]:
+    def files(self) -> ResultFiles:
         return self.wait().files
-
-    @property
-    def df(self) -> pd.DataFrame:
-        return self.wait().df
 
 
 def look(session: Session, row: Mapping[str, Any]) -> Job:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class JobResult(WorkResult):
-    """The result of a job: `result.files` and `result.df`, or `result.data`."""
+    """The result of a job: `result.files` (as a table: `result.files.df`), or `result.data`."""
 
     def __init__(self, job: Job, bundle: Bundle) -> None:
         super().__init__(bundle, job.files or [], job.chat)

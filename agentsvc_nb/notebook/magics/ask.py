@@ -219,7 +219,7 @@ class Ask(MagicsGroup):
 
     @takes(
         cell_magic,
-        arg("-o", "--out", metavar="NAME", help="variable for the answer (also `_`); `.table` is what it computed"),
+        arg("-o", "--out", metavar="NAME", help="variable for the answer (also `_`); `.df` is the computed table"),
         arg("-f", "--file", metavar="PATH", action="append", default=[], help="attach a file; repeat for more"),
         arg("--df", metavar="NAME", action="append", default=[], help="attach a DataFrame as CSV; repeat for more"),
         arg("--image", metavar="NAME", action="append", default=[], help="attach a figure, a picture or its file"),
