@@ -11,7 +11,7 @@ from agentsvc_nb import embedded
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.documents.markdown import anchor
 from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.ask.asking import ask, ask_in_background, ask_variants
+from agentsvc_nb.notebook.ask.asking import ask, ask_in_background
 from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
 from agentsvc_nb.notebook.ask.history import approvals, approve, cancel, runs, the_run, wait
 from agentsvc_nb.notebook.ask.review import diff, export, sent, show
@@ -65,7 +65,6 @@ __all__ = [
     "ask",
     "ask_each",
     "ask_in_background",
-    "ask_variants",
     "attach",
     "call",
     "cancel",

@@ -87,7 +87,6 @@ SURFACES: Final[Mapping[str, Surface]] = {
             "%%ask --nope\nhello",
             f"import json\nshape = json.loads('{SCHEMA}')",
             f"%%ask --schema shape\nanswer {RECORDS}",
-            "%%ask --n 2\nsay A headline of the autumn sale",
             "%%ask --new-chat --bg\nsay one\nwait 900",
             "%%ask\nsay two",
             "%runs",

@@ -50,7 +50,6 @@ CELLS = [
     "%tools create_images",
     "%jobs",
     "%%tool ask_stefanbrain\nmessage: say **you**",
-    "%%ask --n 2\nsay a headline",
     "%runs show nothing",
 ]
 CARD, BARS, GALLERY = 3, 6, 10

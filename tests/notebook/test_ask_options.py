@@ -197,8 +197,6 @@ def test_code_is_proposed_and_not_run(terminal: Any) -> None:
         ("--session a --new-chat", "--session and --new-chat exclude each other"),
         ("--on-busy queue", "argument --on-busy: invalid choice"),
         ("--code --bg", "--code and --bg exclude each other"),
-        ("--n 1", "--n 1: 2 to 8 variants"),
-        ("--n 2 --bg", "--n and --bg exclude each other"),
     ],
 )
 def test_what_cannot_be_asked_is_said_and_nothing_is_sent(terminal: Any, tmp_path: Any, line: str, said: str) -> None:

@@ -182,7 +182,7 @@ def test_config_names_it_for_the_notebook_and_no_rows_are_no_queries(terminal: A
 
 @pytest.mark.usefixtures("connected")
 @pytest.mark.parametrize(
-    ("line", "said"), [("nowhere", "no variable `nowhere`"), ("number", "that is a int"), ("db --n 2", "exclude")]
+    ("line", "said"), [("nowhere", "no variable `nowhere`"), ("number", "that is a int"), ("db --each df", "exclude")]
 )
 def test_what_is_no_connection_is_said_before_anything_is_sent(terminal: Any, line: str, said: str) -> None:
     terminal.cell("number = 1")

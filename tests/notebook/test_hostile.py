@@ -13,8 +13,8 @@ from agentsvc_nb.notebook.display.render import (
     Bundle,
     Extras,
     answer_bundle,
-    columns_bundle,
     error_bundle,
+    stacked,
     status_bundle,
     text_bundle,
 )
@@ -95,8 +95,8 @@ def _quoted(text: str) -> Bundle:
     return answer_bundle(view)
 
 
-def _columns(text: str) -> Bundle:
-    return columns_bundle([error_bundle(text, text), records_bundle([text], [{text: text}, {"a": [text]}])])
+def _records(text: str) -> Bundle:
+    return stacked([error_bundle(text, text), records_bundle([text], [{text: text}, {"a": [text]}])])
 
 
 def _view(text: str) -> RunView:
@@ -157,7 +157,7 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "file names": _files,
     "names of charts": _charts,
     "quoted passages": _quoted,
-    "columns, records, why nothing was started": _columns,
+    "records, why nothing was started": _records,
     "job, tool messages": _job,
 }
 

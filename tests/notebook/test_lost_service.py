@@ -16,10 +16,8 @@ import pytest
 
 from agentsvc_nb import embedded
 from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.ask import asking
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.question import Question
-from agentsvc_nb.notebook.ask.several import VariantColumn
 from agentsvc_nb.notebook.display.screens import Bar, LiveScreen, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
@@ -150,28 +148,6 @@ def test_a_chat_keeps_the_turn(kernel: Any, data: Path) -> None:
     _kept(text(used.front), turn.run_id)
     used.chat.close()
     _kept(used.chat._repr_mimebundle_()["text/plain"], turn.run_id)
-
-
-def test_variants_keep_theirs(kernel: Any, data: Path) -> None:
-    def said() -> bool:
-        views = [one.view for one in screens]
-        return len(views) == 2 and all("beta" in view.said for view in views)
-
-    screens: list[Any] = []
-
-    class Seen(VariantColumn):
-        def __init__(self) -> None:
-            super().__init__()
-            screens.append(self)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asking, "VariantColumn", Seen)
-        _meanwhile(said, data)
-        with pytest.raises(Exception, match="None of the variants completed"):
-            kernel.cell(f"%%ask --n 2 -o answers\n{SCRIPT}", cell_id="c1")
-    (output,) = kernel.shown.outputs
-    for answer in kernel.user_ns["answers"]:
-        _kept(output["text/plain"], answer.run_id)
 
 
 def test_a_service_at_an_address_that_is_gone_leaves_the_same(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:

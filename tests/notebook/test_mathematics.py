@@ -159,7 +159,6 @@ def test_whatever_shows_itself_does_so_in_one_place() -> None:
 CELLS = [
     f"%%ask\nsay {MONEY}\nsay\nsay so \\\\(x^2\\\\)\nwrite out/$5-$6.md # {MONEY}\nwrite out/$1.csv $a,$b",
     f"%%ask --no-raise-error\nsay {MONEY}\nfail agent_error {MONEY}",
-    f"%%ask --n 2\nsay {MONEY}",
     f"%%ask --each df\nsay {MONEY} {{{{a}}}}",
     f"%%ask --bg\nsay {MONEY}",
     "%files",

@@ -1,26 +1,21 @@
-"""Stop cancels a job and variants on the service; a kernel that is restarted or closed leaves them going."""
+"""Stop cancels a job on the service; a kernel that is restarted or closed leaves it going."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.ask import several
-from agentsvc_nb.notebook.ask.question import Question
-from agentsvc_nb.notebook.ask.several import VariantsOutput
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import RunStopped
 from agentsvc_nb.notebook.state import session
 from agentsvc_nb.testing import RunningService
 from tests.notebook.kernels import Kernel
 from tests.notebook.screens import Cell
-from tests.waiting import until
 
 
 @pytest.fixture
@@ -54,24 +49,3 @@ def test_a_job(notebook: Kernel, client: AgentService, presses: int, closing: bo
     status = client.jobs.status(row["job_id"], chat=row["chat"]).status
     assert (status in ("queued", "running")) == closing
     client.jobs.cancel(row["job_id"], chat=row["chat"])
-
-
-@pytest.mark.parametrize(("presses", "closing"), [(1, False), (2, False), (1, True)])
-def test_variants(
-    notebook: Kernel, client: AgentService, monkeypatch: pytest.MonkeyPatch, presses: int, closing: bool
-) -> None:
-    notebook.session.closing = lambda: closing
-    pressed = Presses(presses)
-
-    def sleep(seconds: float) -> None:
-        until(lambda: len([row for row in notebook.session.journal.runs(None) if row["run_id"]]) == 2)
-        pressed(seconds)
-
-    monkeypatch.setattr(several, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
-    with pytest.raises(RunStopped):
-        commands.ask_variants(notebook.session, Question("wait 60", typed="wait 60"), 2, VariantsOutput(Cell(), False))
-    for row in notebook.session.journal.runs(None):
-        if closing:
-            assert client.runs.get(row["run_id"]).status in ("queued", "running")
-            client.runs.cancel(row["run_id"])
-        assert client.runs.wait(row["run_id"], poll=0.05).status == "cancelled"

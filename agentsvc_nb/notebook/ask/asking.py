@@ -1,4 +1,4 @@
-"""Ask a question in the foreground, in the background or in variants. A chat has one run at a time, in order."""
+"""Ask a question in the foreground or background. A chat has one run at a time, in order."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.background import Background, nothing
 from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed, StartControl, Stream
 from agentsvc_nb.notebook.ask.question import AskRequest, Question, prepare_request
-from agentsvc_nb.notebook.ask.several import VariantColumn, Variants, VariantsOutput, watch
 from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError, RunStopped, to_ask_error
-from agentsvc_nb.notebook.files.attachments import chat_with_files
 from agentsvc_nb.notebook.kernel.desk import KernelDesk
 from agentsvc_nb.notebook.state.journal import TYPED_CHARS, JournalEntry, TurnRecord
-from agentsvc_nb.notebook.state.session import EarlierQuestion, Session, errors_as_cells
+from agentsvc_nb.notebook.state.session import EarlierQuestion, Session
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.runs import Run
 
@@ -91,41 +89,6 @@ def prepare_ask(session: Session, question: Question, screen: Screen) -> Backgro
     watcher = pending.watcher(screen, session.take_notes())
     watcher.hint = ""  # no cell fails with it
     return Background(watcher, lambda: pending.watch(watcher))
-
-
-def ask_variants(
-    session: Session, question: Question, count: int, board: VariantsOutput, *, reuse: bool = True
-) -> Variants:
-    """Ask the question `count` times at once, each in a new chat with the files of the notebook's.
-
-    `Variants.pick` makes one of these chats the notebook's.
-
-    Raises `AskError` when the service did not answer before the start, and whatever `variants.watch` raises.
-    """
-    staged = session.staged
-    with errors_as_cells(session):
-        source = chat_with_files(session)
-    variants: list[_PendingAsk] = []
-    for number in range(1, count + 1):
-        variant = replace(question, new_chat=True, variant=number, files_from=source, raise_error=False)
-        pending = _prepare(session, variant, reuse)
-        pending.detach()
-        variants.append(pending)
-    columns = [VariantColumn() for _ in variants]
-    runs = [_start_variant(pending, column, staged) for pending, column in zip(variants, columns, strict=True)]
-    session.staged = staged  # the notebook's own chat has them still to get, unless a variant takes its place
-    return watch(session, runs, columns, board)
-
-
-def _start_variant(pending: _PendingAsk, screen: Screen, staged: dict[str, StagedFile]) -> Background:
-    """Start one of several variants. Each of them attaches all staged uploads."""
-    pending.record_start()
-    pending.staged = {} if pending.request.shown else staged
-    watcher = pending.watcher(screen)
-    watcher.hint = ""  # its column says why it failed
-    background = Background(watcher, lambda: pending.watch(watcher))
-    background.start()
-    return background
 
 
 def _prepare_and_record(session: Session, question: Question, reuse: bool) -> _PendingAsk:

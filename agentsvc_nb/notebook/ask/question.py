@@ -44,8 +44,6 @@ class Question:
         model: one of `GET /models`; None for the default.
         effort: how much thought it is to be given.
         notes: lines for the output, above the answer.
-        variant: the number of this variant, from 1; 0 if the question has no variants.
-        files_from: the chat whose files its new chat begins with.
         kernel: what the agent may do in the user's kernel; None for nothing.
     """
 
@@ -63,8 +61,6 @@ class Question:
     timeout: float | None = None
     shape: AnswerShape | None = None
     notes: tuple[str, ...] = ()
-    variant: int = 0
-    files_from: str | None = None
     model: str | None = None
     effort: Effort | None = None
     kernel: KernelOffer | None = None
@@ -100,7 +96,6 @@ class Question:
             "files": [file.sent for file in self.files],
             # Without a staged file that the cell attaches as well: the chat would have it twice.
             "file_ids": [file.id for file in staged if (file.file_name, file.sha256) not in self.uploads],
-            "files_from": self.files_from,
             "output_config": self.output_config,
             "model": self.model,
             "effort": self.effort,
@@ -180,7 +175,7 @@ def _fingerprint(
         str(address),
         question.message,
         question.output_config,
-        question.variant,
+        0,  # where earlier versions counted variants
         *since,
         sorted(question.uploads),
         session.execution_history.before(question.place, None if question.new_chat else str(address)),
@@ -191,7 +186,7 @@ def _fingerprint(
 def _uploads(session: Session, client: AgentService, question: Question, address: ChatAddress) -> frozenset[Upload]:
     """The chat's uploads and the staged ones, without the question's own files: the fingerprint has those."""
     staged = {(file.file_name, file.sha256) for file in session.staged.values()} if question.own_chat else set()
-    chat = question.files_from or session.known_chat(address)
+    chat = session.known_chat(address)
     return frozenset(staged | (listed_uploads(client, chat) if chat else set())) - question.uploads
 
 

@@ -227,18 +227,6 @@ def error_bundle(message: str, hint: str) -> Bundle:
     return {"text/plain": "\n".join(lines), "text/html": "".join(map(line_html, lines))}
 
 
-def columns_bundle(bundles: Sequence[Bundle]) -> Bundle:
-    """The outputs of variants side by side, each under its number."""
-    wide = f"width:{100 // max(1, len(bundles))}%;text-align:left;vertical-align:top;padding:4px 10px"
-    heads = "".join(f'<th scope="col" style="{wide}">{number}</th>' for number in range(1, len(bundles) + 1))
-    cells = "".join(f'<td style="{wide}">{bundle["text/html"]}</td>' for bundle in bundles)
-    return {
-        "text/plain": "\n\n".join(f"Variant {n}:\n{bundle['text/plain']}" for n, bundle in enumerate(bundles, 1)),
-        "text/html": f'<table style="width:100%;table-layout:fixed"><thead><tr>{heads}</tr></thead>'
-        f"<tbody><tr>{cells}</tr></tbody></table>",
-    }
-
-
 def _body_html(view: RunView) -> str:
     if view.run is not None and view.run.structured_output is not None:
         text = json.dumps(view.run.structured_output, indent=2, ensure_ascii=False)

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 EFFORTS: Final = ("low", "medium", "high")
 """Those of `wire.models.Effort`, which takes long to import."""
-FEWEST_VARIANTS: Final = 2
-MOST_VARIANTS: Final = 8
 KERNEL: Final = ("off", "look", "ask")
 """Those of `kernel.desk.KernelMode`, which takes long to import."""
 _NOTHING: Final = {"text/plain": "", "text/html": ""}
@@ -46,23 +44,18 @@ _WITHOUT_CODE: Final = (
 )
 _LISTED: Final = re.compile(r"list\[\s*(\w+)\s*\]")
 _EXCLUSIVE: Final = (
-    ("--n", ("--bg", "--code", "--chat", "--session")),
     ("--code", ("--bg", "--schema")),
-    ("--kernel", ("--n", "--each")),
-    ("--connection", ("--n", "--each")),
-    ("--each", ("--bg", "--n", "--code", "--chat", "--new-chat", "--session")),
-    ("--fix", ("--edit", "--bg", "--n", "--each", "--code", "--schema")),
-    ("--edit", ("--bg", "--n", "--each", "--code", "--schema")),
+    ("--kernel", ("--each",)),
+    ("--connection", ("--each",)),
+    ("--each", ("--bg", "--code", "--chat", "--new-chat", "--session")),
+    ("--fix", ("--edit", "--bg", "--each", "--code", "--schema")),
+    ("--edit", ("--bg", "--each", "--code", "--schema")),
 )
 """An option, and the options that cannot be given with it."""
 
 
 def check(args: argparse.Namespace, background: bool) -> None:
-    """Raise `AskError` for options that exclude each other, or a number of variants out of range."""
-    if args.n is not None and not FEWEST_VARIANTS <= args.n <= MOST_VARIANTS:
-        raise AskError(
-            f"--n {args.n}: {FEWEST_VARIANTS} to {MOST_VARIANTS} variants can be asked for; nothing was sent."
-        )
+    """Raise `AskError` for options that exclude each other."""
     values = vars(args) | {"bg": background}
 
     def given(option: str) -> bool:
@@ -255,7 +248,6 @@ class Ask(MagicsGroup):
         arg("--on-busy", choices=["reject", "wait"], default="reject", help="wait: until the chat is free"),
         arg("--bg", "--background", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
         arg("--notify", action="store_true", help="tell when it is done: on the desktop, and below the next cell"),
-        arg("--n", type=int, metavar="N", help="ask for 2 to 8 variants side by side; `_.pick(2)` goes on from one"),
         arg(
             "--each",
             metavar="NAME",
@@ -281,7 +273,7 @@ class Ask(MagicsGroup):
 
         args = parse(self.ask, line, self.shell.user_ns)
         args.model, args.effort = args.model or self.model or None, args.effort or self.effort
-        background = args.bg or (self.background and not args.n and not args.each)
+        background = args.bg or (self.background and not args.each)
         check(args, background)
         if args.each:
             return self._each(args, cell)
@@ -290,10 +282,6 @@ class Ask(MagicsGroup):
         with self.keeping_partial_answer(args.out):
             if background:
                 return self.keep(self._in_background(args, question), args.out)
-            if args.n:
-                board = self.context.board()
-                variants = commands.ask_variants(self.session, question, args.n, board, reuse=self.reuse)
-                return self.keep(variants, args.out)
             screen = self.context.screen(kernel=question.kernel is not None and question.kernel.buttons)
             answer = commands.ask(self.session, question, screen, reuse=self.reuse)
         if args.code and not answer.again:
@@ -305,8 +293,6 @@ class Ask(MagicsGroup):
         return self.keep(answer, args.out)
 
     def _kernel_offer(self, args: argparse.Namespace, background: bool) -> KernelOffer | None:
-        if args.n:  # several answers at a time must not work in one kernel
-            return None
         between = background and self.context.mode != "static"
         offer = self.context.kernel_offer(args.kernel, args.connection, between=between)
         if offer is not None and between and self.context.mode == "terminal":

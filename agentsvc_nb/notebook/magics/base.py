@@ -23,7 +23,7 @@ from agentsvc_nb.notebook.kernel.pages import Pages
 from agentsvc_nb.wire.text import in_bold
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.ask.several import RowsBar, VariantsOutput
+    from agentsvc_nb.notebook.ask.several import RowsBar
     from agentsvc_nb.notebook.display.results import DisplayedResult
     from agentsvc_nb.notebook.display.screens import Bar, Screen
     from agentsvc_nb.notebook.host import Mode
@@ -132,13 +132,6 @@ class MagicsContext:
         from agentsvc_nb.notebook.widgets import outputs
 
         return outputs.card(self.shell, self.mode, partial(decide, self.session))
-
-    def board(self) -> VariantsOutput:
-        """Return an output for the variants of the running cell."""
-        from agentsvc_nb.notebook.ask.several import VariantsOutput
-        from agentsvc_nb.notebook.widgets import outputs
-
-        return VariantsOutput(outputs.output(self.shell, self.mode), self.mode == "live")
 
     def rows_bar(self) -> RowsBar:
         """Return an output for the progress of a batch (`--each`)."""
