@@ -46,17 +46,29 @@ def magics() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     for group in GROUPS:
         for kind, sign in (("line", "%"), ("cell", "%%")):
             for name, method in group.magics[kind].items():
-                yield f"{sign}{name}", getattr(group, method).parser
+                if kind == "cell" or name not in group.magics["cell"]:
+                    yield f"{sign}{name}", getattr(group, method).parser
 
 
 def _section(name: str, parser: argparse.ArgumentParser) -> str:
     about, _, example = inspect.cleandoc(parser.description or "").partition("Example:")
     rows = [
-        f"| {_called(action)} | {_cell((action.help or '') % {'default': action.default})} |"
-        for action in parser._actions
+        row
+        for group in parser._action_groups
+        for row in (
+            *([f"| **{group.title}** | |"] if group.title not in _UNTITLED else ()),
+            *(
+                f"| {_called(action)} | {_cell((action.help or '') % {'default': action.default})} |"
+                for action in group._group_actions
+            ),
+        )
     ]
     lines = [f"## `{name}`", "", " ".join(about.split()), "", *_example(example), ""]
     return "\n".join([*lines, "| argument | what it is |", "| --- | --- |", *rows, ""])
+
+
+_UNTITLED = ("positional arguments", "options")
+"""The groups that every parser has."""
 
 
 def _example(text: str) -> list[str]:

@@ -108,22 +108,16 @@ def test_an_answer_that_does_not_pass_the_models_own_checks_says_which(terminal:
         _ = answer.data
 
 
-def test_a_session_label_has_its_own_chat_and_does_not_move_the_notebook(terminal: Any) -> None:
-    own = terminal.cell("%%ask\nsay 1").chat
-    side = terminal.cell("%%ask --session sums\nsay 2").chat
-    assert side != own
-    assert side == terminal.cell("%%ask --session sums\nsay 3").chat
-    assert own == terminal.cell("%%ask\nsay 4").chat
+@pytest.mark.parametrize("line", ["%ask -o reply say hello, what's #2?", "reply = %ask say hello, what's #2?  "])
+def test_a_line_asks_also_with_a_question_mark(terminal: Any, line: str) -> None:
+    terminal.cell(line)
+    assert terminal.user_ns["reply"].text == "hello, what's #2?"
 
 
-def test_a_project_has_its_own_chats(terminal: Any, client: AgentService) -> None:
-    project = client.projects.create("Autumn").id
-    own = terminal.cell("%%ask\nsay 1").chat
-    answer = terminal.cell(f"%%ask --project {project}\nsay 2")
-    assert (answer.run.project, answer.chat != own) == (project, True)
-    assert answer.chat == terminal.cell(f"%%ask --project {project}\nsay 3").chat
-    both = terminal.cell(f"%%ask --project {project} --session sums\nsay 4")
-    assert (both.run.project, both.chat not in (own, answer.chat)) == (project, True)
+def test_the_help_has_the_options_in_groups(terminal: Any) -> None:
+    shown = terminal.find_line_magic("ask").__doc__
+    titles = ["what goes along", "what comes back", "which model", "how it runs"]
+    assert sorted(titles, key=shown.index) == titles
 
 
 def test_waiting_for_a_busy_chat(terminal: Any, client: AgentService) -> None:
@@ -193,8 +187,8 @@ def test_code_is_proposed_and_not_run(terminal: Any) -> None:
         ("--schema number", "--schema number: that is a int, no shape of an answer"),
         ("--schema Loop", "--schema Loop: Loop refers to itself"),
         ("--error", "--error: no cell has failed"),
-        ("--project 17", "'17' is no project id"),
-        ("--session a --new-chat", "--session and --new-chat exclude each other"),
+        ("say hello", "unrecognized arguments: hello"),
+        ("hello", "`%%ask` asks what stands below its line"),
         ("--on-busy queue", "argument --on-busy: invalid choice"),
         ("--code --bg", "--code and --bg exclude each other"),
     ],

@@ -168,25 +168,6 @@ def test_background_can_be_the_rule(terminal: Any) -> None:
     assert answer.text == "hello"
 
 
-def test_the_reader_is_told_below_the_next_cell_and_on_the_desktop(
-    terminal: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = tmp_path / "told"
-    command = tmp_path / "bin" / "notify-send"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\necho "$@" >> {told}\n')
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{command.parent}:/usr/bin:/bin")
-    answer = terminal.cell("%%ask --bg --notify\nsay hello")
-    line = f"Run {answer.wait().run_id} is completed."
-    assert line in until(lambda: told.read_text() if told.exists() else "")
-    terminal.cell("print('next')")
-    out = capsys.readouterr().out
-    assert out.index("next") < out.index(line)
-    terminal.cell("print('then')")
-    assert line not in capsys.readouterr().out
-
-
 @pytest.fixture
 def notebook() -> Iterator[Any]:
     shell: Any = loaded(KernelShell, "/home/ada/background.ipynb")

@@ -5,6 +5,7 @@ The imports of the commands (the client, Markdown, pandas) happen when a magic r
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from agentsvc_nb.notebook import host
@@ -25,6 +26,19 @@ GROUPS: Final[tuple[type[MagicsGroup], ...]] = (
     FeedbackMagics,
 )
 
+_QUESTION: Final = re.compile(r"(\s*(?:\w+\s*=\s*)?)%ask[ \t]+(\S.*\?)\s*")
+
+
+def keep_question_marks(lines: list[str]) -> list[str]:
+    """Transform each line `%ask ...?` into its call: IPython would show the help of the last word."""
+    if lines and lines[0].startswith("%%"):
+        return lines
+    asked = [_QUESTION.fullmatch(line) for line in lines]
+    return [
+        f"{found[1]}get_ipython().run_line_magic('ask', {found[2]!r})\n" if found else line
+        for line, found in zip(lines, asked, strict=True)
+    ]
+
 
 def load_ipython_extension(shell: Any) -> None:
     """Register the magics; a second call changes nothing."""
@@ -34,6 +48,7 @@ def load_ipython_extension(shell: Any) -> None:
     for group in GROUPS:
         shell.register_magics(group(context))
     shell.Completer.custom_matchers.append(matcher(context))
+    shell.input_transformers_cleanup.append(keep_question_marks)
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -42,6 +57,7 @@ def unload_ipython_extension(shell: Any) -> None:
     host.contexts.pop(shell, None)
     matchers = shell.Completer.custom_matchers
     matchers[:] = [each for each in matchers if getattr(each, "matcher_identifier", None) != IDENTIFIER]
+    shell.input_transformers_cleanup.remove(keep_question_marks)
     for kind in ("line", "cell"):
         registered = shell.magics_manager.magics[kind]
         for name in [name for name, magic in registered.items() if getattr(magic, "__self__", None) in ours]:

@@ -10,13 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from IPython.core.magic import cell_magic, magics_class
+from IPython.core.magic import line_cell_magic, magics_class
 from traitlets import Bool, Enum, Int, List, Unicode
 
 from agentsvc_nb.notebook.errors import LAST_ERROR_FILE, AskError, LastError, interrupts_as_run_stopped
 from agentsvc_nb.notebook.magics import changing
-from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, parse, takes
-from agentsvc_nb.notebook.magics.notifying import Notifier
+from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, group, leading, parse, takes
 from agentsvc_nb.wire.text import forbidden, label
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ _EXCLUSIVE: Final = (
     ("--code", ("--bg", "--schema")),
     ("--kernel", ("--each",)),
     ("--connection", ("--each",)),
-    ("--each", ("--bg", "--code", "--chat", "--new-chat", "--session")),
+    ("--each", ("--bg", "--code", "--chat", "--new-chat")),
     ("--fix", ("--edit", "--bg", "--each", "--code", "--schema")),
     ("--edit", ("--bg", "--each", "--code", "--schema")),
 )
@@ -91,8 +90,6 @@ def question_of(
         place=host.place(shell, cell),
         files=files,
         chat=args.chat,
-        session=args.session,
-        project=args.project,
         new_chat=args.new_chat,
         wait=args.on_busy == "wait",
         fresh=args.fresh,
@@ -154,12 +151,10 @@ def rows_question_of(
         notes,
         schema=None if shape is None else shape.kind or shape.schema,
         key=args.key,
-        project=args.project,
         model=args.model,
         effort=args.effort,
         max_concurrency=args.at_once,
         max_cents=args.max_cents,
-        keep=args.keep,
         fresh=args.fresh,
         timeout=args.timeout,
         raise_error=not args.no_raise_error,
@@ -205,34 +200,17 @@ class Ask(MagicsGroup):
         context.options = self
         self._last_error = LastError()
         self._ran = changing.RanCells()
-        self._bell = Notifier()
         self.add_listener(self._last_error)
         self.add_listener(self._ran)
-        self.add_listener(self._bell)
 
     @takes(
-        cell_magic,
-        arg("-o", "--out", metavar="NAME", help="variable for the answer (also `_`); `.df` is the computed table"),
+        line_cell_magic,
+        arg("question", nargs="?", metavar="QUESTION", help="in `%%ask` on one line: the question, after the options"),
+        group("what goes along"),
         arg("-f", "--file", metavar="PATH", action="append", default=[], help="attach a file; repeat for more"),
         arg("--df", metavar="NAME", action="append", default=[], help="attach a DataFrame as CSV; repeat for more"),
         arg("--image", metavar="NAME", action="append", default=[], help="attach a figure, a picture or its file"),
         arg("--error", action="store_true", help="attach the last cell that failed and its traceback, without keys"),
-        arg("--schema", metavar="NAME", help="what `.data` is to be: a pydantic model, list[Model] or a JSON Schema"),
-        arg(
-            "--code", action="store_true", help="propose the next cell, by a language model; it is never run by itself"
-        ),
-        arg(
-            "--fix",
-            action="store_true",
-            help="propose a change of the last cell that failed; it is never run by itself",
-        ),
-        arg("--edit", metavar="CELL", help="propose a change of the cell with this number, as [3]"),
-        arg("-c", "--chat", metavar="ID", help="ask in this chat"),
-        arg("--new-chat", action="store_true", help="begin a new chat and stay in it"),
-        arg("--session", metavar="LABEL", help="ask in the chat of this label"),
-        arg("--project", metavar="ID", help="ask in a chat of this project"),
-        arg("--model", metavar="NAME", help="ask this one of the service's models, which `%%agentsvc model` lists"),
-        arg("--effort", choices=EFFORTS, help="how much thought the model is to give it"),
         arg(
             "--kernel",
             nargs="?",
@@ -245,9 +223,26 @@ class Ask(MagicsGroup):
             metavar="NAME",
             help="let the agent read from this DuckDB or SQLAlchemy connection: its tables, and SELECTs",
         ),
+        group("what comes back"),
+        arg("-o", "--out", metavar="NAME", help="variable for the answer (also `_`); `.df` is the computed table"),
+        arg("--schema", metavar="NAME", help="what `.data` is to be: a pydantic model, list[Model] or a JSON Schema"),
+        arg(
+            "--code", action="store_true", help="propose the next cell, by a language model; it is never run by itself"
+        ),
+        arg(
+            "--fix",
+            action="store_true",
+            help="propose a change of the last cell that failed; it is never run by itself",
+        ),
+        arg("--edit", metavar="CELL", help="propose a change of the cell with this number, as [3]"),
+        group("which model"),
+        arg("--model", metavar="NAME", help="ask this one of the service's models, which `%%agentsvc model` lists"),
+        arg("--effort", choices=EFFORTS, help="how much thought the model is to give it"),
+        group("how it runs"),
+        arg("-c", "--chat", metavar="ID", help="ask in this chat"),
+        arg("--new-chat", action="store_true", help="begin a new chat and stay in it"),
         arg("--on-busy", choices=["reject", "wait"], default="reject", help="wait: until the chat is free"),
-        arg("--bg", "--background", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
-        arg("--notify", action="store_true", help="tell when it is done: on the desktop, and below the next cell"),
+        arg("--bg", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
         arg(
             "--each",
             metavar="NAME",
@@ -256,14 +251,14 @@ class Ask(MagicsGroup):
         arg("--key", metavar="COLUMN", help="--each: the column that tells the rows apart"),
         arg("--at-once", type=int, default=8, metavar="N", help="--each: how many rows at once (8)"),
         arg("--max-cents", type=float, metavar="CENTS", help="--each: what all rows together may cost"),
-        arg("--keep", metavar="FILE", help="--each: keep the answers in this file, for other days"),
         arg("--fresh", action="store_true", help="ask anew even if this cell's run is known"),
         arg("--no-raise-error", action="store_true", help="a failed run does not fail the cell"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the run then goes on by itself"),
     )
     @interrupts_as_run_stopped
-    def ask(self, line: str, cell: str) -> DisplayedResult:
-        """Ask the agent what the cell says, and watch it work. {{name}} inserts a variable's text.
+    def ask(self, line: str, cell: str | None = None) -> DisplayedResult:
+        """Ask the agent what the cell says, and watch it work. {{name}} inserts a variable's text. `%ask` asks on one
+        line: `%ask Which product sold best?`
 
         Example:
             %%ask -o summary --file plan.pdf
@@ -271,7 +266,11 @@ class Ask(MagicsGroup):
         """
         from agentsvc_nb.notebook import commands
 
-        args = parse(self.ask, line, self.shell.user_ns)
+        if cell is None:
+            args = leading(self.ask, line, self.shell.user_ns)
+            cell = args.question or ""
+        elif (args := parse(self.ask, line, self.shell.user_ns)).question:
+            raise AskError("`%%ask` asks what stands below its line; nothing was sent.", "Begin the question there.")
         args.model, args.effort = args.model or self.model or None, args.effort or self.effort
         background = args.bg or (self.background and not args.each)
         check(args, background)
@@ -281,15 +280,13 @@ class Ask(MagicsGroup):
         question = question_of(args, cell, self.shell, self._last_error, self._kernel_offer(args, background), target)
         with self.keeping_partial_answer(args.out):
             if background:
-                return self.keep(self._in_background(args, question), args.out)
+                return self.keep(self._in_background(question), args.out)
             screen = self.context.screen(kernel=question.kernel is not None and question.kernel.buttons)
             answer = commands.ask(self.session, question, screen, reuse=self.reuse)
         if args.code and not answer.again:
             self._propose(answer)
         if target is not None and not answer.again:
             changing.propose(self.context, target, answer.code)
-        if args.notify:
-            self._bell.ring(f"Run {answer.run_id} is {answer.status}.")
         return self.keep(answer, args.out)
 
     def _kernel_offer(self, args: argparse.Namespace, background: bool) -> KernelOffer | None:
@@ -310,24 +307,18 @@ class Ask(MagicsGroup):
             rows = commands.ask_each(self.session, asked, self.context.rows_bar())
         if args.out:
             self.shell.user_ns[args.out] = rows.frame
-        if args.notify:
-            self._bell.ring(f"The rows of {args.each} are answered.")
         return self.keep(rows, None)
 
-    def _in_background(self, args: argparse.Namespace, question: Question) -> Background:
+    def _in_background(self, question: Question) -> Background:
         from agentsvc_nb.notebook import commands
         from agentsvc_nb.notebook.display.render import error_bundle
 
-        def ring(done: Background) -> None:
-            if args.notify:
-                self._bell.ring(f"{done.name.capitalize()} is {done.status}.")
-
         if self.context.mode == "static":
             screen = self.context.screen()
-            return commands.ask_in_background(self.session, question, screen, reuse=self.reuse, here=True, then=ring)
+            return commands.ask_in_background(self.session, question, screen, reuse=self.reuse, here=True)
         card = self.context.card()
         try:
-            background = commands.ask_in_background(self.session, question, card, reuse=self.reuse, then=ring)
+            background = commands.ask_in_background(self.session, question, card, reuse=self.reuse)
         except BaseException as error:  # also an interrupt: nothing else would ever update the card
             shown = error_bundle(str(error) or "The cell was interrupted.", getattr(error, "hint", ""))
             # Elsewhere the cell, which fails with it, shows it itself.

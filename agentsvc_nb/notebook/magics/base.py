@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, cell_magic, no_var_expand
-from IPython.core.magic_arguments import argument, magic_arguments
+from IPython.core.magic import Magics, cell_magic, line_cell_magic, no_var_expand
+from IPython.core.magic_arguments import argument, argument_group, magic_arguments
 
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, interrupts_as_run_stopped
 from agentsvc_nb.notebook.kernel.pages import Pages
@@ -225,6 +225,12 @@ def arg(*names: str, **spec: Any) -> Declare:
     return declare
 
 
+def group(title: str) -> Declare:
+    """Begin a group of arguments in the magic's help: those declared after it belong to it."""
+    declare: Declare = argument_group(title)  # type: ignore[no-untyped-call]
+    return declare
+
+
 _QUOTED_OR_COMMENT: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?:^|(?<=\s))\#""")
 
 
@@ -244,14 +250,15 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[Magic], Mag
     def dress(method: Magic) -> Magic:
         @functools.wraps(method)
         def uncommented(group: MagicsGroup, line: str, *body: str) -> Any:
-            return method(group, without_comment(line), *body)
+            is_question = kind is line_cell_magic and not body
+            return method(group, line if is_question else without_comment(line), *body)
 
         magic: Any = kind(uncommented)
         for declare in reversed(declared):  # as decorators above the method would apply, the last one first
             magic = declare(magic)
         # IPython would expand `$name` and `{name}` in the line; ours are `{{name}}`, expanded by `parse`.
         dressed: Magic = no_var_expand(magic_arguments()(magic))  # type: ignore[no-untyped-call]
-        if kind is cell_magic:  # IPython's help shows every magic as a line magic
+        if kind in (cell_magic, line_cell_magic):  # IPython's help shows every magic as a line magic
             dressed.__doc__ = (dressed.__doc__ or "").replace("::\n\n  %", "::\n\n  %%", 1)
         return dressed
 
