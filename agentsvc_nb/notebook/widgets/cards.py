@@ -19,6 +19,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.background import BARS
 from agentsvc_nb.notebook.jobs.foreground import bar_html, job_amounts, job_doing
 from agentsvc_nb.notebook.widgets import design
+from agentsvc_nb.notebook.widgets.approvals import Decide
 from agentsvc_nb.notebook.widgets.kernel_cards import KernelCards
 from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.text import label, plain
@@ -60,11 +61,7 @@ class LiveOutput:
         self._end.layout.display = None
 
 
-Decide = Callable[[WaitingCall, bool, str], None]
-"""Sends an approval (True) or a refusal with its reason. Raises `AskError` when that fails."""
-
-
-class ApprovalCards:
+class _ToolCards:
     """A card for each call that waits for approval. `show` is for one thread; clicks are handled in any thread."""
 
     def __init__(self, decide: Decide) -> None:
@@ -123,7 +120,7 @@ class CardScreen:
         self._state = design.text(" · ".join(doing(RunView())), role="status")
         self._amounts = design.text("", "muted")
         self._preview = design.lines("")
-        self._approvals = ApprovalCards(decide)
+        self._approvals = _ToolCards(decide)
         self._kernel = KernelCards(codes=True)
         self._cancel = design.button("Cancel", "Stop this run on the service")
         head = design.row([self._cancel, self._state, self._amounts])

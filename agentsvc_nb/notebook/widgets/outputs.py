@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import ipywidgets
 
     from agentsvc_nb.notebook.jobs.background import Bars
-    from agentsvc_nb.notebook.widgets.cards import CardScreen, Decide, QuietScreen
+    from agentsvc_nb.notebook.widgets.approvals import Decide
+    from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
 
 
 VIEW: Final = "application/vnd.jupyter.widget-view+json"

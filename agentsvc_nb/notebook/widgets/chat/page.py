@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.notebook.display.waiting_calls import call_bundle
-from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.kernel.calls import KernelCall
-from agentsvc_nb.notebook.widgets.cards import Decide
+from agentsvc_nb.notebook.widgets.approvals import ApprovalCards, Decide
 from agentsvc_nb.notebook.widgets.chat.attach import Attaching
 from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, asked_html
 from agentsvc_nb.notebook.widgets.design import SAID_CHARS
 from agentsvc_nb.notebook.widgets.front import Front
-from agentsvc_nb.wire.limits import REASON_CHARS
-from agentsvc_nb.wire.text import label, plain, worded
+from agentsvc_nb.wire.text import label, plain
 
 TurnAction = tuple[str, str, str, Callable[[], object]]
 """A button of a turn: its key, its name, its tooltip, what it does."""
@@ -30,7 +23,7 @@ class ChatPage:
     """The parts of the front end that are a chat (`front/chat.js`). All methods may be called from any thread."""
 
     def __init__(self, decide: Decide) -> None:
-        self.front = Front("writing", "chat")
+        self.front = Front("live", "writing", "chat")
         self.attaching = Attaching(self.front)
         self.live = LiveTurn(self.front, decide)
         self._choices: dict[int, dict[str, Callable[[], object]]] = {}
@@ -138,7 +131,7 @@ class LiveTurn:
         self._front = front
         self._output = PageOutput(front)
         self._screen = _Screen(self._output)
-        self._waiting = WaitingCards(front, decide)
+        self._waiting = ApprovalCards(front, decide)
         self._closed = False
 
     def begin(self, turn: ChatTurn) -> None:
@@ -159,69 +152,6 @@ class LiveTurn:
     def close(self) -> None:
         """Ignore further calls of `draw`."""
         self._closed = True
-
-
-class WaitingCards:
-    """A card for each call of the run that waits for approval: of a tool, or of code for the user's kernel."""
-
-    def __init__(self, front: Front, decide: Decide) -> None:
-        self._front = front
-        self._decide = decide
-        self._tools: Mapping[str, WaitingCall] = {}
-        self._codes: dict[str, KernelCall] = {}
-        self._drawn: list[object] = []
-        front.on("decide", self._decided)
-
-    def show(self, tools: Mapping[str, WaitingCall], codes: Sequence[KernelCall]) -> None:
-        """Show cards for exactly those of these calls that wait, and of code also what came of it."""
-        self._tools = dict(tools)
-        self._codes = {call.call_id: call for call in codes if call.state == "asked" and not call.by_prompt}
-        parts: dict[str, Any] = dict.fromkeys(self._front.parts("asked/"))
-        known = self._front.parts("asked/")
-        for name, card in self._cards():
-            parts[name] = known.get(name) or card()  # made once: a call does not change while it waits
-        if (drawn := [call.signature for call in codes if call.state != "asked"]) != self._drawn:
-            self._drawn = list(drawn)
-            ran = "".join(call.bundle()["text/html"] for call in codes if call.state != "asked")
-            parts["ran"] = ran or None
-        self._front.change(parts)
-
-    def _cards(self) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
-        of_tools = [(f"asked/{key}", partial(_tool_card, call)) for key, call in self._tools.items()]
-        of_codes = [(f"asked/{key}", partial(_code_card, call)) for key, call in self._codes.items()]
-        return [*of_tools, *of_codes]
-
-    def _decided(self, content: Mapping[str, Any], _: object) -> None:
-        key, approved = str(content.get("key")), content.get("approved") is True
-        reason = str(content.get("reason") or "")[:REASON_CHARS]
-        if card := self._front.part(f"asked/{key}"):
-            # The next failure is news, even if it is the same.
-            self._front.remember({f"asked/{key}": {**card, "failed": ""}})
-        if code := self._codes.get(key):
-            changed = content.get("code")
-            code.decide(approved, changed if isinstance(changed, str) else None, reason)
-        elif tool := self._tools.get(key):
-            threading.Thread(target=self._send, args=(key, tool, approved, reason), daemon=True).start()
-
-    def _send(self, key: str, call: WaitingCall, approved: bool, reason: str) -> None:
-        try:
-            self._decide(call, approved, reason)  # the run's next event removes the card
-        except Exception as error:  # an error in a thread would go unseen
-            said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
-            if card := self._front.part(f"asked/{key}"):
-                self._front.change({f"asked/{key}": {**card, "failed": worded(said, SAID_CHARS)}})
-
-
-def _tool_card(call: WaitingCall) -> dict[str, Any]:
-    return _card(call_bundle(call), call.tool)
-
-
-def _code_card(call: KernelCall) -> dict[str, Any]:
-    return _card(call.bundle(), call.tool, call.code)
-
-
-def _card(shown: Bundle, tool: str, code: str | None = None) -> dict[str, Any]:
-    return {"shown": shown["text/html"], "tool": label(tool, 60), "code": code, "failed": ""}
 
 
 class TurnScreen:

@@ -1,4 +1,4 @@
-// The chat: turns that ended, the one that goes on, and what is written next. Put behind common.js and writing.js.
+// The chat: turns that ended, the one that goes on, and what is written next. Put behind common.js, live.js and writing.js.
 // Parts: order, turn/N, live, live/N, ran, asked/KEY, active, earlier, chips, files, limit, note, heard, draft, closed.
 
 function render({ model, el }) {
@@ -197,21 +197,17 @@ class Log {
 class Live {
   constructor(model, say) {
     this.model = model;
-    this.say = say;
     this.question = element("div");
     this.page = element("div", { className: "asvc-page jp-RenderedHTMLCommon" });
-    this.ran = element("div", { className: "asvc-page" });
-    this.cards = element("div");
+    this.approvals = new Approvals(say);
     this.blocks = new Map();
-    this.asked = new Map();
     this.box = element("div", { className: "asvc-turn", role: "group", "aria-label": "The turn that goes on" });
-    this.box.append(this.question, this.page, this.ran, this.cards);
+    this.box.append(this.question, this.page, this.approvals.box);
     this.box.hidden = true;
   }
 
   part(kind, key, value) {
-    if (kind === "ran") this.ran.replaceChildren(markup(value ?? ""));
-    else if (kind === "asked") this.ask(key, value);
+    if (kind === "ran" || kind === "asked") this.approvals.part(kind, key, value);
     else if (key === undefined) {
       this.question.replaceChildren(markup(value ?? ""));
       this.box.hidden = value === null;
@@ -235,51 +231,6 @@ class Live {
       typeset(this.model, made);
     }
   }
-
-  ask(key, call) {
-    const shown = this.asked.get(key);
-    if (call && shown) shown.tell(call.failed); // the card stays: a reason may be half typed
-    else if (call) {
-      const made = approval(key, call, this.say);
-      this.asked.set(key, made);
-      this.cards.append(made.card);
-    } else {
-      shown?.card.remove();
-      this.asked.delete(key);
-    }
-  }
-}
-
-/** The card of a call that waits: Approve, Edit if it is code, and Refuse with a reason. */
-function approval(key, { shown, code, tool, failed }, say) {
-  const reason = element("input", { type: "text", placeholder: "the agent is told", maxLength: 2000 });
-  const edited = element("textarea", { value: code ?? "", rows: Math.min(20, (code ?? "").split("\n").length + 1) });
-  const text = element("label", { className: "asvc-area asvc-codearea" }, "Code to run", edited);
-  const wrong = element("div", { className: "asvc-wrong", role: "alert" });
-  text.hidden = true;
-  const decide = (approved) => {
-    for (const each of buttons) each.disabled = true;
-    say({ do: "decide", key, approved, reason: reason.value, code: approved && !text.hidden ? edited.value : null });
-  };
-  const approve = button("Approve", `Let ${tool} do this`, () => decide(true), "asvc-primary");
-  const refuse = button("Refuse", `${tool} is not called; the run goes on`, () => decide(false), "asvc-danger");
-  const edit = button("Edit", "Change the code before it runs", () => {
-    text.hidden = false;
-    edit.disabled = true;
-    approve.textContent = "Run as changed";
-    edited.focus();
-  });
-  const buttons = code === null ? [approve, refuse] : [approve, edit, refuse];
-  const row = element("div", { className: "asvc-row" }, ...buttons);
-  const label = element("label", { className: "asvc-field asvc-reason" }, "Reason to refuse", reason);
-  const card = element("div", { className: "asvc-card", role: "group", "aria-label": `${tool} waits for your approval` });
-  card.append(markup(shown), text, label, row, wrong);
-  const tell = (words) => {
-    wrong.replaceChildren(markup(words));
-    for (const each of buttons) each.disabled = !words && each.disabled;
-  };
-  tell(failed);
-  return { card, tell };
 }
 
 export default { render };

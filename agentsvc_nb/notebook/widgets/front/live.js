@@ -1,0 +1,59 @@
+// What a run that goes on shows in a chat, in the card of a background run and below a cell: code that ran in the kernel, and
+// calls that wait for approval. Put behind common.js. Parts: ran, asked/KEY.
+
+/** The calls of a run that wait for the user, and above them the code that ran already. */
+class Approvals {
+  constructor(say) {
+    this.say = say;
+    this.ran = element("div", { className: "asvc-page" });
+    this.cards = element("div");
+    this.asked = new Map();
+    this.box = element("div", {}, this.ran, this.cards);
+  }
+
+  part(kind, key, value) {
+    if (kind === "ran") return this.ran.replaceChildren(markup(value ?? ""));
+    const shown = this.asked.get(key);
+    if (value && shown) shown.tell(value.failed); // the card stays: a reason may be half typed
+    else if (value) {
+      const made = approval(key, value, this.say);
+      this.asked.set(key, made);
+      this.cards.append(made.card);
+    } else {
+      shown?.card.remove();
+      this.asked.delete(key);
+    }
+  }
+}
+
+/** The card of a call that waits: Approve, Edit if it is code, and Refuse with a reason. */
+function approval(key, { shown, code, tool, yes, no, failed }, say) {
+  const reason = element("input", { type: "text", placeholder: "the agent is told", maxLength: 2000 });
+  const edited = element("textarea", { value: code ?? "", rows: Math.min(20, (code ?? "").split("\n").length + 1) });
+  const text = element("label", { className: "asvc-area asvc-codearea" }, "Code to run", edited);
+  const wrong = element("div", { className: "asvc-wrong", role: "alert" });
+  text.hidden = true;
+  const decide = (approved) => {
+    for (const each of buttons) each.disabled = true;
+    say({ do: "decide", key, approved, reason: reason.value, code: approved && !text.hidden ? edited.value : null });
+  };
+  const approve = button(...yes, () => decide(true), "asvc-primary");
+  const refuse = button("Refuse", no, () => decide(false), "asvc-danger");
+  const edit = button("Edit", "Change the code before it runs", () => {
+    text.hidden = false;
+    edit.disabled = true;
+    approve.textContent = "Run as changed";
+    edited.focus();
+  });
+  const buttons = code === null ? [approve, refuse] : [approve, edit, refuse];
+  const row = element("div", { className: "asvc-row" }, ...buttons);
+  const label = element("label", { className: "asvc-field asvc-reason" }, "Reason to refuse", reason);
+  const card = element("div", { className: "asvc-card", role: "group", "aria-label": `${tool} waits for your approval` });
+  card.append(markup(shown), text, label, row, wrong);
+  const tell = (words) => {
+    wrong.replaceChildren(markup(words));
+    for (const each of buttons) each.disabled = !words && each.disabled;
+  };
+  tell(failed);
+  return { card, tell };
+}
