@@ -194,7 +194,7 @@ def test_staged_files_are_attached_by_id(wire: Wire) -> None:
     assert [(file["path"], file["id"]) for file in listed] == [("uploads/a.txt", staged[0]["sha256"])]
 
 
-def test_a_later_attachment_of_the_same_name_loses_nothing(wire: Wire) -> None:
+def test_a_later_attachment_of_the_same_name_replaces_the_first_and_keeps_its_version(wire: Wire) -> None:
     def attach(content: bytes, chat: str | None) -> str:
         payload = json.dumps({"message": "say ok", "sync": True, "chat": chat})
         run = wire("POST", "/runs", data={"payload": payload}, files=[("files", ("a.txt", content))]).json()
@@ -205,7 +205,10 @@ def test_a_later_attachment_of_the_same_name_loses_nothing(wire: Wire) -> None:
     attach(b"two", chat)
     attach(b"two", chat)
     listed = wire("GET", "/files", params={"chat_id": chat}).json()["files"]
-    assert [file["path"] for file in listed] == ["uploads/a-2.txt", "uploads/a.txt"]
+    assert [file["path"] for file in listed] == ["uploads/a.txt"]
+    versions = wire("GET", "/files/versions", params={"chat_id": chat, "path": "uploads/a.txt"}).json()["data"]
+    contents = [wire("GET", version["download_url"]).content for version in versions]
+    assert contents == [b"two", b"one"]
 
 
 @pytest.mark.parametrize("answer", ['{"a": NaN}', '{"a": 1e999}', '{"a": ' * 300 + "1" + "}" * 300])

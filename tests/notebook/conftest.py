@@ -30,7 +30,7 @@ def connected(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
 
 
-def _used(shell: Any) -> Iterator[Any]:
+def used_shell(shell: Any) -> Iterator[Any]:
     yield shell
     shell.cell("%unload_ext agentsvc_nb")
     atexit.unregister(shell.atexit_operations)
@@ -40,10 +40,10 @@ def _used(shell: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def terminal() -> Iterator[Shell]:
-    yield from _used(loaded(Shell))
+    yield from used_shell(loaded(Shell))
 
 
 @pytest.fixture
 def kernel() -> Iterator[KernelShell]:
     """Outside a notebook file: nbclient's."""
-    yield from _used(loaded(KernelShell))
+    yield from used_shell(loaded(KernelShell))

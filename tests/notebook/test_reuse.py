@@ -218,8 +218,11 @@ def test_a_file_put_and_attached_that_changed_is_asked_about_anew(kernel: Kernel
     kernel.close()
 
 
+@pytest.mark.parametrize("by_cell", [False, True])
 @pytest.mark.parametrize("before", ["a run without files", "the same file, put and attached"])
-def test_another_file_put_later_is_asked_about_anew(kernel: Kernel, tmp_path: Path, before: str) -> None:
+def test_another_file_is_news_to_the_cells_above_unless_a_cell_below_puts_it(
+    kernel: Kernel, tmp_path: Path, before: str, by_cell: bool
+) -> None:
     data, other = tmp_path / "data.csv", tmp_path / "other.csv"
     data.write_text("a\n1\n")
     other.write_text("b\n2\n")
@@ -228,9 +231,12 @@ def test_another_file_put_later_is_asked_about_anew(kernel: Kernel, tmp_path: Pa
         return [kernel.ask("say x").run_id] if before.startswith("a run") else _put_then_ask(kernel, data)
 
     first = run_all(kernel)
-    commands.files_put(kernel.session, [other])
+    commands.files_put(kernel.session, [other], by_cell=by_cell)
     kernel = kernel.restart()
-    assert not set(first) & set(run_all(kernel))
+    second = run_all(kernel)
+    assert second == first if by_cell else not set(first) & set(second)
+    kernel = kernel.restart()
+    assert run_all(kernel) == second
     kernel.close()
 
 

@@ -184,8 +184,8 @@ class _PendingAsk:
 
     def record_turn(self, place: str) -> None:
         """Add the turn to the execution history, so that its cell asks anew when it is run again in this kernel."""
-        self.session.execution_history.add(TurnRecord(self.question.place, place, self.request.key))
-        self.session.execution_history.mark(self.request.fingerprint, self.question.place.page)
+        turn = TurnRecord(self.question.place, place, self.request.key, self.request.fingerprint)
+        self.session.execution_history.add(turn)
 
     def _undo(self, refused: bool, unsent: bool = False) -> None:
         """Return the staged uploads to the session; tell the journal that the start was refused or never sent."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from agentsvc_nb.client.errors import StefanBrainError
@@ -131,7 +132,7 @@ class AskRequest:
 
 
 def prepare_request(session: Session, client: AgentService, question: Question, reuse: bool = True) -> AskRequest:
-    """Decide whether to ask or to show an earlier run again. Reads the chat's uploads and that run; starts nothing.
+    """Decide whether to ask or to show an earlier run again. Starts no run.
 
     An earlier run is shown only if `reuse`, and when this kernel has not run such a cell yet. Raises the client's
     errors.
@@ -139,73 +140,70 @@ def prepare_request(session: Session, client: AgentService, question: Question, 
     address = session.address(question.chat, question.new_chat, session=question.session, project=question.project)
     if not session.notebook:  # outside a notebook no cell is run again after a restart, so no run is shown again
         return AskRequest(address, "", secrets.token_urlsafe(24))
-    print_, uploads = fingerprint(session, question, address), _uploads(session, client, question, address)
-    prints = [print_, *_earlier_fingerprints(session, question, address)]
-    known = [] if question.fresh else _fitting(session, question, address, prints, uploads)
+    print_ = fingerprint(session, question, address)
+    chat = session.known_chat(address)
+    in_chat = listed_uploads(client, chat) if chat else set()
+    uploads = frozenset(in_chat | session.staged_uploads if question.own_chat else in_chat)
+    known = [] if question.fresh else _fitting(session, question, chat, print_, uploads)
     first = session.execution_history.first(print_, question.place.page)
     shown = _showable(session, client, known) if reuse and first else None
     if shown is not None:
+        if question.files and shown.chat:
+            current = in_chat if shown.chat == chat else listed_uploads(client, shown.chat)
+            session.note_replaced(shown.chat, question.files, {sha256 for _, sha256 in current})
         return AskRequest(address, print_, shown.idempotency_key, uploads, shown.run_id)
+    if chat and (earlier := session.take_replaced(chat, {name for name, _ in question.uploads})):
+        client.files.upload(*(file.sent for file in earlier), chat=chat)
     return AskRequest(address, print_, _unanswered(known) or secrets.token_urlsafe(24), uploads)
 
 
 def fingerprint(session: Session, question: Question, address: ChatAddress) -> str:
-    """Return the SHA-256 of everything that the answer depends on, except the chat's uploads (see `_fitting`).
+    """Return the SHA-256 of everything that the answer depends on, except uploads that no cell made (see `_fitting`).
 
     The account is not part of it, because nothing derived from the key is stored. For a run of another account the
     service answers 404, and then the question is asked.
     """
-    since_6 = [question.model, question.effort, question.kernel.signature if question.kernel else "off"]
-    return _fingerprint(6, session, question, address, since_6)
-
-
-def _earlier_fingerprints(session: Session, question: Question, address: ChatAddress) -> list[str]:
-    """The fingerprints that earlier versions stored, if they knew all that the question says."""
-    return [] if question.model or question.effort or question.kernel else [_fingerprint(4, session, question, address)]
-
-
-def _fingerprint(
-    version: int, session: Session, question: Question, address: ChatAddress, since: Sequence[object] = ()
-) -> str:
-    """`version` is that of the list: raise it when the items change, and keep what `_earlier_fingerprints` needs."""
-    whole = [
-        version,
+    history = session.execution_history
+    put = session.staged_uploads if question.new_chat else session.put_before(address)
+    whole: list[object] = [
+        7,  # the version of this list: raise it when the items change
         session.notebook,
         session.base_url,
         str(address),
         question.message,
         question.output_config,
-        0,  # where earlier versions counted variants
-        *since,
+        question.model,
+        question.effort,
+        question.kernel.signature if question.kernel else "off",
         sorted(question.uploads),
-        session.execution_history.before(question.place, None if question.new_chat else str(address)),
+        sorted(put),
     ]
+    if not question.new_chat:
+        return _digest([*whole, history.before(question.place, str(address))])
+    # No turn precedes one in a new chat, but cells that ask the same, and the turns of a loop, have runs of their own.
+    return next(print_ for n in count() if not history.asked(print_ := _digest([*whole, n]), question.place))
+
+
+def _digest(whole: list[object]) -> str:
     return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _uploads(session: Session, client: AgentService, question: Question, address: ChatAddress) -> frozenset[Upload]:
-    """The chat's uploads and the staged ones, without the question's own files: the fingerprint has those."""
-    staged = {(file.file_name, file.sha256) for file in session.staged.values()} if question.own_chat else set()
-    chat = session.known_chat(address)
-    return frozenset(staged | (listed_uploads(client, chat) if chat else set())) - question.uploads
-
-
 def _fitting(
-    session: Session, question: Question, address: ChatAddress, prints: list[str], uploads: frozenset[Upload]
+    session: Session, question: Question, chat: str | None, print_: str, uploads: frozenset[Upload]
 ) -> list[JournalEntry]:
-    """Return earlier starts of the question that had the same uploads before them, newest first.
+    """Return earlier starts of the question, newest first, that had the same uploads before them.
 
-    Every upload that preceded the start must still be there. A further upload is accepted if a run in the journal
-    attached it: it came later, and the cell of that run accounts for it. It is not accepted if this kernel has put it
-    into the chat, because then it precedes this cell.
+    Uploads count only if neither a question nor `%files put` of a cell has made them: those of cells above are part of
+    the fingerprint, and those of cells below are no news to this one. They are known by their content, because the
+    service renames one of two attachments of the same name.
     """
-    chat = session.known_chat(address)
-    # By content: the service gives an attachment another name where another file has its own.
-    attached = session.journal.attachments(session.base_url, chat) if chat else set()
-    attached |= {file.sha256 for file in question.files}
-    later = {pair for pair in uploads if pair[1] in attached} - set(session.put.items())
-    known = session.journal.known(prints)
-    return [entry for entry in known if entry.uploads <= uploads <= entry.uploads | later]
+    made = session.journal.put_by(session.notebook or "", session.base_url) | {file.sha256 for file in question.files}
+    made |= session.journal.attachments(session.base_url, chat) if chat else set()
+
+    def others(uploads: frozenset[Upload]) -> set[Upload]:
+        return {upload for upload in uploads if upload[1] not in made}
+
+    return [entry for entry in session.journal.known([print_]) if others(entry.uploads) == others(uploads)]
 
 
 def _showable(session: Session, client: AgentService, known: list[JournalEntry]) -> JournalEntry | None:

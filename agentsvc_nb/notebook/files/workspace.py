@@ -22,6 +22,7 @@ from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.attachments import AttachedFile, attachments, listed_uploads
 from agentsvc_nb.notebook.previews.bundle import preview_bundle
 from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
+from agentsvc_nb.notebook.state.journal import now
 from agentsvc_nb.notebook.state.session import CallTarget, Session, errors_as_cells
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.files import FileFacts, FileSearch, SearchResult, SnippetPart, StagedFile, WorkspaceFile
@@ -188,9 +189,9 @@ def _facts(file: WorkspaceFile) -> dict[str, Any]:
     return file.model_dump(exclude={"object", "download_url"})
 
 
-def files_put(session: Session, patterns: Iterable[str | Path]) -> UploadResult:
+def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool = True) -> UploadResult:
     """Upload files (paths, folders or globs) to this notebook's chat, except those that it has with the same name and
-    content.
+    content. With `by_cell`, cells that run later depend on these files, and cells that ran earlier do not.
 
     Before the chat's first ask, up to ten files are staged and attached to it; more make the chat. Raises `AskError`
     when a pattern matches no file, two files have one name, a file cannot be read, or the service fails.
@@ -201,15 +202,16 @@ def files_put(session: Session, patterns: Iterable[str | Path]) -> UploadResult:
         raise AskError("Name the files to put.", "For example: %files put data/*.csv")
     client = session.client()
     chat = session.known_chat(session.address())
+    # A kernel of yesterday: the service keeps a staged file for a day.
+    session.staged = {name: file for name, file in session.staged.items() if (file.expires_at or now()) >= now()}
     try:
-        there = listed_uploads(client, chat) if chat else set()
-        there |= {(file.file_name, file.sha256) for file in session.staged.values()}
+        there = session.staged_uploads | (listed_uploads(client, chat) if chat else set())
         fresh = [file for file in wanted if (file.path.name, file.sha256) not in there]
         _send(session, client, chat, fresh)
     except StefanBrainError as error:
         raise to_ask_error(error, session.base_url) from None
-    # Files that were there already count as put by this cell, too: later cells find them before themselves.
-    session.put.update({file.path.name: file.sha256 for file in wanted})
+    if by_cell:  # also with files that were there already: the cells below find them before themselves
+        session.record_put({file.path.name: file.sha256 for file in wanted})
     same = [file.path.name for file in wanted if file not in fresh]
     staged = session.known_chat(session.address()) is None
     return UploadResult(tuple(file.path.name for file in fresh), tuple(same), staged)
@@ -398,6 +400,7 @@ def files_restore(session: Session, path: str, version: str | None = None) -> st
         raise AskError(f"{label(file.path)} {problem}; nothing was restored.", hint)
     with errors_as_cells(session):
         restored = session.client().files.restore(file.path, wanted[0], chat=chat_of(session))
+    session.record_put({restored.file_name: restored.id})
     if restored.version == file.version:
         return f"{file.path} already has the content of version {wanted[0]}."
     return f"{file.path}: version {wanted[0]} is back, as version {restored.version}."

@@ -52,6 +52,12 @@ CREATE TABLE IF NOT EXISTS jobs (
     started_at TEXT,
     ended_at TEXT
 );
+CREATE TABLE IF NOT EXISTS puts (
+    notebook TEXT NOT NULL,
+    base_url TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    PRIMARY KEY (notebook, base_url, sha256)
+);
 CREATE TABLE IF NOT EXISTS kernel_calls (call_id TEXT PRIMARY KEY, created_at TEXT NOT NULL);
 PRAGMA user_version = 4;
 """
@@ -201,6 +207,16 @@ class Journal:
         """Record a file that a run has put among its chat's uploads later, so that it counts as this run's."""
         self.do("UPDATE runs SET attachments = trim(attachments || ' ' || ?) WHERE run_id = ?", [sha256, run_id])
 
+    def put(self, notebook: str, base_url: str, digests: Iterable[str]) -> None:
+        """Record the SHA-256s of files that a cell of a notebook has put into its chat."""
+        for sha256 in digests:
+            self.do("INSERT OR IGNORE INTO puts VALUES (?, ?, ?)", [notebook, base_url, sha256])
+
+    def put_by(self, notebook: str, base_url: str) -> set[str]:
+        """Return the SHA-256s of all files that cells of a notebook have put into its chat."""
+        rows = self.do("SELECT sha256 FROM puts WHERE notebook = ? AND base_url = ?", [notebook, base_url])
+        return {row["sha256"] for row in rows}
+
     def begin_call(self, call_id: str) -> bool:
         """Record that a call of the agent is about to be run in a kernel; False if one was, in this kernel or another.
 
@@ -337,35 +353,40 @@ class TurnRecord:
     place: Place
     address: str
     key: str
+    fingerprint: str
 
 
 class ExecutionHistory:
-    """The turns of this kernel and the fingerprints of its cells; decides which runs may be shown again.
+    """The turns of this kernel; decides which runs may be shown again.
 
     A page that was loaded again has lost what its cells showed meanwhile, so that each fingerprint counts once a page.
     """
 
     def __init__(self) -> None:
-        self._visits: list[TurnRecord] = []
-        self._fingerprints: set[tuple[str, str]] = set()
+        self._turns: list[TurnRecord] = []
+
+    def add(self, turn: TurnRecord) -> None:
+        self._turns.append(turn)
 
     def first(self, fingerprint: str, page: str) -> bool:
         """Whether this kernel has run no cell with this fingerprint for this page yet."""
-        return (fingerprint, page) not in self._fingerprints
+        return (fingerprint, page) not in ((turn.fingerprint, turn.place.page) for turn in self._turns)
 
-    def mark(self, fingerprint: str, page: str) -> None:
-        self._fingerprints.add((fingerprint, page))
+    def asked(self, fingerprint: str, place: Place) -> bool:
+        """Whether another cell, or an earlier turn of this execution of the cell, has this fingerprint."""
+        return any(turn.fingerprint == fingerprint and not _is_rerun(place, turn.place) for turn in self._turns)
 
-    def add(self, visit: TurnRecord) -> None:
-        self._visits.append(visit)
-
-    def before(self, place: Place, address: str | None) -> str:
-        """Return the key of the turn that precedes a cell at an address (None: any address); empty if none does.
+    def before(self, place: Place, address: str) -> str:
+        """Return the key of the turn that precedes a cell at an address; empty if none does.
 
         Earlier executions of the same cell directly before it do not count: after a restart the cell is run once, and
         the cells below must find the same turn before them as now.
         """
-        visits = [visit for visit in self._visits if address in (None, visit.address)]
-        while visits and visits[-1].place.cell == place.cell and visits[-1].place.execution != place.execution:
-            visits.pop()
-        return visits[-1].key if visits else ""
+        turns = [turn for turn in self._turns if turn.address == address]
+        while turns and _is_rerun(place, turns[-1].place):
+            turns.pop()
+        return turns[-1].key if turns else ""
+
+
+def _is_rerun(place: Place, earlier: Place) -> bool:
+    return earlier.cell == place.cell and earlier.execution != place.execution

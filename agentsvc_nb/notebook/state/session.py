@@ -7,7 +7,7 @@ import os
 import secrets
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
-from agentsvc_nb.notebook.state.journal import ExecutionHistory, Journal, default_path, now
+from agentsvc_nb.notebook.state.journal import ExecutionHistory, Journal, Upload, default_path, now
 from agentsvc_nb.notebook.state.keys import Keys
 from agentsvc_nb.wire.files import StagedFile
 from agentsvc_nb.wire.tools import Job, JobAccepted
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.notebook.files.attachments import AttachedFile
     from agentsvc_nb.notebook.kernel.calls import KernelCall
 
 
@@ -130,8 +131,10 @@ class Session:
         """Returns whether the kernel is being restarted or closed."""
         self.staged: dict[str, StagedFile] = {}
         """Uploads made before there was a chat, by file name; the next ask attaches them."""
-        self.put: dict[str, str] = {}
-        """SHA-256s, by file name, of the files that this kernel has put into the chat or found there when putting."""
+        self.put: dict[tuple[ChatAddress, str], str] = {}
+        """SHA-256s, by address and file name, of the files that cells have put into the chat or found there."""
+        self._replaced: dict[tuple[str, str], AttachedFile] = {}
+        """Files of turns that were shown again which the chat no longer has, by chat and file name."""
         self.known = KnownNames()
         self.last_in_background: dict[str, EarlierQuestion] = {}
         """The last background question of this kernel, by the address it went to."""
@@ -162,6 +165,7 @@ class Session:
         self._chats = {}
         self.staged = {}
         self.put = {}
+        self._replaced = {}
         self.execution_history = ExecutionHistory()
         self.last_in_background = {}
         self.project = None
@@ -306,6 +310,44 @@ class Session:
         self._chat = None
         self.workstream = label
         self.project = project
+
+    # -- files of the chat ---------------------------------------------------------------------------------------
+
+    @property
+    def staged_uploads(self) -> set[Upload]:
+        """The name and SHA-256 of each staged upload."""
+        return {(file.file_name, file.sha256) for file in self.staged.values()}
+
+    def record_put(self, uploads: Mapping[str, str]) -> None:
+        """Remember files (SHA-256 by name) that a cell has put into the notebook's chat: cells below depend on them."""
+        address = self.address()
+        self.put.update({(address, name): sha256 for name, sha256 in uploads.items()})
+        self.journal.put(self.notebook or self.label, self.base_url, uploads.values())
+
+    def put_before(self, address: ChatAddress) -> set[Upload]:
+        """Return the files that cells of this kernel have put into the chat at an address so far."""
+        chat = self.known_chat(address)
+        return {
+            (name, sha256)
+            for (where, name), sha256 in self.put.items()
+            if where == address or (chat is not None and self.known_chat(where) == chat)
+        }
+
+    def note_replaced(self, chat: str, files: Iterable[AttachedFile], current: set[str]) -> None:
+        """Note which files of a turn that is shown again the chat has no more among its `current` SHA-256s.
+
+        A later turn must find what the cells above it attached, so that it has to attach these once more.
+        """
+        for file in files:
+            if file.sha256 in current:
+                self._replaced.pop((chat, file.path.name), None)
+            else:
+                self._replaced[chat, file.path.name] = file
+
+    def take_replaced(self, chat: str, names: Collection[str]) -> list[AttachedFile]:
+        """Return the files that `note_replaced` noted for a chat, except those of these names; forget them all."""
+        found = {name: self._replaced.pop((where, name)) for where, name in [*self._replaced] if where == chat}
+        return [file for name, file in found.items() if name not in names]
 
     # -- notes for the next output -------------------------------------------------------------------------------
 

@@ -242,7 +242,7 @@ class Browser:
         if not path.exists():
             return  # cancelled
         try:
-            said = str(files_put(self._session, [path]))
+            said = str(files_put(self._session, [path], by_cell=False))
         finally:
             self._uploads.done(key)
         self._relist()

@@ -57,7 +57,7 @@ async def upload(
     def use(tx: Tx) -> tuple[list[UploadRecord], str | None]:
         chat = chats.resolve(tx, where, account, now, shared=False).id if into else None
         if chat is not None:
-            _put_uploads(tx, context.index, chat, contents, now)
+            put_uploads(tx, context.index, chat, contents, now)
         return [
             file_records.stage(tx, new_id("upload"), account, content, now, now + ttl_ms) for content in contents
         ], chat
@@ -67,29 +67,16 @@ async def upload(
     return found
 
 
-def _put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
-    """Put uploaded files into a chat. Each replaces the chat's file of its name; two of one name within this upload get
-    different paths."""
+def put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
+    """Put uploaded or attached files into a chat.
+
+    Each replaces the chat's file of its name, which keeps the earlier version. Two files of one name within one
+    request get different paths.
+    """
     taken: set[str] = set()
     written = []
     for content in contents:
         path = _free_path(content.file_name, taken.__contains__)
-        taken.add(path)
-        written.append(write(tx, index, chat, path, content, _UPLOADED, now))
-    return written
-
-
-def attach(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
-    """Put a start's attachments into its chat. None replaces a file with other content: it gets another path."""
-    taken: set[str] = set()
-    written = []
-    for content in contents:
-
-        def occupied(path: str, content: Content = content) -> bool:
-            there = file_records.get(tx, chat, path)
-            return path in taken or (there is not None and there.sha256 != content.sha256)
-
-        path = _free_path(content.file_name, occupied)
         taken.add(path)
         written.append(write(tx, index, chat, path, content, _UPLOADED, now))
     return written

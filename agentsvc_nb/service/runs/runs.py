@@ -114,7 +114,7 @@ def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat:
         message=given.message,
         output_config=given.output_config,
         model=given.model,
-        attachments=[file.path for file in files.attach(tx, context.index, chat.id, given.contents, now)],
+        attachments=[file.path for file in files.put_uploads(tx, context.index, chat.id, given.contents, now)],
         traceparent=given.traceparent,
         limits=given.limits,
         effort=given.effort,

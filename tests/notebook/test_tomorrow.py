@@ -1,0 +1,127 @@
+"""A notebook that is run again the next day: what asks anew, what is shown again, and which content answers.
+
+The day is the notebook's, not the clock's: a new kernel with the same notebook path and the same journal. Only the
+idempotency key of a start that was never answered depends on the date (`test_reuse.py`).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from agentsvc_nb.testing import RunningService
+from tests.notebook.conftest import used_shell
+from tests.notebook.shells import KernelShell, loaded
+
+CELLS = {
+    "intro": "%%ask\nWhich files are there?",
+    "export": "%%ask --file export.csv\nWhat is the total clicks in export.csv?",
+    "follow-up": "%%ask\nWhat is the average clicks in export.csv?",
+    "frame": "%%ask --df frame\nWhat is the total cost?",
+    "put": "%files put prices.csv",
+    "prices": "%%ask\nWhat is the total price in prices.csv?",
+    "independent": "%%ask --new-chat --file other.csv\nWhat is the total visits?",
+}
+
+
+@dataclass
+class Day:
+    """What each asking cell showed: the id of its run and its answer."""
+
+    runs: dict[str, str]
+    texts: dict[str, str]
+
+    def asked_anew(self, before: Day) -> set[str]:
+        return {name for name, run in self.runs.items() if before.runs.get(name) != run}
+
+
+@pytest.fixture
+def run_all(offline_service: RunningService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Day]:
+    """Restart the kernel of one notebook and run its cells; `frame` is the DataFrame of that day."""
+    monkeypatch.setenv("SERVICE_API_KEY", offline_service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", offline_service.base_url)
+    notebook = f"/home/ada/{uuid.uuid4()}.ipynb"
+    _write("export.csv", "clicks", 1, 2)
+    _write("prices.csv", "price", 10, 20)
+    _write("other.csv", "visits", 100, 200)
+
+    def run(cells: dict[str, str] = CELLS, costs: tuple[int, ...] = (5, 6)) -> Day:
+        day = Day({}, {})
+        shells: Iterator[Any] = used_shell(loaded(KernelShell, notebook))
+        shell = next(shells)
+        shell.user_ns["frame"] = pd.DataFrame({"day": range(len(costs)), "cost": costs})
+        for name, source in cells.items():
+            answer = shell.cell(source, f"cell {name}")
+            if source.startswith("%%ask"):
+                day.runs[name], day.texts[name] = answer.run_id, answer.text
+        next(shells, None)
+        return day
+
+    return run
+
+
+def _write(name: str, column: str, *values: int) -> None:
+    Path(name).write_text(
+        "".join(f"{line}\n" for line in (f"day,{column}", *(f"{n},{v}" for n, v in enumerate(values))))
+    )
+
+
+def test_nothing_changed(run_all: Callable[..., Day]) -> None:
+    first = run_all()
+    assert run_all().runs == first.runs
+
+
+@pytest.mark.parametrize(
+    ("changed", "anew", "answers"),
+    [
+        (
+            "export.csv",
+            {"export", "follow-up", "frame", "prices"},
+            {"export": "7", "follow-up": "3.5", "frame": "11", "prices": "30"},
+        ),
+        ("frame", {"frame", "prices"}, {"export": "3", "follow-up": "1.5", "frame": "15", "prices": "30"}),
+        ("prices.csv", {"prices"}, {"export": "3", "follow-up": "1.5", "frame": "11", "prices": "70"}),
+    ],
+)
+def test_a_change_asks_the_cells_that_depend_on_it_once(
+    run_all: Callable[..., Day], changed: str, anew: set[str], answers: dict[str, str]
+) -> None:
+    first = run_all()
+    costs = (7, 8) if changed == "frame" else (5, 6)
+    _write("export.csv", "clicks", *((3, 4) if changed == "export.csv" else (1, 2)))
+    _write("prices.csv", "price", *((30, 40) if changed == "prices.csv" else (10, 20)))
+    second = run_all(costs=costs)
+    assert second.asked_anew(first) == anew
+    for name, value in answers.items():
+        assert second.texts[name].splitlines()[0].endswith(f": {value}**"), second.texts[name]
+    assert run_all(costs=costs).runs == second.runs
+
+
+def test_a_file_of_another_name_is_another_file(run_all: Callable[..., Day]) -> None:
+    first = run_all()
+    Path("export.csv").unlink()
+    _write("clicks.csv", "clicks", 3, 4)
+    renamed = {name: source.replace("export.csv", "clicks.csv") for name, source in CELLS.items()}
+    second = run_all(renamed)
+    assert second.asked_anew(first) == {"export", "follow-up", "frame", "prices"}
+    assert "Total clicks: 7" in second.texts["export"]
+    assert "Average clicks: 3.5" in second.texts["follow-up"]
+    assert run_all(renamed).runs == second.runs
+
+
+def test_the_old_content_shows_the_old_answers_and_answers_new_questions(run_all: Callable[..., Day]) -> None:
+    first = run_all()
+    _write("export.csv", "clicks", 3, 4)
+    run_all()
+    _write("export.csv", "clicks", 1, 2)
+    assert run_all().runs == first.runs
+    added = {"intro": CELLS["intro"], "export": CELLS["export"], "new": CELLS["follow-up"]}
+    third = run_all(added)
+    assert third.asked_anew(first) == {"new"}
+    assert "Average clicks: 1.5" in third.texts["new"], "not of the content that replaced it in the meantime"
