@@ -11,7 +11,6 @@ from PIL import Image
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle, records_bundle
 from agentsvc_nb.notebook.display.render import (
     Bundle,
-    Extras,
     answer_bundle,
     error_bundle,
     stacked,
@@ -139,7 +138,7 @@ def _job(text: str) -> Bundle:
     progress = Progress(done=1, total=2, message=text)
     job = Job(job_id=text, tool=text, status=text, content=content, progress=progress)
     job.error = ToolError(code=text, message=text)
-    return job_bundle(job, 1.0, Extras((text,), _files(text)))
+    return job_bundle(job, 1.0, (text,), _files(text))
 
 
 def _structured(text: str) -> Bundle:
@@ -151,7 +150,7 @@ def _structured(text: str) -> Bundle:
 
 PLACES: dict[str, Callable[[str], Bundle]] = {
     "agent text": text_bundle,
-    "answer, ids, errors, tools, warnings": lambda text: answer_bundle(_view(text), Extras((text,), _files(text))),
+    "answer, ids, errors, tools, warnings": lambda text: answer_bundle(_view(text), notes=(text,), files=_files(text)),
     "status line while active": lambda text: status_bundle(_active(text)),
     "structured output": _structured,
     "file names": _files,

@@ -15,7 +15,7 @@ from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.history import runs, the_run
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle
 from agentsvc_nb.notebook.display.markdown import WRAPPED
-from agentsvc_nb.notebook.display.render import Bundle, Extras, answer_bundle, mark, price, seconds_of
+from agentsvc_nb.notebook.display.render import Bundle, answer_bundle, mark, price, seconds_of
 from agentsvc_nb.notebook.display.results import QuotedText, grid
 from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import RunView
@@ -55,7 +55,7 @@ def show(session: Session, given: str) -> CellAnswer:
     table = files_bundle(files, caption="Files of this run") if files else None
     charts = charts_bundle(files, fetch) if (fetch := fetcher(session.client(), run.chat)) else None
     sources = sources_html(view.text, reader(session.client(), run.chat))
-    bundle = answer_bundle(view, Extras(session.take_notes(), table, charts=charts, sources=sources))
+    bundle = answer_bundle(view, notes=session.take_notes(), files=table, charts=charts, sources=sources)
     inputs, client = session.journal.inputs(run_id), session.client()
     return CellAnswer(run, view.text, bundle, files, inputs=inputs, fetch_tables=lambda: client.runs.tables(run_id))
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
 from agentsvc_nb.notebook.ask.follow import End, Feed, follow
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle, records_bundle
-from agentsvc_nb.notebook.display.render import Extras, answer_bundle, why_failed
+from agentsvc_nb.notebook.display.render import answer_bundle, why_failed
 from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import RunView
@@ -200,9 +201,9 @@ class RunWatcher:
         table = files_bundle(files, fetch, "Files of this run") if files else None
         notes = (*self.session.take_notes(), *self.notes)
         sources = sources_html(view.text, reader(self.client, run.chat)) if pictured else ""
-        extras = Extras((*notes, *filter(None, ends)), table, self._records(run), charts, sources)
-        bundle = answer_bundle(view, extras)
-        shown = answer_bundle(view, replace(extras, notes=notes), why=False) if told_below else bundle
+        draw = partial(answer_bundle, view, files=table, records=self._records(run), charts=charts, sources=sources)
+        bundle = draw(notes=(*notes, *filter(None, ends)))
+        shown = draw(notes=notes, why=False) if told_below else bundle
         self.screen.finish(shown, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
         return CellAnswer(
             run,

@@ -9,7 +9,6 @@ import html
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -73,18 +72,6 @@ def size(count: int) -> str:
 
 MUTED: Final = markdown.MUTED
 _MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """Additions to an answer: notes, the table of files that the run wrote, its charts, the answer's records as a
-    table, and the passages that it quotes, as HTML."""
-
-    notes: tuple[str, ...] = ()
-    files: Bundle | None = None
-    records: Bundle | None = None
-    charts: Bundle | None = None
-    sources: str = ""
 
 
 def mark(status: str) -> str:
@@ -188,21 +175,39 @@ def text_bundle(text: str, settled: bool = True) -> Bundle:
     return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
 
 
-def answer_bundle(view: RunView, extras: Extras = Extras(), *, why: bool = True) -> Bundle:
-    """The final output of a run; of one that failed it says `why`."""
-    pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*extras.notes, *_remarks(view, why))]
-    tables = [extras.files] if extras.files else []
+def answer_bundle(
+    view: RunView,
+    *,
+    notes: Sequence[str] = (),
+    records: Bundle | None = None,
+    charts: Bundle | None = None,
+    sources: str = "",
+    files: Bundle | None = None,
+    why: bool = True,
+) -> Bundle:
+    """Return the final output of a run.
+
+    Args:
+        notes: lines of our own above the answer.
+        records: the answer's records as a table, instead of its text.
+        charts: the charts that the run drew.
+        sources: the passages that the answer quotes, as HTML.
+        files: the files that the run wrote.
+        why: whether the output says why the run failed.
+    """
+    pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*notes, *_remarks(view, why))]
+    tables = [files] if files else []
     body = [
         headed([status_html(pieces, _about(view)), *map(line_html, lines)]),
         *(call.bundle()["text/html"] for call in view.kernel),
-        extras.records["text/html"] if extras.records else _body_html(view),
-        extras.charts["text/html"] if extras.charts else "",
-        extras.sources,
+        records["text/html"] if records else _body_html(view),
+        charts["text/html"] if charts else "",
+        sources,
         timeline_html(view),
         *(table["text/html"] for table in tables),
     ]
-    said = extras.records["text/plain"] if extras.records else plain(view.text).rstrip()
-    drawn = [extras.charts["text/plain"]] if extras.charts else []
+    said = records["text/plain"] if records else plain(view.text).rstrip()
+    drawn = [charts["text/plain"]] if charts else []
     ran = [call.bundle()["text/plain"] for call in view.kernel]
     text = [*ran, said, *drawn, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
     return {

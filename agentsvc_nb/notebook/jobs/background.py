@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.background import BackgroundResult
-from agentsvc_nb.notebook.display.render import Bundle, Extras, error_bundle, stacked
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle, stacked
 from agentsvc_nb.notebook.display.results import ResultFiles
 from agentsvc_nb.notebook.display.screens import Output
 from agentsvc_nb.notebook.errors import AskError
@@ -64,7 +64,7 @@ class StaticBars:
 
 def _submitted(job: Job) -> Bundle:
     """The line of a job that was submitted and is not followed here; without a bar, which would never move."""
-    bundle = job_bundle(job, 0.0, Extras(("`%jobs watch` follows it, `%jobs cancel` stops it.",)))
+    bundle = job_bundle(job, 0.0, ("`%jobs watch` follows it, `%jobs cancel` stops it.",))
     bundle["text/html"] = bundle["text/html"].partition("</progress>")[2] or bundle["text/html"]
     return bundle
 

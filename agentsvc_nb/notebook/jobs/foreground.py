@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
@@ -13,7 +13,7 @@ from agentsvc_nb.notebook.ask import turn
 from agentsvc_nb.notebook.ask.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.notebook.display.file_table import files_bundle
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html, to_html
-from agentsvc_nb.notebook.display.render import Bundle, Extras, mark, percent, seconds_of, status_html
+from agentsvc_nb.notebook.display.render import Bundle, mark, percent, seconds_of, status_html
 from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
@@ -132,7 +132,7 @@ def _broken(session: Session, error: AskError | StefanBrainError, watch: _JobPol
     failure = lost(session, error, f"job {label(job_id, 64)}", f"%jobs show {label(job_id, 64)}")
     if turn.gone(error):
         notes = (*session.take_notes(), str(failure), failure.hint)
-        result = JobResult(watch.job, job_bundle(watch.job, watch.elapsed, Extras(notes)))
+        result = JobResult(watch.job, job_bundle(watch.job, watch.elapsed, notes))
         watch.bar.finish(result.shown)
         failure.answer = result
     return failure
@@ -214,9 +214,10 @@ def leave(session: Session, job: Job, bar: Bar, *, told_below: bool = False) -> 
 
     With `told_below` the output leaves out why the job failed: the exception below it says that.
     """
-    job, extras = _looked_up(session, job, session.take_notes(), pictured=True)
-    result = JobResult(job, job_bundle(job, 0.0, extras))
-    bar.finish(job_bundle(job, 0.0, extras, why=False) if told_below else result.shown)
+    job, files = _looked_up(session, job, pictured=True)
+    notes = session.take_notes()
+    result = JobResult(job, job_bundle(job, 0.0, notes, files))
+    bar.finish(job_bundle(job, 0.0, notes, files, why=False) if told_below else result.shown)
     return result
 
 
@@ -225,18 +226,17 @@ def made(session: Session, job: Job, notes: tuple[str, ...] = (), *, pictured: b
 
     Its table of files has thumbnails if `pictured`. Raises `AskError` when the service fails.
     """
-    job, extras = _looked_up(session, job, notes, pictured=pictured)
-    return JobResult(job, job_bundle(job, 0.0, extras))
+    job, files = _looked_up(session, job, pictured=pictured)
+    return JobResult(job, job_bundle(job, 0.0, notes, files))
 
 
-def _looked_up(session: Session, job: Job, notes: tuple[str, ...], *, pictured: bool) -> tuple[Job, Extras]:
+def _looked_up(session: Session, job: Job, *, pictured: bool) -> tuple[Job, Bundle | None]:
     client = session.client()
     if job.ended:
         with errors_as_cells(session):
             job = client.jobs.result(job.job_id, chat=job.chat)
     fetch = fetcher(client, job.chat) if pictured else None
-    files = files_bundle(job.files, fetch, "Files of this job") if job.files else None
-    return job, Extras(notes, files)
+    return job, files_bundle(job.files, fetch, "Files of this job") if job.files else None
 
 
 def judge(job: Job, result: JobResult, stopped: bool, raise_error: bool) -> None:
@@ -279,24 +279,25 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
     return [*([amount] if amount else []), f"{elapsed if seconds is None else seconds:.1f} s"]
 
 
-def job_bundle(job: Job, elapsed: float, extras: Extras | None = None, *, why: bool = True) -> Bundle:
+def job_bundle(
+    job: Job, elapsed: float, notes: Sequence[str] = (), files: Bundle | None = None, *, why: bool = True
+) -> Bundle:
     """A job's progress bar, and once it has ended its result; of one that failed it says `why`."""
-    extras = extras or Extras()
     state, *now = job_doing(job)
     pieces = [state, *now[:1], *job_amounts(job, elapsed), *now[1:], label(job.job_id, 64)]
     said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
     if job.error is not None:
         said = [text for text in said if text != plain(job.error.message)]
         said[:0] = [f"{label(job.error.code, 80)}: {plain(job.error.message)}"] * why
-    tables, notes = [extras.files] if extras.files else [], [label(note, LINE_CHARS) for note in extras.notes]
+    tables, lines = [files] if files else [], [label(note, LINE_CHARS) for note in notes]
     html_parts = [
         bar_html(job),
         status_html(pieces),
-        *(line_html(note) for note in notes),
+        *map(line_html, lines),
         *(to_html(text) for text in said),
         *(table["text/html"] for table in tables),
     ]
-    text = [*said, *(table["text/plain"] for table in tables), *notes, " · ".join(pieces)]
+    text = [*said, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
     return {"text/plain": "\n\n".join(text), "text/html": "".join(html_parts)}
 
 
