@@ -25,7 +25,7 @@ from tests.waiting import PATIENCE_SECONDS, until
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)  # instead of 5 s: a busy machine is slow
 
 TOKEN = "browser-tests"
-SHARED = Path(__file__).parents[2] / "share" / "jupyter"
+EXTENSION = Path(__file__).parents[2] / "agentsvc_nb" / "labextension"
 CHROMIUM = (
     "--no-sandbox",
     "--disable-gpu",
@@ -73,13 +73,14 @@ class Lab:
         self.homes = root.parent / f"{root.name}-homes"
         self._env = {**os.environ, **{name: str(self.homes / name.lower()) for name in HOMES}, **(env or {})}
         self._env["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
-        if extension:
-            self._env["JUPYTER_PATH"] = str(SHARED)
+        self._env["JUPYTER_PATH"] = str(self.homes / "share")  # before what is installed, which may be of another day
+        self._extension = extension
         self._settings = {**QUIET, "@jupyterlab/apputils-extension/themes": {"theme": theme}}
         self.port = _free_port()
 
     def __enter__(self) -> Self:
         self._write_settings()
+        self._place_extension()
         self._server = self._start_server()
         self._playwright: Playwright = sync_playwright().start()
         executable = shutil.which("chromium")
@@ -153,6 +154,17 @@ class Lab:
             file = Path(self._env["JUPYTERLAB_SETTINGS_DIR"]) / f"{plugin}.jupyterlab-settings"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(values))
+
+    def _place_extension(self) -> None:
+        if self._extension:
+            place = self.homes / "share" / "labextensions" / "agentsvc-nb"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if not place.is_symlink():
+                place.symlink_to(EXTENSION)
+        else:
+            file = Path(self._env["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({"disabledExtensions": {"agentsvc-nb": True}}))
 
 
 class Notebook:
