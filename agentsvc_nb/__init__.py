@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.streams import AsyncEventStream, EventStream
     from agentsvc_nb.embedded import local
     from agentsvc_nb.notebook.commands import Files, Gallery
-    from agentsvc_nb.notebook.nested_loops import allow_nested_loops
     from agentsvc_nb.notebook.previews.decoding import read_table
     from agentsvc_nb.notebook.widgets.chat.chat import Chat as Chat
     from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm as ToolForm
@@ -88,7 +87,6 @@ __all__ = [
     "WaitNotice",
     "WorkspaceFile",
     "__version__",
-    "allow_nested_loops",
     "load_ipython_extension",
     "local",
     "read_table",
@@ -118,7 +116,6 @@ _MODULES = {
     "ToolResult": "wire.tools",
     "WaitNotice": "client.options",
     "WorkspaceFile": "wire.files",
-    "allow_nested_loops": "notebook.nested_loops",
     "local": "embedded",
     "read_table": "notebook.previews.decoding",
     **{name: "client.errors" for name in __all__ if name.endswith("Error")},

@@ -48,7 +48,7 @@ T = TypeVar("T")
 MIN_PYTHON: Final = (3, 11)
 MIN_SQLITE: Final = (3, 35, 0)  # the first version with RETURNING
 CREATE_FTS5: Final = "CREATE VIRTUAL TABLE words USING fts5 (word, tokenize = 'ascii', prefix = '2 3')"
-OPTIONAL_PACKAGES: Final = {"jupyterlab": "agentsvc lab", "nest_asyncio2": "await within notebooks of other tools"}
+OPTIONAL_PACKAGES: Final = {"jupyterlab": "agentsvc lab"}
 FREE_FAIL_BYTES: Final = 50_000_000
 FREE_WARN_BYTES: Final = 1_000_000_000
 CLOCK_TOLERANCE_MS: Final = 60_000
