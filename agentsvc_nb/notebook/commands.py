@@ -14,7 +14,7 @@ from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.asking import ask, ask_in_background
 from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
 from agentsvc_nb.notebook.ask.history import approvals, approve, cancel, runs, the_run, wait
-from agentsvc_nb.notebook.ask.review import diff, export, sent, show
+from agentsvc_nb.notebook.ask.review import sent, show
 from agentsvc_nb.notebook.ask.several import ask_each
 from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.connection import (
@@ -23,9 +23,8 @@ from agentsvc_nb.notebook.connection import (
     feedback,
     feedback_send,
     feedback_show,
-    last_error,
+    project,
     status,
-    workstream,
 )
 from agentsvc_nb.notebook.display.render import note_bundle, size
 from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable
@@ -48,17 +47,15 @@ from agentsvc_nb.notebook.jobs.background import start
 from agentsvc_nb.notebook.jobs.calling import call
 from agentsvc_nb.notebook.jobs.catalog import tools, tools_describe
 from agentsvc_nb.notebook.jobs.foreground import work
-from agentsvc_nb.notebook.jobs.history import jobs, jobs_artifacts, jobs_cancel, jobs_show, jobs_tend, jobs_watch
+from agentsvc_nb.notebook.jobs.history import jobs, jobs_cancel, jobs_show, jobs_tend, jobs_watch
 from agentsvc_nb.notebook.jobs.servers import servers, servers_add, servers_remove
 from agentsvc_nb.notebook.models import choose_model, models, switch_model
-from agentsvc_nb.notebook.projects import SkillChanges, project
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
 from agentsvc_nb.wire.text import label
 
 __all__ = [
-    "SkillChanges",
     "ToolForm",
     "approvals",
     "approve",
@@ -71,8 +68,6 @@ __all__ = [
     "chat",
     "choose_model",
     "connect",
-    "diff",
-    "export",
     "feedback",
     "feedback_send",
     "feedback_show",
@@ -86,12 +81,10 @@ __all__ = [
     "files_restore",
     "files_versions",
     "jobs",
-    "jobs_artifacts",
     "jobs_cancel",
     "jobs_show",
     "jobs_tend",
     "jobs_watch",
-    "last_error",
     "models",
     "page",
     "project",
@@ -110,7 +103,6 @@ __all__ = [
     "tools_describe",
     "wait",
     "work",
-    "workstream",
 ]
 
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from agentsvc_nb.client.models import frame, to_dataframe
 from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.language_models.prices import PER, dollars
-from agentsvc_nb.notebook.connection import service_models
 from agentsvc_nb.notebook.display.markdown import SMALL
-from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, code, grid
+from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.state.session import EMBEDDED, Session
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire.runs import ModelInfo
 from agentsvc_nb.wire.text import escape, label, plain
 
@@ -21,17 +20,14 @@ if TYPE_CHECKING:
 
 SWITCH = "%agentsvc model"
 _COLUMNS = {"id": "string", "default": "boolean", "state": "string", "needs": "string"}
-_PER_MILLION = (f"in, {PER}", "out")
 _PRICES = {"input_cents_per_million": "Float64", "output_cents_per_million": "Float64"}
 
 
 def models(session: Session) -> ResultTable:
     """List the models that could answer: of the embedded service those that were found here, of another those that it
     offers. The one that answers is the first. Raises `AskError` when that service fails."""
-    return _here(session) if session.base_url == EMBEDDED and not session.undecided() else _offered(session)
-
-
-def _here(session: Session) -> ResultTable:
+    if session.base_url != EMBEDDED or session.undecided():
+        return _offered(session)
     from agentsvc_nb.language_models.catalog import models_here
     from agentsvc_nb.settings import SettingsError
 
@@ -40,20 +36,15 @@ def _here(session: Session) -> ResultTable:
     except SettingsError as error:
         raise AskError(str(error)) from None
     session.known.switches = [model.id for model in found]
-    lacking = any(model.needs for model in found)
+    needed = any(model.needs for model in found)
     priced = any(each.price and any(each.price) for each in found)
-    rows = [
-        (
-            code(each.id),
-            each.state,
-            *([each.needs] if lacking else ()),
-            *(_dollars(each.price, each.cost) if priced else (each.cost,)),
-        )
-        for each in found
-    ]
+    columns = ["model", "state", *(["to install first"] if needed else [])]
+    columns += [f"in, {PER}", "out"] if priced else [f"price {PER}"]
+    rows: list[Row] = []
+    for each in found:
+        price = _dollars(each.price, each.cost) if priced else (each.cost,)
+        rows.append((code(each.id), each.state, *([each.needs] if needed else []), *price))
     notes = [f"`{SWITCH} NAME` switches, also to any other: PROVIDER:MODEL, ollama:NAME, gguf:FILE."]
-    prices = _PER_MILLION if priced else (f"price {PER}",)
-    columns = ("model", "state", *(("to install first",) if lacking else ()), *prices)
     records = [
         {"id": each.id, "default": each.default, "state": each.state, "needs": each.needs}
         | dict(zip(_PRICES, each.price or (None, None), strict=True))
@@ -64,23 +55,15 @@ def _here(session: Session) -> ResultTable:
 
 def _offered(session: Session) -> ResultTable:
     found = service_models(session)
-    rows = [(code(model.id), _hindered(model), _tokens(model), *_price(model)) for model in found]
-    columns = ("model", "state", "context tokens", *_PER_MILLION)
-    notes = [f"`{SWITCH} NAME` asks another from now on in this notebook; which there are is the operator's to say."]
+    rows: list[Row] = []
+    for model in found:
+        state = ("default" if model.default else "") if model.available else (model.reason or "not available")
+        given, made = model.input_cents_per_million, model.output_cents_per_million
+        price = ("not known", "") if given is None or made is None else _dollars((given, made), "nothing")
+        rows.append((code(model.id), state, f"{model.context_tokens:,}" if model.context_tokens else "", *price))
+    columns = ("model", "state", "context tokens", f"in, {PER}", "out")
+    notes = [f"`{SWITCH} NAME` asks another from now on in this notebook. The operator decides which ones there are."]
     return ResultTable(grid("Models", columns, rows, notes), lambda: to_dataframe(ModelInfo, found))
-
-
-def _hindered(model: ModelInfo) -> str:
-    return ("default" if model.default else "") if model.available else (model.reason or "not available")
-
-
-def _tokens(model: ModelInfo) -> str:
-    return f"{model.context_tokens:,}" if model.context_tokens else ""
-
-
-def _price(model: ModelInfo) -> tuple[str, str]:
-    given, made = model.input_cents_per_million, model.output_cents_per_million
-    return ("not known", "") if given is None or made is None else _dollars((given, made), "nothing")
 
 
 def _dollars(price: tuple[float, float] | None, otherwise: str) -> tuple[str, str]:
@@ -88,17 +71,25 @@ def _dollars(price: tuple[float, float] | None, otherwise: str) -> tuple[str, st
     return (dollars(price[0]), dollars(price[1])) if price and any(price) else (otherwise, "")
 
 
+def service_models(session: Session) -> list[ModelInfo]:
+    """Return the models that a question may name, the default first. Raises `AskError` when the service fails."""
+    with errors_as_cells(session):
+        found = session.client().models.list()
+    session.known.models = [model.id for model in found]
+    return found
+
+
 def choose_model(session: Session, name: str) -> PrintedText:
     """Check that the connected service's model of this name can answer. Raises `AskError` otherwise."""
     if looks_like_key(name):
         raise AskError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     known = {model.id: model for model in service_models(session)}
-    rest = "What else it offers, and the keys for it, are the operator's to say."
+    rest = "The service's operator decides which models it offers, and has the keys for them."
     if name not in known:
-        raise AskError(f"{session.base_url} does not offer {label(name, 80)}: {', '.join(known)}.", rest)
+        raise AskError(f"{session.base_url} does not offer {label(name, 80)}, but {', '.join(known)}.", rest)
     if not known[name].available:
         raise AskError(f"{name} can't answer at {session.base_url} now ({known[name].reason}).", rest)
-    return PrintedText(f"{name} is asked in this notebook from now on (`%config Ask.model`). {rest}")
+    return PrintedText(f"{name} answers in this notebook from now on (`%config Ask.model`). {rest}")
 
 
 def switch_model(

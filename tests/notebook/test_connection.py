@@ -91,23 +91,13 @@ def test_what_is_no_key_is_not_taken(session: Session, service: RunningService) 
 
 
 @pytest.mark.usefixtures("connected")
-def test_a_session_label_has_a_chat_of_its_own(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    own = terminal.cell("%%ask\nsay 1").chat
-    terminal.cell("%agentsvc session draft-2")
-    assert "session  draft-2" in capsys.readouterr().out
-    other = terminal.cell("%%ask\nsay 2").chat
-    terminal.cell("%agentsvc session")
-    assert terminal.cell("%%ask\nsay 3").chat == own != other
-
-
-@pytest.mark.usefixtures("connected")
 def test_a_chat_is_moved_to_when_it_is_there(terminal: Any, client: AgentService) -> None:
     chat = client.runs.start("say x", sync=True).chat
     terminal.cell(f"%agentsvc chat {chat}")
     assert terminal.cell("%%ask\nsay y").chat == chat
     with pytest.raises(AskError, match="chat_not_found"):
         terminal.cell("%agentsvc chat chat_of_nobody")
-    with pytest.raises(AskError, match="'17' is no chat id"):
+    with pytest.raises(AskError, match="'17' is not a chat id"):
         terminal.cell("%agentsvc chat 17")
     assert terminal.cell("%%ask\nsay z").chat == chat
 
@@ -142,16 +132,14 @@ def test_a_project_has_the_skills_of_a_folder(
     (tmp_path / "my skills" / "tone" / "keys").symlink_to("/etc/passwd")
     terminal.cell(f"%agentsvc project 'Skilled 7' --create --skills '{tmp_path / 'my skills'}'")
     said = capsys.readouterr().out
-    assert "skills   2" in said
-    assert "größe: How we write." in said
-    assert "left out tone/logo.png (no text)" in said
+    assert "skills   größe, tone" in said
+    assert "left out tone/logo.png (not text)" in said
     (made,) = [project for project in client.projects.list() if project.name == "Skilled 7"]
     assert [(skill.name, skill.files) for skill in made.skills][1] == ("tone", ["SKILL.md", "refs/a.md"])
-    terminal.cell("%agentsvc project --remove-skill größe")
-    terminal.cell("%agentsvc project --skills")
-    assert "skills   1\n         tone: How we write." in capsys.readouterr().out
-    with pytest.raises(AskError, match="no skill 'größe'"):
-        terminal.cell("%agentsvc project --remove-skill größe")
+    terminal.cell(f"%agentsvc project --skills '{tmp_path / 'my skills' / 'tone'}'")
+    assert "skills   tone\n" in capsys.readouterr().out
+    (made,) = [project for project in client.projects.list() if project.name == "Skilled 7"]
+    assert [skill.name for skill in made.skills] == ["tone"]
     (tmp_path / "my skills" / "tone" / "SKILL.md").write_text("Be dry.")
     with pytest.raises(AskError, match="does not begin with a front matter"):
         terminal.cell(f"%agentsvc project --skills '{tmp_path / 'my skills' / 'tone'}'")

@@ -110,12 +110,10 @@ def test_the_offline_agent_is_free_wherever_a_price_stands(
     assert "2 of 2 rows answered · free" in repr(rows)
     kernel.cell("%%ask --each df\nWhat is {{text}}?")  # answered from what is kept, or by the same runs
     assert "2 of 2 rows answered · free" in kernel.shown.outputs[0]["text/plain"]
-    first, second = (kernel.cell(f"%%ask\nWhat is {word}?").run_id for word in ("this", "that"))
-    compared = kernel.cell(f"%runs diff {first} {second}")._repr_mimebundle_()["text/plain"]
-    kernel.cell("%runs export told.md")
-    for shown in (compared, (tmp_path / "told.md").read_text()):
-        assert "free" in shown
-        assert "cents" not in shown
+    kernel.cell("%%ask\nWhat is this?")
+    listed = str(kernel.cell("%runs"))
+    assert "free" in listed
+    assert "cents" not in listed
 
 
 def test_settings_that_are_wrong_are_one_short_error(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:

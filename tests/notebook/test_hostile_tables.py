@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.client.models import Run
 from agentsvc_nb.notebook.ask.history import runs
-from agentsvc_nb.notebook.ask.review import Comparison
 from agentsvc_nb.notebook.connection import feedback_bundle, report_bundle, status
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import Cell, code, grid
@@ -75,13 +73,6 @@ def _report(text: str) -> FeedbackReport:
     )
 
 
-def _comparison(text: str) -> Bundle:
-    first, second = (
-        Run(run_id=text, status=text, output=f"{text}\n{n}\n{text * n}", model=text, started_at=text) for n in (1, 2)
-    )
-    return Comparison(first, second)._repr_mimebundle_()
-
-
 def _session(text: str) -> Session:
     session = Session("x.ipynb", environ={}, journal=Journal(None))
     stored = text.encode("utf-8", "replace").decode()
@@ -102,7 +93,7 @@ def _status(text: str) -> Bundle:
     session = Session("x.ipynb", environ={}, journal=Journal(None))
     session.note(text)
     stored = text.encode("utf-8", "replace").decode()
-    session.turn_to(label=stored, project=stored)
+    session.turn_to(stored)
     said = status(session)
     assert FORBIDDEN.findall(said) == []
     return grid(said, [text, "", ""], [[text, Cell(text, title=text), code(text)]], [text])
@@ -119,7 +110,6 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "bars": _bars,
     "feedback": lambda text: feedback_bundle([_report(text)]),
     "a reply": lambda text: report_bundle(_report(text)),
-    "two runs": _comparison,
     "the journal": _runs,
     "status": _status,
 }

@@ -169,7 +169,6 @@ CELLS = [
     "%search budget",
     "%runs",
     "%runs show last",
-    "%runs diff {runs[0]} {runs[1]}",
     f"%%job echo_job\nsteps: 1\nseconds: 0\nmessage: {MONEY}",
     "%jobs",
     "%tools",

@@ -105,12 +105,12 @@ def test_connected_it_is_the_default_of_the_notebook_that_is_chosen(
 ) -> None:
     terminal.cell("%agentsvc model offline")
     told = capsys.readouterr().out
-    assert "offline is asked in this notebook from now on" in told
+    assert "offline answers in this notebook from now on" in told
     assert "operator" in told
     assert terminal.cell("%%ask\nHello").run.model == "offline"
     terminal.cell("%agentsvc")
     assert "model    offline (\x1b[1m%config Ask.model\x1b[0m)" in capsys.readouterr().out
-    with pytest.raises(AskError, match=f"{several.base_url} does not offer nonsense: scripted, offline"):
+    with pytest.raises(AskError, match=f"{several.base_url} does not offer nonsense, but scripted, offline"):
         terminal.cell("%agentsvc model nonsense")
     with pytest.raises(AskError, match=r"openai-chat:gone can't answer at .* now \(unreachable\)"):
         terminal.cell("%agentsvc model openai-chat:gone")

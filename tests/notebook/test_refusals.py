@@ -55,7 +55,7 @@ def no_service(monkeypatch: pytest.MonkeyPatch) -> None:
         ("%runs attach", "The run is missing"),
         ("%runs cancel 17", "'17' is no run id"),
         ("%agentsvc connect", "The address is missing"),
-        ("%agentsvc connect ftp://x", "'ftp://x' is no address of a service"),
+        ("%agentsvc connect ftp://x", "'ftp://x' is not the address of a service"),
         ("%agentsvc connect https://me:pw@x.example", "must not carry a password"),
     ],
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.results import ResultTable
-from agentsvc_nb.notebook.errors import AskError, RunFailed
+from agentsvc_nb.notebook.errors import RunFailed
 from tests.notebook.allowlist import offences
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -76,18 +74,6 @@ def test_an_active_run_is_shown_as_it_stands_and_goes_on(terminal: Any, client: 
     assert client.runs.wait(run.run_id).status == "cancelled"
 
 
-def test_two_runs_are_compared_line_by_line(terminal: Any) -> None:
-    first, second = (terminal.cell(f"%%ask\nsay same\nsay\nsay {word}") for word in ("<b>old", "new"))
-    found = terminal.cell(f"%runs diff {first.run_id} last")
-    assert found.second.run_id == second.run_id
-    assert {"-<b>old", "+new"} <= set(found.lines)
-    bundle = found._repr_mimebundle_()
-    assert "<del>-&lt;b&gt;old</del>" in bundle["text/html"]
-    assert offences(bundle["text/html"]) == []
-    same = terminal.cell(f"%runs diff {first.run_id} {first.run_id}")
-    assert "The answers are the same." in same._repr_mimebundle_()["text/plain"]
-
-
 def test_waiting_ends_with_the_runs_or_with_the_time(terminal: Any, client: AgentService) -> None:
     slow, quick = client.runs.start("wait 60"), client.runs.start("say x")
     with pytest.raises(RunFailed, match=rf"{slow.run_id} has not ended within 0.2 s; it goes on") as late:
@@ -98,29 +84,8 @@ def test_waiting_ends_with_the_runs_or_with_the_time(terminal: Any, client: Agen
     assert [client.runs.get(run.run_id).status for run in (slow, quick)] == ["cancelled", "completed"]
 
 
-def test_runs_are_exported_with_all_their_events(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = terminal.cell("%%ask\nsay one"), terminal.cell("%%ask\nsay two")
-    terminal.cell("%runs export all.jsonl -o said")
-    assert "2 runs in all.jsonl" in capsys.readouterr().out
-    lines = [json.loads(line) for line in Path("all.jsonl").read_text().splitlines()]
-    assert [line["run"]["output"] for line in lines] == ["one", "two"]
-    assert [line["events"][-1]["type"] for line in lines] == ["run.ended", "run.ended"]
-    terminal.cell(f"%runs export one.md {second.run_id}")
-    assert "## say two" in Path("one.md").read_text()
-    assert first.run_id not in Path("one.md").read_text()
-    terminal.cell("%runs export table.csv")
-    assert Path("table.csv").read_text().startswith("run_id,status,")
-    with pytest.raises(AskError, match="does not say what to write"):
-        terminal.cell("%runs export runs.xlsx")
-
-
 def test_the_runs_of_other_notebooks_are_there_when_asked_for(terminal: Any) -> None:
     answer = terminal.cell("%%ask\nsay mine")
     terminal.cell("%unload_ext agentsvc_nb\n%load_ext agentsvc_nb")
     assert len(terminal.cell("%runs")) == 0
     assert list(terminal.cell("%runs --all")["run_id"]) == [answer.run_id]
-
-
-def test_a_failure_that_is_not_to_be_raised_is_told(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert terminal.cell("%runs show nothing --no-raise-error") is None
-    assert "'nothing' is no run id" in capsys.readouterr().out

@@ -136,18 +136,10 @@ def test_a_job_that_was_left_is_cancelled_by_its_id(terminal: Any, capsys: pytes
     assert list(terminal.cell("%jobs watch last")["status"]) == ["cancelled"]
 
 
-def test_what_a_job_made_is_shown_again_and_downloaded(terminal: Any) -> None:
+def test_what_a_job_made_is_shown_again(terminal: Any) -> None:
     terminal.cell("%%job echo_job --bg\n" + QUICK + '\nfiles: {"out/x.txt": "made"}')
     assert list(terminal.cell("%jobs show last -o made").files.df["path"]) == ["out/x.txt"]
     assert terminal.user_ns["made"].status == "succeeded"
-    (path,) = terminal.cell("%jobs artifacts last -d made")
-    assert Path(path).read_text() == "made"
-
-
-def test_a_job_that_made_nothing_says_so(terminal: Any) -> None:
-    terminal.cell("%%job echo_job\n" + QUICK)
-    with pytest.raises(AskError, match="has made no files"):
-        terminal.cell("%jobs artifacts last -d made")
 
 
 def test_a_job_of_nobody_is_told(terminal: Any) -> None:

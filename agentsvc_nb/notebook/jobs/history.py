@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Container, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
@@ -137,23 +136,6 @@ def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
         seen_job(session, job)
         lines.append(f"Job {job.job_id} is {job.status}.")
     return PrintedText("\n".join(lines))
-
-
-def jobs_artifacts(session: Session, given: str, directory: str | Path = ".") -> list[str]:
-    """Download the files of a job into a folder, created if missing, and return their paths.
-
-    Raises `AskError` when the job is not known or made no files, the service fails, or the folder cannot be written to.
-    """
-    row, folder = _the_job(session, given), Path(directory).expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with errors_as_cells(session):
-            got = session.client().jobs.download_artifacts(row["job_id"], to=folder, chat=row["chat"])
-    except OSError as error:
-        raise AskError(f"{folder} can't be written to: {error.strerror}.", "Name another folder: -d DIR") from None
-    if not got:
-        raise AskError(f"Job {row['job_id']} has made no files.", "`%jobs show` tells what it answered.")
-    return [str(path) for path in got]
 
 
 def _the_job(session: Session, given: str) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def _own(session: Session) -> OwnServers:
     if session.base_url != EMBEDDED:
         raise AskError(
             f"{session.base_url} has its servers of tools from its operator, and nobody else adds any.",
-            "`%agentsvc local` uses your own service; operators set AGENTSVC_MCP_SERVERS.",
+            "`%agentsvc connect local` uses your own service; operators set AGENTSVC_MCP_SERVERS.",
         )
     folder = DataFolder(data_folder(os.environ))
     folder.make()

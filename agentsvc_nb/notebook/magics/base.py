@@ -309,7 +309,7 @@ def _parsed(magic: Any, split: Callable[[], list[str]]) -> argparse.Namespace:
 M = TypeVar("M", bound=Callable[..., Any])
 
 _OUT: Final = arg("-o", "--out", metavar="NAME", help="variable for what comes of it; of a table, the DataFrame")
-_NO_RAISE: Final = arg("--no-raise-error", action="store_true", help="a failure is told and does not fail the cell")
+_NO_RAISE: Final = arg("--no-raise-error", action="store_true", help="show a failure without failing the cell")
 
 
 def command(
@@ -317,7 +317,7 @@ def command(
     *declared: Declare,
     read: Callable[[Any, str, Mapping[str, Any]], argparse.Namespace] = parse,
 ) -> Callable[[M], Any]:
-    """Decorate a group's method as a magic that takes these arguments, `-o` and `--no-raise-error`.
+    """Decorate a group's method as a magic that takes these arguments and `-o`; in a cell also `--no-raise-error`.
 
     The method is called with the parsed arguments (and the cell's body); `read(magic, line, variables)` parses them.
     """
@@ -328,7 +328,8 @@ def command(
             args = read(dressed, line, group.shell.user_ns)
             return _run_command(group, args, lambda: method(group, args, *body))
 
-        dressed = takes(kind, *declared, _OUT, _NO_RAISE)(interrupts_as_run_stopped(magic))
+        common = [_OUT, _NO_RAISE] if kind is cell_magic else [_OUT]
+        dressed = takes(kind, *declared, *common)(interrupts_as_run_stopped(magic))
         return dressed
 
     return dress
@@ -343,7 +344,7 @@ def _run_command(group: MagicsGroup, args: argparse.Namespace, act: Callable[[],
         with group.keeping_partial_answer(args.out):
             return _kept(group, act(), args.out)
     except (AskError, RunFailed) as failed:
-        if not args.no_raise_error:
+        if not getattr(args, "no_raise_error", False):
             raise
         print("\n".join(failed._render_traceback_()))
         return _kept(group, failed.answer, None)

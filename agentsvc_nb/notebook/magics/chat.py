@@ -21,11 +21,8 @@ _NUMBERS: Final = {
     "attach": (1, 1),
     "cancel": (1, 99),
     "resume": (1, 1),
-    "diff": (2, 2),
-    "export": (1, 99),
 }
-"""The least and greatest number of words that each action takes."""
-_EXAMPLES: Final = {"diff": "RUN RUN", "export": "answers.md"}
+"""The least and greatest number of runs that each action takes."""
 
 
 @magics_class
@@ -37,53 +34,44 @@ class RunsMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["show", "attach", "cancel", "resume", "wait", "diff", "export"],
+            choices=["show", "attach", "cancel", "resume", "wait"],
             help="show one as it stands; attach: follow it again; cancel; resume: go on with one that failed because"
             " its model was unavailable or it reached a limit; wait until it has ended (all active ones"
-            " when none is named); diff: compare two; export: write to FILE (.jsonl, .csv or .md)",
+            " when none is named)",
         ),
-        arg("words", nargs="*", metavar="RUN", help="ids, or their beginnings, or `last`; for export, a file first"),
+        arg("runs", nargs="*", metavar="RUN", help="ids, or their beginnings, or `last`"),
         arg("--all", action="store_true", help="the runs of all notebooks of this machine"),
         arg("--max-cents", type=float, metavar="N", help="resume: what the run may cost; default: as before"),
         arg("--timeout", type=float, metavar="SECONDS", help="wait or attach for so long; the run then goes on"),
     )
     def runs(self, args: argparse.Namespace) -> Any:
-        """This notebook's runs with their cost; or show, follow, stop, resume, wait for, compare or export them.
+        """This notebook's runs with their cost; or show, follow, stop, resume or wait for them.
 
-        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs attach last`, `%runs diff 0b9c1d2e last`,
-        `%runs resume last --max-cents 100`, `%runs export answers.md`
+        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs attach last`, `%runs resume last --max-cents 100`
         """
         from agentsvc_nb.notebook import commands
 
-        session, words = self.session, args.words
-        _check(args.action, words)
+        session, runs = self.session, args.runs
+        least, most = _NUMBERS.get(args.action, (0, 99))
+        if not least <= len(runs) <= most:
+            raise AskError(
+                "The run is missing." if len(runs) < least else f"Too many runs: expected {most}.",
+                f"For example: `%runs {args.action} last`; `%runs` lists them.",
+            )
         match args.action:
             case "show":
-                answer = commands.show(session, words[0])
+                answer = commands.show(session, runs[0])
                 self.context.screen().finish(answer.shown)
                 return answer
             case "attach":
-                return commands.attach(session, words[0], self.context.screen(), timeout=args.timeout)
+                return commands.attach(session, runs[0], self.context.screen(), timeout=args.timeout)
             case "cancel":
-                return commands.cancel(session, *words)
+                return commands.cancel(session, *runs)
             case "resume":
-                return commands.resume(session, words[0], self.context.screen(), max_cents=args.max_cents)
+                return commands.resume(session, runs[0], self.context.screen(), max_cents=args.max_cents)
             case "wait":
-                return commands.wait(session, words, timeout=args.timeout)
-            case "diff":
-                return commands.diff(session, *words)
-            case "export":
-                return commands.export(session, words[0], words[1:])
+                return commands.wait(session, runs, timeout=args.timeout)
         return commands.runs(session, everywhere=args.all)
-
-
-def _check(action: str | None, words: list[str]) -> None:
-    least, most = _NUMBERS.get(action or "", (0, 99))
-    if not least <= len(words) <= most:
-        what = "file" if action == "export" else "run"
-        problem = f"The {what} is missing." if len(words) < least else f"{len(words)} runs are too many."
-        hint = f"For example: %runs {action} {_EXAMPLES.get(action or '', 'RUN')}; `%runs` lists them."
-        raise AskError(problem, hint)
 
 
 @magics_class
@@ -107,7 +95,7 @@ class ApproveMagics(MagicsGroup):
         if args.call:
             return commands.approve(self.session, args.call, refuse=args.refuse, reason=args.reason)
         if args.refuse or args.reason:
-            raise AskError("The call is missing; nothing was sent.", "For example: %approve --refuse call_0b9c1d2e")
+            raise AskError("The call is missing; nothing was sent.", "For example: `%approve --refuse call_0b9c1d2e`")
         return commands.approvals(self.session, everywhere=args.all)
 
 
@@ -160,7 +148,7 @@ class FilesMagics(MagicsGroup):
                 return commands.files_versions(session, _one(paths, "versions", "list the versions of"))
             case "restore":
                 if len(paths) not in (1, 2):
-                    hint = "For example: %files restore reports/plan.md 1; `%files versions PATH` lists the versions."
+                    hint = "For example: `%files restore reports/plan.md 1`; `%files versions PATH` lists the versions."
                     raise AskError("Name one file to restore, and at most one version.", hint)
                 return QuotedText(commands.files_restore(session, *paths))
         return commands.files(session)
@@ -169,7 +157,7 @@ class FilesMagics(MagicsGroup):
         from agentsvc_nb.notebook import commands
 
         if not paths:
-            raise AskError("Name one file to get.", "For example: %files get reports/plan.md -d downloads")
+            raise AskError("Name one file to get.", "For example: `%files get reports/plan.md -d downloads`")
         wanted = commands.files_matching(self.session, paths)
         got = [commands.files_get(self.session, path, folder, force=force) for path in wanted]
         for file in got:
@@ -180,7 +168,6 @@ class FilesMagics(MagicsGroup):
     @command(
         line_magic,
         arg("words", nargs="?", metavar="WORDS", help='words, "phrases", `or`, -without; the last word as a prefix'),
-        arg("-c", "--chat", metavar="ID", help="search in this chat"),
         read=leading,
     )
     def search(self, args: argparse.Namespace) -> Any:
@@ -190,10 +177,10 @@ class FilesMagics(MagicsGroup):
         """
         from agentsvc_nb.notebook import commands
 
-        return commands.search(self.session, args.words or "", chat=args.chat)
+        return commands.search(self.session, args.words or "")
 
 
 def _one(paths: list[str], action: str, purpose: str | None = None) -> str:
     if len(paths) != 1:
-        raise AskError(f"Name one file to {purpose or action}.", f"For example: %files {action} reports/plan.md")
+        raise AskError(f"Name one file to {purpose or action}.", f"For example: `%files {action} reports/plan.md`")
     return str(paths[0])

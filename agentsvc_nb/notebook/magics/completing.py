@@ -125,8 +125,8 @@ def _is_picture(value: Any) -> bool:
 
 _WORDS: Final[Mapping[tuple[str, str | None], Callable[[CompletionNames], Iterable[str]]]] = {
     ("agentsvc", "sent"): CompletionNames.runs,
-    **{("runs", action): CompletionNames.runs for action in ("show", "attach", "cancel", "wait", "diff")},
-    **{("jobs", action): CompletionNames.jobs for action in ("watch", "show", "cancel", "artifacts")},
+    **{("runs", action): CompletionNames.runs for action in ("show", "attach", "cancel", "resume", "wait")},
+    **{("jobs", action): CompletionNames.jobs for action in ("watch", "show", "cancel")},
     **{("files", action): CompletionNames.files for action in ("get", "preview", "versions", "restore")},
     ("feedback", "show"): CompletionNames.reports,
     ("agentsvc", "chat"): CompletionNames.chats,

@@ -29,7 +29,7 @@ def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argpars
     try:
         args.command = shlex.split(command)
     except ValueError as error:
-        raise AskError(f"{error}; nothing was changed.", "Quotes of the command are to be closed.") from None
+        raise AskError(f"{error}; nothing was changed.", "Close the quotes of the command.") from None
     return args
 
 
@@ -42,11 +42,16 @@ def _advise(result: Any) -> None:
 
 
 _COMMAND: Final = re.compile(r"^\s*!\s*agentsvc\b", re.MULTILINE)
+_EXAMPLES: Final = {
+    "connect": ("address", "https://agents.example.com"),
+    "sent": ("run", "last"),
+}
+"""What an action cannot do without, and an example."""
 
 
 @magics_class
 class ConnectionMagics(MagicsGroup):
-    """The service in use."""
+    """The service in use, and reports to its team."""
 
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
@@ -57,30 +62,23 @@ class ConnectionMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["status", "open", "connect", "local", "chat", "project", "session", "model", "sent", "mcp"],
-            help="open: a link to the chat's page, signed in; connect: use the service at URL; local: the embedded one;"
-            " chat, project, session: ask there from now on; model: the one that answers from now on, or which could;"
-            " mcp: servers whose tools the embedded one may use",
+            choices=["open", "connect", "chat", "project", "model", "sent", "mcp"],
+            help="open: a link to the chat's page, signed in; connect: use the service at URL, or `local`; chat,"
+            " project: ask there from now on; model: list the models, or choose one; sent: what a run sent to models;"
+            " mcp: servers whose tools the embedded service may use",
         ),
         arg(
             "where",
             nargs="*",
             metavar="WHERE",
-            help="connect: such as https://agents.example.com; chat: an id; project: an id or name; session: a label;"
-            " nothing for project and session: back to none, and to the notebook's own chat; model: such as"
-            " anthropic:claude-sonnet-4-6; mcp: list, remove NAME, add NAME URL, or add NAME -- COMMAND",
+            help="connect: such as https://agents.example.com; chat: an id; project: an id or name, nothing for none;"
+            " model: such as anthropic:claude-sonnet-4-6; sent: a run; mcp: list, remove NAME, add NAME URL, or"
+            " add NAME -- COMMAND",
         ),
         arg("--save-key", action="store_true", help="connect: ask for the key and keep it in the system's keyring"),
         arg("--create", action="store_true", help="project: make it if there is none of that name"),
         arg("--instructions", metavar="FILE", help="project: tell the agent this text in all its chats; `-` for none"),
-        arg(
-            "--skills",
-            metavar="FOLDER",
-            nargs="?",
-            const="",
-            help="project: put the skills of a folder (NAME/SKILL.md) into it; nothing lists them, `-` takes all away",
-        ),
-        arg("--remove-skill", metavar="NAME", action="append", default=[], help="project: take a skill away"),
+        arg("--skills", metavar="FOLDER", help="project: give it the skills in a folder (NAME/SKILL.md); `-` for none"),
         arg("--key", action="store_true", help="mcp add, model: ask for its key, also if one is kept, and keep it"),
         arg("--key-as", metavar="VARIABLE", help="mcp add: ask for it, and give it to the command in this variable"),
         arg("--trust", action="store_true", help="mcp add: what it says only reads is called without approval"),
@@ -90,61 +88,48 @@ class ConnectionMagics(MagicsGroup):
         """Say which service, model, project and chat are used, or change that. The key comes from SERVICE_API_KEY, from
         the system's keyring, or is asked for; it is never shown. So is the key of a model's provider.
 
-        Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc local`,
+        Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc connect local`,
         `%agentsvc project "Summer sale" --create --instructions rules.md`, `%agentsvc project --skills skills`,
-        `%agentsvc session draft-2`, `%agentsvc model`, `%agentsvc model anthropic:claude-sonnet-4-6`,
+        `%agentsvc model`, `%agentsvc model anthropic:claude-sonnet-4-6`,
         `%agentsvc mcp add tickets https://tickets.example/mcp --key`, `%agentsvc mcp add notes -- npx notes-server`
         """
         from agentsvc_nb.notebook import commands, host
+        from agentsvc_nb.notebook.state.session import EMBEDDED
 
         session = self.session
         if args.action == "mcp":
             return self._servers(args)
         if len(args.where) > 1 or args.command:
-            raise AskError("That is more than one place.", "A name with blanks stands in quotes.")
+            raise AskError("Too many arguments: expected one name; nothing was changed.", "Quote a name with spaces.")
         where: Any = args.where[0] if args.where else None
+        if where is None and args.action in _EXAMPLES:
+            what, example = _EXAMPLES[args.action]
+            raise AskError(f"The {what} is missing.", f"For example: `%agentsvc {args.action} {example}`")
         match args.action:
-            case "connect" if not where:
-                raise AskError(
-                    "The address is missing.", "For example: %agentsvc connect https://agents.example.com, or local"
-                )
             case "connect":
                 return commands.connect(session, where, host.asker(self.shell), keep_key=args.save_key)
             case "open":
                 return commands.page(session, widgets=self.context.widgets)
-            case "local":
-                return commands.connect(session, "local")
             case "chat":
                 return commands.chat(session, where)
             case "project":
-                skills = commands.SkillChanges(args.skills, args.remove_skill)
-                told = args.instructions
-                return commands.project(session, where, create=args.create, instructions=told, skills=skills)
-            case "session":
-                return commands.workstream(session, where)
+                return commands.project(
+                    session, where, create=args.create, instructions=args.instructions, skills=args.skills
+                )
+            case "model" if where is None:
+                return commands.models(session)
+            case "model" if session.base_url != EMBEDDED or session.undecided():
+                said = commands.choose_model(session, where)
+                self.context.options.model = where
+                return said
             case "model":
-                return self._model(where, args.key)
-            case "sent" if not where:
-                raise AskError("The run is missing.", "For example: %agentsvc sent last; %runs lists them")
+                ask_key, ask_yes = host.asker(self.shell), host.confirmer(self.shell)
+                said = commands.switch_model(session, where, self.context.bar(), ask_key, ask_yes, new_key=args.key)
+                self.context.options.model = ""  # the service before may have had one that this one lacks
+                return said
             case "sent":
                 return commands.sent(session, where)
         return commands.status(session, self.context.options.model)
-
-    def _model(self, name: str | None, new_key: bool) -> Any:
-        from agentsvc_nb.notebook import commands, host
-        from agentsvc_nb.notebook.state.session import EMBEDDED
-
-        session = self.session
-        if name is None:
-            return commands.models(session)
-        if session.base_url != EMBEDDED or session.undecided():
-            said = commands.choose_model(session, name)
-            self.context.options.model = name
-            return said
-        ask_key, ask_yes = host.asker(self.shell), host.confirmer(self.shell)
-        said = commands.switch_model(session, name, self.context.bar(), ask_key, ask_yes, new_key=new_key)
-        self.context.options.model = ""  # one that was chosen before is not this service's any more
-        return said
 
     def _servers(self, args: argparse.Namespace) -> Any:
         from agentsvc_nb.notebook import commands, host
@@ -155,7 +140,7 @@ class ConnectionMagics(MagicsGroup):
             case ["remove", name]:
                 return commands.servers_remove(self.session, name)
             case ["add", name, *url] if len(url) + bool(args.command) == 1:
-                wanted = args.key or args.key_as
+                ask_key = (host.asker(self.shell) or (lambda _: "")) if args.key or args.key_as else None
                 return commands.servers_add(
                     self.session,
                     name,
@@ -163,45 +148,33 @@ class ConnectionMagics(MagicsGroup):
                     command=args.command,
                     trusted=args.trust,
                     key_as=args.key_as,
-                    ask_key=(host.asker(self.shell) or (lambda _: "")) if wanted else None,
+                    ask_key=ask_key,
                 )
-        raise AskError("Say which server.", "For example: %agentsvc mcp add tickets https://tickets.example/mcp")
-
-
-@magics_class
-class FeedbackMagics(MagicsGroup):
-    """Reports to the team that runs the service."""
+        raise AskError("Say which server.", "For example: `%agentsvc mcp add tickets https://tickets.example/mcp`")
 
     @command(
         line_magic,
         arg("action", nargs="?", choices=["send", "show"], help="send a report; show one with its reply"),
         arg("words", nargs="*", metavar="WORDS", help="send: what happened, in quotes; show: the report's id"),
         arg("-e", "--error", action="store_true", help="send: it is about the last error of this notebook"),
-        arg(
-            "--category", choices=["bug", "idea", "question", "praise", "other"], help="send: what kind of report it is"
-        ),
-        arg("--impact", choices=["blocking", "major", "minor"], help="send: how much it stands in the way"),
-        arg("--status", choices=["open", "answered", "closed"], help="list only these"),
     )
     def feedback(self, args: argparse.Namespace) -> Any:
         """Your reports to the service's team and its replies; or send one, also about the last error.
 
-        Example: `%feedback`, `%feedback send "The search misses accents" --impact minor`,
+        Example: `%feedback`, `%feedback send "The search misses accents"`,
         `%feedback send --error "This start should work"`
         """
         from agentsvc_nb.notebook import commands
 
-        if args.action == "show":
-            if len(args.words) != 1:
-                raise AskError("Name one report.", "For example: %feedback show fb_1; `%feedback` lists them.")
-            return commands.feedback_show(self.session, args.words[0])
-        if args.action is None:
-            return commands.feedback(self.session, status=args.status)
-        about = commands.last_error(self.session, getattr(sys, "last_value", None)) if args.error else None
-        category: Any = args.category or ("bug" if args.error else None)
-        return commands.feedback_send(
-            self.session, " ".join(args.words), category=category, impact=args.impact, about=about
-        )
+        match args.action:
+            case "show" if len(args.words) != 1:
+                raise AskError("Name one report.", "For example: `%feedback show fb_1`; `%feedback` lists them.")
+            case "show":
+                return commands.feedback_show(self.session, args.words[0])
+            case "send":
+                error = getattr(sys, "last_value", None)
+                return commands.feedback_send(self.session, " ".join(args.words), error=error, about_error=args.error)
+        return commands.feedback(self.session)
 
 
 @magics_class
@@ -226,7 +199,7 @@ class ToolsMagics(MagicsGroup):
                 return commands.ToolForm(name, session=self.session)
             case [name]:
                 return commands.tools_describe(self.session, name)
-        raise AskError("One tool at a time.", "For example: %tools form create_images; `%tools` lists them.")
+        raise AskError("Name one tool.", "For example: `%tools form create_images`; `%tools` lists them.")
 
     @command(
         cell_magic,
@@ -288,24 +261,23 @@ class JobsMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["watch", "show", "cancel", "artifacts"],
-            help="a bar for each until all have ended; show one and what it made; cancel; download what one made",
+            choices=["watch", "show", "cancel"],
+            help="a bar for each until all have ended; show one and what it made; cancel",
         ),
         arg("jobs", nargs="*", metavar="JOB", help="ids as the table has them, their beginnings, or `last`"),
-        arg("-d", "--dir", metavar="DIR", default=".", help="artifacts: the folder to put them in"),
         arg("--bg", action="store_true", help="watch: go on with other cells meanwhile; each bar has a Cancel button"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the jobs then go on"),
     )
     def jobs(self, args: argparse.Namespace) -> Any:
-        """This notebook's jobs; or watch several at once, show or stop one, take its files.
+        """This notebook's jobs; or watch several at once, show or stop one.
 
-        Example: `%jobs`, `%jobs watch`, `%jobs cancel last`, `%jobs artifacts last -d pictures`
+        Example: `%jobs`, `%jobs watch`, `%jobs cancel last`
         """
         from agentsvc_nb.notebook import commands
 
         session, jobs = self.session, args.jobs
-        if args.action in ("show", "cancel", "artifacts") and not jobs:
-            raise AskError("The job is missing.", f"For example: %jobs {args.action} last; `%jobs` lists them.")
+        if args.action in ("show", "cancel") and not jobs:
+            raise AskError("The job is missing.", f"For example: `%jobs {args.action} last`; `%jobs` lists them.")
         match args.action:
             case "watch" if args.bg:
                 return commands.jobs_tend(session, self.context.bars(), jobs, timeout=args.timeout)
@@ -315,6 +287,4 @@ class JobsMagics(MagicsGroup):
                 return commands.jobs_show(session, jobs[0], self.context.bar())
             case "cancel":
                 return commands.jobs_cancel(session, *jobs)
-            case "artifacts":
-                return commands.jobs_artifacts(session, jobs[0], args.dir)
         return commands.jobs(session)

@@ -143,8 +143,6 @@ class Session:
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None
-        self.workstream: str | None = None
-        """The session label of the chat in use instead of the notebook's own; None for the notebook's own."""
         self._chats: dict[ChatAddress, str] = {}
         self._client: tuple[str, str, AgentService] | None = None
         self._entering = threading.Lock()
@@ -169,7 +167,6 @@ class Session:
         self.execution_history = ExecutionHistory()
         self.last_in_background = {}
         self.project = None
-        self.workstream = None
         self.known = KnownNames()
         if url != EMBEDDED and not self.keys.of(url):
             self.note("SERVICE_API_KEY is not set; set it before the first request.")
@@ -217,7 +214,7 @@ class Session:
         if (found := self.keys.of(url)) is None:
             raise AskError(
                 f"There is no key for {url}; nothing was sent.",
-                f"Set SERVICE_API_KEY, type it after `%agentsvc connect {url}`, or `%agentsvc local`.",
+                f"Set SERVICE_API_KEY, type it after `%agentsvc connect {url}`, or `%agentsvc connect local`.",
             )
         return url, found[0]
 
@@ -272,7 +269,7 @@ class Session:
             return ChatAddress(session=session, project=where)
         if self._chat and not project:
             return ChatAddress(chat=self._chat)
-        return ChatAddress(session=self.workstream or self.label, project=where)
+        return ChatAddress(session=self.label, project=where)
 
     def known_chat(self, address: ChatAddress) -> str | None:
         """Return the id of the chat at an address, if a run or job of this kernel or an earlier one has revealed it."""
@@ -305,10 +302,9 @@ class Session:
             other._chat = chat
         return other
 
-    def turn_to(self, *, label: str | None, project: str | None) -> None:
-        """Ask from now on in the chat of this label (None: the notebook's own), in this project (None: in none)."""
+    def turn_to(self, project: str | None) -> None:
+        """Ask from now on in the notebook's chat of this project (None: in no project)."""
         self._chat = None
-        self.workstream = label
         self.project = project
 
     # -- files of the chat ---------------------------------------------------------------------------------------
