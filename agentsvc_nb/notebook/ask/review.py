@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agentsvc_nb.client.approvals import event_pages
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.history import the_run
 from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle
-from agentsvc_nb.notebook.display.markdown import WRAPPED
 from agentsvc_nb.notebook.display.render import answer_bundle
 from agentsvc_nb.notebook.display.results import QuotedText
 from agentsvc_nb.notebook.display.sources import sources_html
@@ -19,14 +17,8 @@ from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cell
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import label
 
-if TYPE_CHECKING:
-    from agentsvc_nb.wire.runs import Event
-
-DIFF_LINES: Final = 400
 BEGINNING: Final = 100
 """Characters of a part of a request that are shown."""
-_PRE: Final = f'<pre style="{WRAPPED}">'
-_TAGS: Final = {"+": "ins", "-": "del"}
 
 
 def show(session: Session, given: str) -> CellAnswer:
@@ -39,8 +31,9 @@ def show(session: Session, given: str) -> CellAnswer:
     with errors_as_cells(session):
         run = session.client().runs.get(run_id)
         view.opened(run)
-        for event in _events(session, run_id):
-            view.apply(event)
+        for page in event_pages(session.client(), run_id):
+            for event in page.data:
+                view.apply(event)
     session.journal.seen(run)
     if run.ended:
         view.settle(run)
@@ -51,10 +44,6 @@ def show(session: Session, given: str) -> CellAnswer:
     bundle = answer_bundle(view, notes=session.take_notes(), files=table, charts=charts, sources=sources)
     inputs, client = session.journal.inputs(run_id), session.client()
     return CellAnswer(run, view.text, bundle, files, inputs=inputs, fetch_tables=lambda: client.runs.tables(run_id))
-
-
-def _events(session: Session, run_id: str) -> Iterable[Event]:
-    return (event for page in event_pages(session.client(), run_id) for event in page.data)
 
 
 def sent(session: Session, given: str) -> QuotedText:
