@@ -5,11 +5,14 @@ python -m docs.pictures
 
 from __future__ import annotations
 
+import io
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import nbformat
+from PIL import Image
 from playwright.sync_api import FilePayload, sync_playwright
 
 from docs.notebooks import NOTEBOOKS, fresh_service
@@ -38,11 +41,52 @@ WATCH = len(CARDS) - 1
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     quickstart()
+    streaming()
     cards()
     for name in ("light", "dark"):
         form(name)
     chats()
     pages()
+
+
+def streaming() -> None:
+    """An answer that streams in: the recorded conversation of a story, with pauses between its lines."""
+    with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
+        root = Path(shutil.copytree(NOTEBOOKS / "data", f"{folder}/notebooks"))
+        question, script = (root / "sales-review.txt").read_text("utf-8").split("ask ", 2)[1].split("\n", 1)
+        slow = script.rstrip().replace("\nstep 1\n", "\nwait 0.7\nstep 1\n").split("\n")
+        slow = [
+            f"{line}\nwait 0.3" if line and not line.startswith(("step", "call", "wait")) else line for line in slow
+        ]
+        (root / "recorded.txt").write_text("\n".join([f"ask {question}", *slow, ""]), "utf-8")
+        with Lab(root, env | {"AGENTSVC_MODEL": f"scripted:{root}/recorded.txt"}) as lab:
+            asked = question.replace("? ", "?\n")
+            cells = ["%load_ext agentsvc_nb", f"%%ask --file sales.csv\n{asked}"]
+            notebook = lab.open("sales.ipynb", cells, width=900)
+            notebook.page.set_viewport_size({"width": 900, "height": 880})
+            notebook.page.keyboard.press("Control+b")  # the side bar
+            notebook.run(0)
+            notebook.wait_idle()
+            panel = notebook.page.locator(".jp-NotebookPanel-notebook")
+            notebook.run(1)
+            frames: list[tuple[float, bytes]] = []
+            while len(frames) < 5 or notebook.busy():
+                frames.append((time.monotonic(), panel.screenshot()))
+                assert len(frames) < 300, "the answer does not end"
+            frames.append((time.monotonic(), panel.screenshot()))
+    changes = [frame for at, frame in enumerate(frames) if not at or frame[1] != frames[at - 1][1]]
+    ends = [*(at for at, _ in changes[1:]), changes[-1][0] + 4]
+    pictures = [Image.open(io.BytesIO(shot)).convert("RGB") for _, shot in changes]
+    pictures[0].save(
+        IMAGES / "streaming.webp",
+        save_all=True,
+        append_images=pictures[1:],
+        duration=[max(40, round(1000 * (end - at))) for (at, _), end in zip(changes, ends, strict=True)],
+        loop=0,
+        quality=70,
+        method=6,
+    )
+    print(f"took streaming.webp, {len(pictures)} frames")
 
 
 def pages() -> None:
